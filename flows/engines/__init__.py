@@ -1,0 +1,107 @@
+"""What executes a model. An engine answers one request at a time and is asked by many workers at once.
+
+An engine raises EngineError when the model cannot be asked at all (wrong key, unknown model, no quota): the run stops
+with one line and nothing landed is lost. Everything else is an `Answer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from models_registry.cards import ModelCard
+from models_registry.registry import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One cell of the plan and exactly what is sent for it."""
+
+    prediction_id: str
+    model_id: str
+    task_id: str
+    strategy: str
+    prompt_variant_id: str
+    paraphrase_temperature: float | None
+    variant_index: int
+    sample_id: str
+    repetition: int
+    messages: tuple[tuple[str, str], ...]  # (role, content)
+    labels: tuple[str, ...]
+    text: str  # the sample's input alone
+    request_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One failed try of a request that was tried again, or given up for now."""
+
+    attempted_at: datetime
+    http_status: int | None
+    error: str
+    waited_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of a request.
+
+    `completion` set: answered. `error` set: a permanent failure of this request alone, which lands as such.
+    Neither: its tries are used up; the cell stays missing and the next run asks it again.
+    """
+
+    completion: str | None = None
+    error: str | None = None
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    is_refused: bool = False  # the provider's own flag
+    token_logprobs: str | None = None  # JSON
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency_ms: float | None = None
+    served_model: str | None = None
+    system_fingerprint: str | None = None
+    request_id: str | None = None
+    attempts: Sequence[Attempt] = ()
+
+    @property
+    def is_landed(self) -> bool:
+        """Whether the cell is settled: a completion, or a permanent error."""
+        return self.completion is not None or self.error is not None
+
+
+class Engine(Protocol):
+    """Answers requests; `answer` is called by up to `max_connections` workers at once."""
+
+    max_connections: int
+
+    async def answer(self, request: Request) -> Answer:
+        """The answer to one request, retries included."""
+
+    async def close(self) -> None:
+        """Lets go of connections and files."""
+
+
+LandedAnswers = Callable[[str, Request], str | None]
+"""(model_id, request) -> the landed completion of the same cell by that model: what `noisy` perturbs."""
+
+
+def open_engine(entry: Entry, landed: LandedAnswers | None = None) -> Engine:
+    """The engine of a model card; imports only what that card needs."""
+    card: Any = entry.card
+    if not isinstance(card, ModelCard):
+        msg = f"not a model card: {type(card).__name__}"
+        raise TypeError(msg)
+    if card.engine == "openai_api":
+        from flows.engines.openai_api import OpenAIEngine
+
+        return OpenAIEngine(card)
+    if card.engine == "recorded":
+        from flows.engines.recorded import RecordedEngine
+
+        return RecordedEngine(card, entry)
+    from flows.engines.embedded import open_annotator
+
+    return open_annotator(card, landed)

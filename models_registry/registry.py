@@ -1,0 +1,236 @@
+"""Loads folders of cards into a `Registry`: lookups, near misses, the fingerprint of what a run used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard
+from models_registry.errors import CardError, UnknownCard, nearest
+
+MAX_CARD_BYTES = 1_000_000
+SHIPPED = Path(__file__).parent
+KINDS: Mapping[str, type[Card]] = {
+    "models": ModelCard,
+    "tasks": TaskCard,
+    "rephrasers": RephraserCard,
+    "judges": JudgeCard,
+    "audits": AuditCard,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A card with where it stands: its registry's root, its file relative to it, and the lines of its fields."""
+
+    card: Card
+    root: Path
+    file: str
+    lines: Mapping[tuple[str | int, ...], int]
+
+    def where(self, *path: str | int) -> str:
+        """`file line n` of the field at `path`, or of the nearest thing around it."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return f"{self.file} line {self.lines.get(path, 1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Cards by kind and id; a later folder's card wins over an earlier one of the same id."""
+
+    entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
+
+    def entry(self, kind: str, name: str, asked_by: str = "") -> Entry:
+        """The card `name` of `kind`; raises UnknownCard with the nearest name."""
+        known = self.entries.get(kind, {})
+        if name not in known:
+            by = f" in {asked_by}" if asked_by else ""
+            msg = f"{kind[:-1]} '{name}'{by}{nearest(name, known)}"
+            raise UnknownCard(msg)
+        return known[name]
+
+    def model(self, name: str) -> ModelCard:
+        """The model card of that id."""
+        return self.entry("models", name).card  # type: ignore[return-value]
+
+    def task(self, name: str) -> TaskCard:
+        """The task card of that id."""
+        return self.entry("tasks", name).card  # type: ignore[return-value]
+
+    def rephraser(self, name: str) -> RephraserCard:
+        """The rephraser card of that id."""
+        return self.entry("rephrasers", name).card  # type: ignore[return-value]
+
+    def audit(self, name: str) -> AuditCard:
+        """The audit card of that id."""
+        return self.entry("audits", name).card  # type: ignore[return-value]
+
+    def used_by(self, audit_id: str) -> dict[str, dict[str, Entry]]:
+        """Every card an audit reaches, by kind and id, itself included."""
+        entry = self.entry("audits", audit_id)
+        audit = self.audit(audit_id)
+        used: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
+        used["audits"][audit_id] = entry
+
+        def reach(kind: str, name: str, by: str) -> None:
+            found = used[kind][name] = self.entry(kind, name, by)
+            card = found.card
+            if isinstance(card, ModelCard) and card.of is not None and card.of not in used["models"]:
+                reach("models", card.of, found.where(name, "of"))
+            if isinstance(card, RephraserCard | JudgeCard) and card.model is not None:
+                reach("models", card.model, found.where(name, "model"))
+
+        for kind in ("tasks", "models", "judges"):
+            for index, name in enumerate(getattr(audit, kind)):
+                reach(kind, name, entry.where(audit_id, kind, index))
+        if audit.rephrasing is not None:
+            reach("rephrasers", audit.rephrasing.rephraser, entry.where(audit_id, "rephrasing", "rephraser"))
+        return used
+
+    def fingerprint(self, audit_id: str) -> str:
+        """16 hex digits over every card the audit reaches."""
+        used = {
+            f"{kind}/{name}": entry.card.fingerprint()
+            for kind, entries in self.used_by(audit_id).items()
+            for name, entry in entries.items()
+        }
+        return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def load_registry(paths: Sequence[Path] = ()) -> Registry:
+    """The shipped cards, then those of each folder in `paths`; raises CardError in one line."""
+    entries: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
+    for root in (SHIPPED, *paths):
+        if not root.is_dir():
+            msg = f"registry {root} is no folder"
+            raise CardError(msg)
+        for kind in KINDS:
+            for name, entry in _load_folder(root, kind):
+                entries[kind][name] = entry
+    return Registry(entries)
+
+
+def _load_folder(root: Path, kind: str) -> Iterable[tuple[str, Entry]]:
+    seen: dict[str, str] = {}
+    for path in sorted([*root.glob(f"{kind}/**/*.yml"), *root.glob(f"{kind}/**/*.yaml")]):
+        file = path.relative_to(root).as_posix()
+        if not path.resolve().is_relative_to(root.resolve()):
+            msg = f"{file} leaves the registry {root}"
+            raise CardError(msg)
+        document, lines = read_yaml(path, file)
+        for name, body in document.items():
+            if name in seen:
+                msg = f"{kind[:-1]} '{name}' in {file} line {lines[name,]} stands already in {seen[name]}"
+                raise CardError(msg)
+            seen[name] = f"{file} line {lines[name,]}"
+            yield name, Entry(_validated(KINDS[kind], name, body, file, lines), root, file, lines)
+
+
+def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping[tuple[str | int, ...], int]) -> Card:
+    where = Entry(Card(), Path(), file, lines).where
+    if not name or len(name) > 200 or not name.isprintable():
+        msg = f"{where(name)}: a card's id is 1 to 200 printable characters, found {name!r}"
+        raise CardError(msg)
+    if not isinstance(body, dict):
+        msg = f"{where(name)}: card '{name}' must be a mapping of fields, found {_shown(body)}"
+        raise CardError(msg)
+    try:
+        return kind.model_validate(body)
+    except ValidationError as invalid:
+        error = invalid.errors(include_url=False)[0]
+        path = tuple(part for part in error["loc"] if isinstance(part, str | int))
+        field_path = ".".join(str(part) for part in path)
+        if error["type"] == "extra_forbidden":
+            model = _model_at(kind, path[:-1])
+            msg = f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{nearest(str(path[-1]), model.model_fields)}"
+        elif error["type"] == "missing":
+            msg = f"{where(name, *path)}: '{name}' needs the field '{field_path}'"
+        else:
+            found = "" if isinstance(error["input"], dict | list | tuple | Card) else f", found {_shown(error['input'])}"
+            text = error["msg"].removeprefix("Value error, ")
+            msg = f"{where(name, *path)}: {field_path or name}: {text}{found}"
+        raise CardError(msg) from None
+
+
+def _model_at(kind: type[Card], path: tuple[str | int, ...]) -> type[Card]:
+    model = kind
+    for part in path:
+        annotation = getattr(model.model_fields.get(str(part)), "annotation", None)
+        candidates = [annotation, *getattr(annotation, "__args__", ())]
+        for candidate in candidates:
+            if isinstance(candidate, type) and issubclass(candidate, Card):
+                model = candidate
+    return model
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
+    """A YAML mapping with every scalar as the text written (an empty one None), and the line of each path.
+
+    Refused in one line: over 1 MB, not UTF-8, malformed, duplicate keys, aliases, more than one document.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        msg = f"{file}: cannot be read: {error.strerror}"
+        raise CardError(msg) from None
+    if len(raw) > MAX_CARD_BYTES:
+        msg = f"{file}: {len(raw)} bytes, a card file holds at most {MAX_CARD_BYTES}"
+        raise CardError(msg)
+    try:
+        text = raw.decode("utf-8")
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                msg = f"{file} line {event.start_mark.line + 1}: aliases are refused; write the value out"
+                raise CardError(msg)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except UnicodeDecodeError as error:
+        msg = f"{file}: not UTF-8 text at byte {error.start}"
+        raise CardError(msg) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        msg = f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}"
+        raise CardError(msg) from None
+    except RecursionError:
+        msg = f"{file}: nested too deep"
+        raise CardError(msg) from None
+    if node is None:
+        return {}, {}
+    if not isinstance(node, yaml.MappingNode):
+        msg = f"{file} line {node.start_mark.line + 1}: a card file is a mapping of id to card"
+        raise CardError(msg)
+    lines: dict[tuple[str | int, ...], int] = {}
+    return _built(node, (), lines, file), lines
+
+
+def _built(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int], file: str) -> Any:
+    lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.ScalarNode):
+        return None if node.value == "" and node.style is None else node.value
+    if isinstance(node, yaml.SequenceNode):
+        return [_built(item, (*path, index), lines, file) for index, item in enumerate(node.value)]
+    built: dict[str, Any] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            msg = f"{file} line {line}: a key must be text"
+            raise CardError(msg)
+        if key.value in built:
+            msg = f"{file} line {line}: key '{key.value}' stands twice"
+            raise CardError(msg)
+        lines[(*path, key.value)] = line
+        built[key.value] = _built(value, (*path, key.value), lines, file)
+    return built
