@@ -1,0 +1,56 @@
+"""Content ids: what is equal has the same id, on every machine and in every release."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+from models_registry.cards import ModelCard
+
+NOTHING = "-"  # a missing part: shorter than any netstring, so never equal to one
+
+
+def content_id(*parts: str | None) -> str:
+    """32 hex digits of the sha256 over the parts as netstrings, so that no two lists of parts run together."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if part is None:
+            digest.update(NOTHING.encode())
+        else:
+            raw = part.encode("utf-8", "backslashreplace")
+            digest.update(b"%d:" % len(raw))
+            digest.update(raw)
+    return digest.hexdigest()[:32]
+
+
+def temperature_key(temperature: float | None) -> str | None:
+    """A paraphrase temperature as text: the shortest that reads back the same, 1 and 1.0 alike."""
+    return None if temperature is None else repr(float(temperature))
+
+
+def prompt_variant_id(
+    task_id: str, strategy: str, temperature: float | None, variant_index: int, instruction: str | None
+) -> str:
+    """A prompt variant is its task, strategy, paraphrase temperature, index and wording; the same in every run."""
+    return content_id("variant", task_id, strategy, temperature_key(temperature), str(variant_index), instruction)
+
+
+def prediction_id(
+    audit_run_id: str, model_id: str, variant_id: str, sample_id: str, repetition: int, request_sha256: str
+) -> str:
+    """A prediction is its run, its cell and exactly what was sent."""
+    return content_id("prediction", audit_run_id, model_id, variant_id, sample_id, str(repetition), request_sha256)
+
+
+def sent_by(card: ModelCard) -> dict[str, object]:
+    """What of a model card reaches the model, and so decides its answers: neither limits, price, host nor key."""
+    return card.model_dump(
+        mode="json", exclude_defaults=True, exclude={"limits", "price", "base_url", "api_key_env"}
+    )
+
+
+def request_sha256(sent: Mapping[str, object], messages: Sequence[tuple[str, str]], repetition: int) -> str:
+    """sha256 of one request: the model's part, the messages, and which repetition it is."""
+    body = json.dumps([sent, list(messages), repetition], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(body.encode("utf-8", "backslashreplace")).hexdigest()

@@ -1,0 +1,152 @@
+-- The contract between flows (which write) and dbt (which reads). Append-only, but for audit_runs, which is closed once.
+-- `version` grows by one with every change; flows/warehouse.py migrates older files and refuses newer ones.
+create schema if not exists raw;
+
+create table if not exists raw.schema_versions (
+    version integer not null,
+    applied_at timestamptz not null
+);
+
+create table if not exists raw.audit_runs (
+    audit_run_id varchar not null,
+    audit_id varchar not null,
+    origin varchar not null, -- run, import
+    state varchar not null, -- running, complete, failed
+    started_at timestamptz not null,
+    finished_at timestamptz,
+    fingerprint varchar not null, -- of every card the run used
+    plan_fingerprint varchar not null, -- of what decides its requests, and of its samples
+    card varchar not null, -- JSON
+    format_limits varchar not null, -- JSON
+    seed bigint not null,
+    n_resamples integer not null,
+    code_version varchar not null,
+    code_commit varchar,
+    is_code_dirty boolean,
+    library_versions varchar not null, -- JSON
+    source varchar -- JSON, import: the files with their sha256, and the options
+);
+
+create table if not exists raw.models (
+    audit_run_id varchar not null,
+    model_id varchar not null,
+    engine varchar not null,
+    model varchar not null,
+    card varchar not null,
+    fingerprint varchar not null,
+    input_usd_per_mtok double,
+    output_usd_per_mtok double
+);
+
+create table if not exists raw.tasks (
+    audit_run_id varchar not null,
+    task_id varchar not null,
+    kind varchar not null,
+    level varchar not null,
+    instruction varchar,
+    output_format varchar,
+    reader varchar not null, -- JSON
+    refusal_pattern varchar,
+    card varchar not null,
+    fingerprint varchar not null
+);
+
+create table if not exists raw.task_labels (
+    audit_run_id varchar not null,
+    task_id varchar not null,
+    label varchar not null,
+    label_index integer not null, -- from 0, in the card's order
+    description varchar
+);
+
+create table if not exists raw.samples (
+    audit_run_id varchar not null,
+    task_id varchar not null,
+    sample_id varchar not null,
+    sample_index integer not null,
+    input varchar,
+    gold_label varchar,
+    fields varchar -- JSON: the other columns a prompt used
+);
+
+create table if not exists raw.prompt_variants (
+    audit_run_id varchar not null,
+    prompt_variant_id varchar not null,
+    task_id varchar not null,
+    strategy varchar not null,
+    paraphrase_temperature double,
+    variant_index integer not null, -- of a refused proposal: its place among them, counted down from -1
+    is_original boolean not null,
+    is_edited boolean not null, -- a person changed it before the run
+    instruction varchar,
+    output_format varchar,
+    prompt varchar, -- JSON list of messages, the data's placeholders left open
+    repetitions integer[] not null, -- the asks that are planned; empty for a refused proposal
+    rephraser_id varchar,
+    rephrasing_key varchar, -- hash of instruction and rephraser: later runs reuse what has the same
+    refused_because varchar
+);
+
+create table if not exists raw.predictions (
+    audit_run_id varchar not null,
+    prediction_id varchar not null,
+    model_id varchar not null,
+    task_id varchar not null,
+    prompt_variant_id varchar not null,
+    sample_id varchar not null,
+    repetition integer not null,
+    completion varchar, -- verbatim
+    is_completion_escaped boolean not null, -- held lone surrogates, written as \udXXX
+    reasoning varchar,
+    finish_reason varchar,
+    is_refused boolean not null, -- the provider's flag
+    token_logprobs varchar, -- JSON
+    prompt_tokens integer,
+    completion_tokens integer,
+    latency_ms double,
+    n_attempts integer not null,
+    cost_usd double,
+    served_model varchar,
+    system_fingerprint varchar,
+    request_id varchar,
+    request_sha256 varchar not null,
+    error varchar,
+    landed_at timestamptz not null
+);
+
+create table if not exists raw.attempts (
+    audit_run_id varchar not null,
+    prediction_id varchar not null,
+    attempted_at timestamptz not null,
+    http_status integer,
+    error varchar not null,
+    waited_ms double not null
+);
+
+create table if not exists raw.verdicts (
+    audit_run_id varchar not null,
+    verdict_id varchar not null,
+    prediction_id varchar not null,
+    judge_id varchar not null, -- a judge card, or person:<name>
+    repetition integer not null,
+    is_match boolean,
+    reason varchar,
+    completion varchar,
+    error varchar,
+    landed_at timestamptz not null
+);
+
+create table if not exists raw.format_checks (
+    audit_run_id varchar not null,
+    expectation varchar not null,
+    model_id varchar not null,
+    task_id varchar not null,
+    prompt_variant_id varchar not null,
+    observed double,
+    allowed double,
+    is_success boolean not null,
+    policy varchar not null,
+    action varchar not null, -- none, quarantined, failed, warned
+    reason varchar,
+    checked_at timestamptz not null
+);

@@ -1,0 +1,142 @@
+"""Loads a task's samples and chooses which are asked, so that rows added to a file disturb few."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from models_registry.cards import Data, Samples, TaskCard
+from models_registry.errors import DataError, nearest
+from models_registry.tables import escape, read_text_table
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One text with its gold label where there is one, and the data's other columns."""
+
+    sample_id: str
+    text: str
+    gold_label: str | None
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSamples:
+    """What is asked, and the rows kept out as examples, one a label."""
+
+    samples: tuple[Sample, ...]
+    examples: Mapping[str, str]
+
+
+def is_here(data: Data, root: Path) -> bool:
+    """Whether the data can be read now; a card that says `rows` may name data that does not ship."""
+    return data.path is not None and (root / data.path).exists()
+
+
+def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *, with_examples: bool) -> ChosenSamples:
+    """The samples of a task: all, or the `limit` of smallest seeded hash, class-balanced when asked.
+
+    with_examples: one row a label is kept out of the samples first, unless the card lists examples.
+    """
+    rows = load_samples(task_id, task, root)
+    examples = dict(task.examples or {})
+    if with_examples and not examples:
+        for label in task.label_names:
+            candidates = [row for row in rows if row.gold_label == label]
+            if not candidates:
+                msg = f"task '{task_id}': strategy one_shot needs an example of label {label!r}; list `examples` in the card"
+                raise DataError(msg)
+            kept = min(candidates, key=lambda row: _rank(chosen.seed, "example", row.sample_id))
+            rows = [row for row in rows if row is not kept]
+            examples[label] = kept.text
+    if not rows:
+        msg = f"task '{task_id}': no samples are left"
+        raise DataError(msg)
+    return ChosenSamples(tuple(_limited(rows, chosen)), examples)
+
+
+def _rank(seed: int, what: str, sample_id: str) -> bytes:
+    return hashlib.sha256(f"{seed}:{what}:{sample_id}".encode()).digest()
+
+
+def _limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
+    if chosen.limit is None or chosen.limit >= len(rows):
+        return list(rows)
+    ranked = sorted(rows, key=lambda row: _rank(chosen.seed, "sample", row.sample_id))
+    if chosen.balanced:
+        # the n-th row of every class before the (n + 1)-th of any: equal shares as far as the classes reach
+        place: dict[str | None, int] = {}
+        rounds = []
+        for row in ranked:
+            place[row.gold_label] = place.get(row.gold_label, -1) + 1
+            rounds.append(place[row.gold_label])
+        ranked = [row for _, row in sorted(zip(rounds, ranked, strict=True), key=lambda pair: pair[0])]
+    kept = {row.sample_id for row in ranked[: chosen.limit]}
+    return [row for row in rows if row.sample_id in kept]
+
+
+def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
+    """Every row of a task's data; raises DataError naming the row and what is wrong with it."""
+    data = task.data
+    shown = f"task '{task_id}': {data.path or data.hub}"
+    frame = _from_file(data, root, shown) if data.path is not None else _from_hub(data, shown)
+    if frame.is_empty():
+        msg = f"{shown}: no rows"
+        raise DataError(msg)
+    for column in (data.id, data.input, data.gold_label):
+        if column is not None and column not in frame.columns:
+            msg = f"{shown}: no column '{column}'{nearest(column, frame.columns)}"
+            raise DataError(msg)
+    labels, rename = set(task.label_names), dict(data.gold_labels or {})
+    samples: list[Sample] = []
+    seen: dict[str, int] = {}
+    for number, row in enumerate(frame.iter_rows(named=True), start=1):
+        sample_id = str(number - 1) if data.id is None else row[data.id]
+        text, gold = row[data.input], None if data.gold_label is None else (row[data.gold_label] or "").strip()
+        if not sample_id:
+            msg = f"{shown} row {number}: '{data.id}' is empty"
+            raise DataError(msg)
+        if sample_id in seen:
+            msg = f"{shown} row {number}: id {sample_id!r} stands already in row {seen[sample_id]}"
+            raise DataError(msg)
+        if text is None:
+            msg = f"{shown} row {number}: '{data.input}' is missing"
+            raise DataError(msg)
+        seen[sample_id] = number
+        gold = rename.get(gold, gold) if gold else None
+        if gold is not None and gold not in labels:
+            msg = f"{shown} row {number}: gold label {gold[:80]!r} is not one of the labels{nearest(gold, labels)}"
+            raise DataError(msg)
+        fields = {name: value for name, value in row.items() if isinstance(value, str)}
+        samples.append(Sample(sample_id, text, gold, fields))
+    return samples
+
+
+def _from_file(data: Data, root: Path, shown: str) -> pl.DataFrame:
+    path = (root / str(data.path)).resolve()
+    if not path.is_relative_to(root.resolve()):
+        msg = f"{shown}: leaves the registry {root}"
+        raise DataError(msg)
+    return read_text_table(path, shown)
+
+
+def _from_hub(data: Data, shown: str) -> pl.DataFrame:
+    try:
+        import datasets
+    except ImportError:
+        msg = f"{shown}: needs the extra `datasets`: pip install 'promptaudit[datasets]'"
+        raise DataError(msg) from None
+    try:
+        table = datasets.load_dataset(str(data.hub), data.config, split=data.split)
+    except Exception as error:  # noqa: BLE001 - the hub's own errors are many and unrelated
+        msg = f"{shown}: cannot be loaded: {type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
+        raise DataError(msg) from None
+    columns = {
+        name: pl.Series(name, [None if v is None else escape(str(v))[0] for v in table[name]], dtype=pl.String)
+        for name in table.column_names
+    }
+    return pl.DataFrame(columns)

@@ -1,0 +1,163 @@
+"""Reads a table of text from a file: CSV, JSONL or Parquet, every value as it is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from models_registry.errors import DataError
+
+ESCAPED = "is_escaped"
+MAX_COLUMNS = 1000
+_LINES_A_BATCH = 100_000
+
+
+def read_text_table(path: Path, shown: str | None = None) -> pl.DataFrame:
+    """All rows with every column as String, missing values null; `shown` names the file in errors.
+
+    CSV: an empty field is an empty string, unless its column also quotes empty strings: then the bare one is missing.
+    JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
+    `is_escaped`, there only when needed, marks the row. Raises DataError in one line.
+    """
+    shown = shown or str(path)
+    readers = {".csv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        msg = f"{shown}: not a .csv, .jsonl or .parquet file"
+        raise DataError(msg)
+    if not path.is_file():
+        msg = f"{shown}: no such file"
+        raise DataError(msg)
+    try:
+        frame = reader(path, shown)
+    except OSError as error:
+        msg = f"{shown}: cannot be read: {error.strerror or error}"
+        raise DataError(msg) from None
+    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+        if isinstance(error, pl.exceptions.NoDataError):
+            return pl.DataFrame()
+        msg = f"{shown}: not readable as {path.suffix[1:].upper()}: {str(error).splitlines()[0][:200]}"
+        raise DataError(msg) from None
+    if len(frame.columns) > MAX_COLUMNS:
+        msg = f"{shown}: {len(frame.columns)} columns, at most {MAX_COLUMNS} are read; is it really {path.suffix[1:].upper()}?"
+        raise DataError(msg)
+    return frame
+
+
+def _csv(path: Path, shown: str) -> pl.DataFrame:
+    with path.open("rb") as file:
+        if b"\x00" in file.readline(1_000_000):
+            msg = f"{shown} line 1: NUL bytes in the header: a binary file, not CSV"
+            raise DataError(msg)
+    frame = pl.read_csv(path, infer_schema=False)
+    for column in frame.columns:
+        head, _, number = column.rpartition("_duplicated_")
+        if head in frame.columns and number.isdigit():
+            msg = f"{shown} line 1: column '{head}' stands twice"
+            raise DataError(msg)
+    quotes_empty = [c for c in frame.columns if (frame[c] == "").any()]
+    return frame.with_columns(pl.col(c).fill_null("") for c in frame.columns if c not in quotes_empty)
+
+
+def _parquet(path: Path, shown: str) -> pl.DataFrame:
+    frame = pl.read_parquet(path)
+    texts = []
+    for name, dtype in frame.schema.items():
+        if dtype == pl.String:
+            texts.append(pl.col(name))
+        elif isinstance(dtype, pl.List) and dtype.inner == pl.String:
+            texts.append(
+                pl.col(name).map_elements(lambda v: json.dumps(list(v), ensure_ascii=False), return_dtype=pl.String)
+            )
+        elif dtype.is_numeric() or dtype in (pl.Boolean, pl.Null, pl.Categorical, pl.Enum) or dtype.is_temporal():
+            texts.append(pl.col(name).cast(pl.String))
+        else:
+            msg = f"{shown}: column '{name}' is {dtype}; text, numbers or booleans are read"
+            raise DataError(msg)
+    return frame.select(texts)
+
+
+def _jsonl(path: Path, shown: str) -> pl.DataFrame:
+    batches, columns, any_escaped = [], {}, False
+    for rows in _batched(_json_rows(path, shown)):
+        for row in rows:
+            columns.update(dict.fromkeys(row))
+        any_escaped = any_escaped or ESCAPED in columns
+        batches.append(rows)
+    columns.pop(ESCAPED, None)
+    if not columns:
+        return pl.DataFrame()
+    frames = [
+        pl.DataFrame({name: pl.Series(name, [r.get(name) for r in rows], dtype=pl.String) for name in columns})
+        for rows in batches
+    ]
+    frame = pl.concat(frames)
+    if any_escaped:
+        flags = [ESCAPED in row for rows in batches for row in rows]
+        frame = frame.with_columns(pl.Series(ESCAPED, flags, dtype=pl.Boolean))
+    return frame
+
+
+def _batched(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == _LINES_A_BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _json_rows(path: Path, shown: str) -> Iterator[dict[str, Any]]:
+    decode = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_no_doubles).decode
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = decode(line)
+            except (ValueError, RecursionError) as error:
+                msg = f"{shown} line {number}: not JSON: {error}"
+                raise DataError(msg) from None
+            if not isinstance(row, dict):
+                msg = f"{shown} line {number}: an object is wanted, found {type(row).__name__}"
+                raise DataError(msg)
+            if ESCAPED in row:
+                msg = f"{shown} line {number}: the name '{ESCAPED}' is kept for promptaudit"
+                raise DataError(msg)
+            yield _as_text(row)
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        msg = "a key stands twice"
+        raise ValueError(msg)
+    return row
+
+
+def _as_text(row: dict[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in row.items():
+        if value is not None and not isinstance(value, str):
+            value = json.dumps(value, ensure_ascii=False)  # noqa: PLW2901
+        if value is not None and not value.isascii():
+            value, is_escaped = escape(value)  # noqa: PLW2901
+            if is_escaped:
+                out[ESCAPED] = True
+        out[key] = value
+    return out
+
+
+def escape(text: str) -> tuple[str, bool]:
+    """The text with lone surrogates written as \\udXXX, and whether there were any: UTF-8 cannot hold them."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode(), True
+    return text, False
