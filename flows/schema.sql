@@ -1,10 +1,10 @@
 -- The contract between flows (which write) and dbt (which reads). Append-only, but for audit_runs, which is closed once.
--- `version` grows by one with every change; flows/warehouse.py migrates older files and refuses newer ones.
+-- Times are UTC. `version` grows by one with every change; flows/warehouse.py migrates older files and refuses newer ones.
 create schema if not exists raw;
 
 create table if not exists raw.schema_versions (
     version integer not null,
-    applied_at timestamptz not null
+    applied_at timestamp not null
 );
 
 create table if not exists raw.audit_runs (
@@ -12,8 +12,8 @@ create table if not exists raw.audit_runs (
     audit_id varchar not null,
     origin varchar not null, -- run, import
     state varchar not null, -- running, complete, failed
-    started_at timestamptz not null,
-    finished_at timestamptz,
+    started_at timestamp not null,
+    finished_at timestamp,
     fingerprint varchar not null, -- of every card the run used
     plan_fingerprint varchar not null, -- of what decides its requests, and of its samples
     card varchar not null, -- JSON
@@ -111,13 +111,13 @@ create table if not exists raw.predictions (
     request_id varchar,
     request_sha256 varchar not null,
     error varchar,
-    landed_at timestamptz not null
+    landed_at timestamp not null
 );
 
 create table if not exists raw.attempts (
     audit_run_id varchar not null,
     prediction_id varchar not null,
-    attempted_at timestamptz not null,
+    attempted_at timestamp not null,
     http_status integer,
     error varchar not null,
     waited_ms double not null
@@ -133,7 +133,7 @@ create table if not exists raw.verdicts (
     reason varchar,
     completion varchar,
     error varchar,
-    landed_at timestamptz not null
+    landed_at timestamp not null
 );
 
 create table if not exists raw.format_checks (
@@ -148,5 +148,5 @@ create table if not exists raw.format_checks (
     policy varchar not null,
     action varchar not null, -- none, quarantined, failed, warned
     reason varchar,
-    checked_at timestamptz not null
+    checked_at timestamp not null
 );

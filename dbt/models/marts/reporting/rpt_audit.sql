@@ -1,0 +1,124 @@
+-- One row per run, model, task and strategy: the scorecard.
+with counted as (
+    select
+        formats.audit_run_id,
+        formats.model_id,
+        formats.task_id,
+        formats.strategy,
+        max(formats.n_planned) as n_samples,
+        count(distinct formats.prompt_variant_id) as n_variants,
+        count(distinct formats.prompt_variant_id) filter (variants.is_quarantined) as n_variants_quarantined,
+        max(formats.repetition) as n_repetitions,
+        sum(formats.n_planned) as n_planned,
+        sum(formats.n_landed) as n_landed,
+        sum(formats.n_error) as n_error,
+        sum(formats.n_valid) as n_valid,
+        sum(formats.n_landed - formats.n_error - formats.n_valid) / nullif(sum(formats.n_landed - formats.n_error), 0)
+            as invalid_rate
+    from {{ ref('int_answer_formats') }} as formats
+    inner join {{ ref('int_variants_measured') }} as variants using (audit_run_id, model_id, prompt_variant_id)
+    where {{ in_this_build('formats.audit_run_id') }} and {{ in_this_build('variants.audit_run_id') }}
+    group by all
+),
+
+costs as (
+    select
+        predictions.audit_run_id,
+        predictions.model_id,
+        predictions.task_id,
+        variants.strategy,
+        sum(predictions.cost_usd) as cost_usd
+    from {{ ref('stg_predictions') }} as predictions
+    inner join {{ ref('stg_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
+    where {{ in_this_build('predictions.audit_run_id') }} and {{ in_this_build('variants.audit_run_id') }}
+    group by all
+),
+
+sensitivities as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        avg(sensitivity) as sensitivity,
+        stddev_pop(sensitivity) as sensitivity_std,
+        avg(sensitivity_valid) as sensitivity_valid
+    from {{ ref('fct_sensitivity') }}
+    where {{ in_this_build() }}
+    group by all
+),
+
+stability as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        {%- for scope in ['intra', 'inter'] %}
+        {%- for column in ['pss', 'pss_low', 'pss_high'] %}
+        avg({{ column }}) filter (scope = '{{ scope }}') as {{ column | replace('pss', 'pss_' ~ scope) }}
+        {{- ',' if not (scope == 'inter' and column == 'pss_high') }}
+        {%- endfor %}
+        {%- endfor %}
+    from {{ ref('fct_prompt_stability') }}
+    where series = 'all' and annotation_filter = 'valid' and model_id is not null and {{ in_this_build() }}
+    group by all
+)
+
+select
+    counted.audit_run_id,
+    runs.audit_id,
+    counted.model_id,
+    counted.task_id,
+    counted.strategy,
+    counted.n_samples,
+    counted.n_variants,
+    counted.n_variants_quarantined,
+    counted.n_repetitions,
+    counted.n_planned::bigint as n_planned,
+    counted.n_landed::bigint as n_landed,
+    counted.n_valid::bigint as n_valid,
+    counted.n_error::bigint as n_error,
+    sensitivities.sensitivity,
+    sensitivities.sensitivity_std,
+    sensitivities.sensitivity_valid,
+    measured.sensitivity.low as sensitivity_low,
+    measured.sensitivity.high as sensitivity_high,
+    measured.sensitivity.corrected as sensitivity_corrected,
+    measured.sensitivity.low as sensitivity_corrected_low,
+    measured.sensitivity.high as sensitivity_corrected_high,
+    shares.wording_share,
+    shares.wording_share_low,
+    shares.wording_share_high,
+    shares.noise_share,
+    shares.noise_share_low,
+    shares.noise_share_high,
+    shares.item_share,
+    shares.item_share_low,
+    shares.item_share_high,
+    measured.consistency.consistency as consistency,
+    measured.consistency.low as consistency_low,
+    measured.consistency.high as consistency_high,
+    measured.consistency.consistency_std as consistency_std,
+    measured.micro_f1.mean as micro_f1,
+    measured.micro_f1.low as micro_f1_low,
+    measured.micro_f1.high as micro_f1_high,
+    measured.micro_f1.std as micro_f1_std,
+    stability.pss_intra,
+    stability.pss_intra_low,
+    stability.pss_intra_high,
+    stability.pss_inter,
+    stability.pss_inter_low,
+    stability.pss_inter_high,
+    counted.invalid_rate,
+    measured.invalid_rate.low as invalid_rate_low,
+    measured.invalid_rate.high as invalid_rate_high,
+    costs.cost_usd,
+    {{ measure_version() }}
+from counted
+inner join {{ ref('stg_audit_runs') }} as runs using (audit_run_id)
+left join {{ ref('int_groups_measured') }} as measured using (audit_run_id, model_id, task_id, strategy)
+left join sensitivities using (audit_run_id, model_id, task_id, strategy)
+left join {{ ref('int_disagreement_shares') }} as shares using (audit_run_id, model_id, task_id, strategy)
+left join stability using (audit_run_id, model_id, task_id, strategy)
+left join costs using (audit_run_id, model_id, task_id, strategy)

@@ -1,0 +1,80 @@
+-- One row per run, model, task, strategy and sample: how much its label depends on the wording.
+with spread as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_id,
+        sample_index,
+        gold_label,
+        n_variants,
+        count(*) as n_classes,
+        list(p_tau) as p_taus,
+        list(p_tau) filter (label is not null) as p_taus_valid,
+        sum(p_tau) filter (label is not null) as p_valid
+    from {{ ref('fct_p_tau') }}
+    where {{ in_this_build() }}
+    group by all
+),
+
+corrected as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        list(wording_index) as wordings,
+        list(label_index) as labels,
+        list(p_wording) as shares
+    from {{ ref('int_wordings_shared') }}
+    where {{ in_this_build() }}
+    group by all
+),
+
+answered as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        count(*) as n_predictions,
+        if(any_value(gold_label) is null, null, count(*) filter (is_correct)) as n_correct
+    from {{ ref('int_predictions_measured') }}
+    where {{ in_this_build() }}
+    group by all
+),
+
+final as (
+    select
+        spread.audit_run_id,
+        spread.model_id,
+        spread.task_id,
+        spread.strategy,
+        spread.sample_id,
+        spread.gold_label,
+        case when spread.n_variants >= 2 then normalised_entropy(spread.p_taus, spread.n_classes::integer) end
+            as sensitivity,
+        case
+            when spread.n_variants >= 2 and spread.p_valid > 0
+                then normalised_entropy(
+                    list_transform(spread.p_taus_valid, lambda p: p / spread.p_valid), (spread.n_classes - 1)::integer
+                )
+        end as sensitivity_valid,
+        corrected_sensitivity(corrected.wordings, corrected.labels, corrected.shares, spread.n_classes::integer)
+            as sensitivity_corrected,
+        others.mean_consistency,
+        spread.n_variants,
+        answered.n_correct,
+        answered.n_predictions,
+        {{ measure_version() }}
+    from spread
+    inner join corrected using (audit_run_id, model_id, task_id, strategy, sample_index)
+    inner join answered using (audit_run_id, model_id, task_id, strategy, sample_index)
+    left join {{ ref('int_samples_compared') }} as others
+        using (audit_run_id, model_id, task_id, strategy, sample_index)
+)
+
+select * from final

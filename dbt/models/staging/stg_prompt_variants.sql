@@ -1,0 +1,27 @@
+with source as (
+    select * from {{ source('raw', 'prompt_variants') }}
+),
+
+renamed as (
+    select
+        audit_run_id,
+        prompt_variant_id,
+        task_id,
+        strategy,
+        paraphrase_temperature,
+        variant_index,
+        is_original,
+        is_edited,
+        instruction,
+        output_format,
+        prompt,
+        repetitions,
+        len(repetitions) as n_repetitions,
+        rephraser_id,
+        rephrasing_key,
+        refused_because,
+        refused_because is not null as is_refused
+    from source
+)
+
+select * from renamed

@@ -1,0 +1,135 @@
+"""Reads a completion: the label it gives, whether it is blank, whether it refuses.
+
+A reader is the task card's: `exact` (equal to a label after trimming all white space), `first_integer` (the first
+integer in the text), `label_in_text` (a label as whole words; two different labels are no answer), `{"regex": pattern}`
+(RE2: its first group, else the whole match), `{"json_field": "a.b"}` (a field of the JSON object the completion is).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import re2
+
+MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
+MAX_JSON_DEPTH = 32
+
+
+class Reading(NamedTuple):
+    """What a completion was read as."""
+
+    label: str | None
+    is_blank: bool
+    is_refusal: bool
+
+
+def read_answer(completion: str, reader: str, labels: Sequence[str], refusal_pattern: str | None = None) -> Reading:
+    """The reading of a completion by a reader given as JSON; a label is always one of `labels`, as written there."""
+    text = completion.strip()
+    if not text:
+        return Reading(None, is_blank=True, is_refusal=False)
+    text = text[:MAX_READ_CHARACTERS]
+    label = _label(text, _parsed(reader), tuple(labels))
+    is_refusal = label is None and refusal_pattern is not None and bool(_compiled(refusal_pattern).search(text))
+    return Reading(label, is_blank=False, is_refusal=is_refusal)
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(reader: str) -> Any:
+    found = json.loads(reader)
+    return tuple(found.items())[0] if isinstance(found, dict) else (found, "")
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> str | None:
+    name, argument = reader
+    if name == "label_in_text":
+        return _only_label_in(text, labels)
+    if name == "exact":
+        found: str | None = text
+    elif name == "first_integer":
+        match = _compiled(r"[+-]?\d+").search(text)
+        found = match[0] if match else None
+    elif name == "regex":
+        match = _compiled(argument).search(text)
+        found = None if match is None else match[1] if match.re.groups else match[0]
+    elif name == "json_field":
+        found = _json_field(text, argument)
+    else:
+        msg = f"unknown reader {name!r}"
+        raise ValueError(msg)
+    found = None if found is None else found.strip()
+    if found in labels:
+        return found
+    if name == "first_integer" and found is not None:
+        # "+3" and "03" are the integer 3, unless a label is spelled so
+        number = _as_integer(found)
+        equal = [label for label in labels if number is not None and _as_integer(label) == number]
+        return equal[0] if len(equal) == 1 else None
+    return None
+
+
+def _as_integer(label: str) -> int | None:
+    try:  # more digits than Python converts are no label either
+        return int(label)
+    except ValueError:
+        return None
+
+
+def _only_label_in(text: str, labels: tuple[str, ...]) -> str | None:
+    """The one label whose words stand in the text; a label inside a longer one that matched there does not count."""
+    folded = text.casefold()
+    taken = [False] * len(folded)
+    found = set()
+    for label in sorted(labels, key=len, reverse=True):
+        words = label.casefold()
+        start = folded.find(words)
+        while start >= 0:
+            end = start + len(words)
+            is_whole = not (_in_word(folded, start - 1, start) or _in_word(folded, end - 1, end))
+            if is_whole and not any(taken[start:end]):
+                found.add(label)
+                taken[start:end] = [True] * (end - start)
+            start = folded.find(words, start + 1)
+    return found.pop() if len(found) == 1 else None
+
+
+def _in_word(text: str, left: int, right: int) -> bool:
+    """Whether a word runs on from `left` to `right`."""
+    return left >= 0 and right < len(text) and _is_word(text[left]) and _is_word(text[right])
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _json_field(text: str, path: str) -> str | None:
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return None
+    depth = deepest = 0
+    for character in text[start : end + 1]:
+        depth += (character in "{[") - (character in "}]")
+        deepest = max(deepest, depth)
+    if deepest > MAX_JSON_DEPTH:
+        return None
+    try:
+        value: Any = json.JSONDecoder(parse_int=str, parse_float=str).decode(text[start : end + 1])
+    except ValueError:
+        return None
+    for name in path.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return None
+        value = value[name]
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else None

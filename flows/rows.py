@@ -1,0 +1,74 @@
+"""Rows on their way into schema raw: typed frames, text that any file can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from models_registry.tables import escape
+
+TEXT, WHOLE, REAL, YES, TIME = pl.String(), pl.Int32(), pl.Float64(), pl.Boolean(), pl.Datetime("us")
+
+# columns of raw by table; tests/warehouse hold this against schema.sql
+SCHEMAS: dict[str, dict[str, pl.DataType]] = {
+    "audit_runs": {
+        "audit_run_id": TEXT, "audit_id": TEXT, "origin": TEXT, "state": TEXT, "started_at": TIME, "finished_at": TIME,
+        "fingerprint": TEXT, "plan_fingerprint": TEXT, "card": TEXT, "format_limits": TEXT, "seed": pl.Int64(),
+        "n_resamples": WHOLE, "code_version": TEXT, "code_commit": TEXT, "is_code_dirty": YES,
+        "library_versions": TEXT, "source": TEXT,
+    },
+    "models": {
+        "audit_run_id": TEXT, "model_id": TEXT, "engine": TEXT, "model": TEXT, "card": TEXT, "fingerprint": TEXT,
+        "input_usd_per_mtok": REAL, "output_usd_per_mtok": REAL,
+    },
+    "tasks": {
+        "audit_run_id": TEXT, "task_id": TEXT, "kind": TEXT, "level": TEXT, "instruction": TEXT, "output_format": TEXT,
+        "reader": TEXT, "refusal_pattern": TEXT, "card": TEXT, "fingerprint": TEXT,
+    },
+    "task_labels": {"audit_run_id": TEXT, "task_id": TEXT, "label": TEXT, "label_index": WHOLE, "description": TEXT},
+    "samples": {
+        "audit_run_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "sample_index": WHOLE, "input": TEXT,
+        "gold_label": TEXT, "fields": TEXT,
+    },
+    "prompt_variants": {
+        "audit_run_id": TEXT, "prompt_variant_id": TEXT, "task_id": TEXT, "strategy": TEXT,
+        "paraphrase_temperature": REAL, "variant_index": WHOLE, "is_original": YES, "is_edited": YES,
+        "instruction": TEXT, "output_format": TEXT, "prompt": TEXT, "repetitions": pl.List(WHOLE),
+        "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
+    },
+    "predictions": {
+        "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
+        "sample_id": TEXT, "repetition": WHOLE, "completion": TEXT, "is_completion_escaped": YES, "reasoning": TEXT,
+        "finish_reason": TEXT, "is_refused": YES, "token_logprobs": TEXT, "prompt_tokens": WHOLE,
+        "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "served_model": TEXT,
+        "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT, "error": TEXT, "landed_at": TIME,
+    },
+    "attempts": {
+        "audit_run_id": TEXT, "prediction_id": TEXT, "attempted_at": TIME, "http_status": WHOLE, "error": TEXT,
+        "waited_ms": REAL,
+    },
+    "verdicts": {
+        "audit_run_id": TEXT, "verdict_id": TEXT, "prediction_id": TEXT, "judge_id": TEXT, "repetition": WHOLE,
+        "is_match": YES, "reason": TEXT, "completion": TEXT, "error": TEXT, "landed_at": TIME,
+    },
+    "format_checks": {
+        "audit_run_id": TEXT, "expectation": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
+        "observed": REAL, "allowed": REAL, "is_success": YES, "policy": TEXT, "action": TEXT, "reason": TEXT,
+        "checked_at": TIME,
+    },
+}  # fmt: skip
+
+
+def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows of one raw table as a typed frame; absent columns are NULL, lone surrogates in any text are escaped."""
+    schema = SCHEMAS[table]
+    columns = {}
+    for name, dtype in schema.items():
+        values = [row.get(name) for row in rows]
+        try:
+            columns[name] = pl.Series(name, values, dtype=dtype)
+        except UnicodeEncodeError:
+            columns[name] = pl.Series(name, [None if v is None else escape(v)[0] for v in values], dtype=dtype)
+    return pl.DataFrame(columns)

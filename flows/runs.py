@@ -1,0 +1,122 @@
+"""A run's row: what it is, what it used, whether it is closed."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import subprocess
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flows.rows import frame_of
+from flows.warehouse import as_json, connect, fetch, now
+
+LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A landed run."""
+
+    audit_run_id: str
+    audit_id: str
+    origin: str
+    state: str
+    started_at: datetime
+    plan_fingerprint: str
+
+
+def run_row(  # noqa: PLR0913 - one row's columns
+    *,
+    audit_run_id: str,
+    audit_id: str,
+    origin: str,
+    fingerprint: str,
+    plan_fingerprint: str,
+    card: str,
+    format_limits: str,
+    seed: int,
+    n_resamples: int,
+    source: dict[str, Any] | None = None,
+) -> pl.DataFrame:
+    """The row that opens a run, with the code and libraries it is made by."""
+    commit, is_dirty = code_commit()
+    row = {
+        "audit_run_id": audit_run_id,
+        "audit_id": audit_id,
+        "origin": origin,
+        "state": "running",
+        "started_at": now(),
+        "finished_at": None,
+        "fingerprint": fingerprint,
+        "plan_fingerprint": plan_fingerprint,
+        "card": card,
+        "format_limits": format_limits,
+        "seed": seed,
+        "n_resamples": n_resamples,
+        "code_version": importlib.metadata.version("promptaudit"),
+        "code_commit": commit,
+        "is_code_dirty": is_dirty,
+        "library_versions": as_json(library_versions()),
+        "source": None if source is None else as_json(source),
+    }
+    return frame_of("audit_runs", [row])
+
+
+def close_run(warehouse: Path, audit_run_id: str, state: str) -> None:
+    """Closes a run, once: complete or failed."""
+    with connect(warehouse) as con:
+        con.execute(
+            "update raw.audit_runs set state = ?, finished_at = ? where audit_run_id = ? and state = 'running'",
+            [state, now(), audit_run_id],
+        )
+
+
+def newest_run(warehouse: Path, audit_id: str, origin: str = "run") -> Run | None:
+    """The run of an audit that started last."""
+    rows = fetch(
+        warehouse,
+        "select audit_run_id, audit_id, origin, state, started_at, plan_fingerprint from raw.audit_runs "
+        "where audit_id = ? and origin = ? order by started_at desc, audit_run_id desc limit 1",
+        [audit_id, origin],
+    )
+    return Run(**rows[0]) if rows else None
+
+
+@functools.cache
+def library_versions() -> dict[str, str]:
+    """Versions of what decides a run's figures."""
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@functools.cache
+def code_commit() -> tuple[str | None, bool | None]:
+    """The commit of the checkout this code runs from and whether it has changes; nothing for an installed wheel."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None, None
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(  # noqa: S603 - fixed words, no shell
+            ["git", "-C", str(root), *arguments],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return None, None

@@ -1,0 +1,47 @@
+"""What the environment and the command line decide: every option has a PROMPTAUDIT_* variable."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+# before prefect, dbt or great_expectations are imported anywhere: none of them reports home
+SILENT = {
+    "DO_NOT_TRACK": "1",
+    "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "GX_ANALYTICS_ENABLED": "false",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+}
+
+
+def silence() -> None:
+    """Turns the telemetry of every library off."""
+    os.environ.update(SILENT)
+
+
+class Settings(BaseSettings):
+    """Options shared by all commands."""
+
+    model_config = SettingsConfigDict(env_prefix="PROMPTAUDIT_", frozen=True)
+
+    warehouse: Path = Field(Path("warehouse/audit.duckdb"), description="the DuckDB file")
+    registry: tuple[Path, ...] = Field((), description="folders of cards beside the shipped ones")
+    lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
+    sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
+    sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")
+
+
+@cache
+def dbt_project() -> Path:
+    """The dbt project: beside the packages in a checkout, inside `flows` in an installed wheel."""
+    here = Path(__file__).resolve().parent
+    for candidate in (here / "dbt_project", here.parent / "dbt"):
+        if (candidate / "dbt_project.yml").is_file():
+            return candidate
+    msg = "the dbt project is missing from this installation"
+    raise FileNotFoundError(msg)

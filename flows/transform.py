@@ -1,0 +1,70 @@
+"""Builds the dbt project for the runs it is given, in a child process that frees DuckDB's lock when it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from flows.settings import SILENT, dbt_project
+from models_registry.errors import WarehouseError
+
+Part = Literal["up_to_formats", "after_formats"]
+_HIDDEN = ("_KEY", "_TOKEN", "_SECRET", "PASSWORD")
+
+
+def transform(warehouse: Path, audit_run_ids: Sequence[str], part: Part) -> None:
+    """Builds one part of the project for these runs; raises WarehouseError naming the model that failed."""
+    dbt(
+        warehouse,
+        "build",
+        "--selector",
+        part,
+        "--vars",
+        json.dumps({"audit_run_ids": list(audit_run_ids)}),
+    )
+
+
+def dbt(warehouse: Path, command: str, *arguments: str) -> None:
+    """One dbt command on this warehouse; what it writes goes beside the warehouse, never beside the code."""
+    project, place = dbt_project(), warehouse.parent.resolve() / "dbt"
+    target = place / "target"
+    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    (target / "run_results.json").unlink(missing_ok=True)
+    # dbt writes its environment into no artefact, and has no business with a key
+    environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
+    environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": str(warehouse.resolve())}
+    line = [
+        sys.executable, "-m", "dbt.cli.main", "--no-use-colors", "--log-level", "warn", "--log-level-file", "none", command,
+        "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
+        "--log-path", str(place), *arguments,
+    ]  # fmt: skip
+    child = subprocess.Popen(  # noqa: S603 - our own words, no shell
+        line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        output, _ = child.communicate()
+    except BaseException:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        raise
+    if child.returncode:
+        raise WarehouseError(_failure(target / "run_results.json", output))
+
+
+def _failure(results: Path, output: str) -> str:
+    try:
+        nodes = json.loads(results.read_text(encoding="utf-8"))["results"]
+    except (OSError, ValueError, KeyError):
+        nodes = []
+    for node in nodes:
+        if node["status"] in ("error", "fail"):
+            message = " ".join(str(node.get("message") or "").split())
+            return f"transform: {node['unique_id'].split('.')[2]} failed: {message[:300]}"
+    said = [part.strip() for part in output.splitlines() if part.strip()]
+    return f"transform: dbt ended with an error: {' '.join(said[-4:])[:400]}"

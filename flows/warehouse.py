@@ -1,0 +1,326 @@
+"""The warehouse: the only memory between the steps, and the only `import duckdb` in flows.
+
+The writer holds the file briefly; readers have the published copy and are never blocked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from models_registry.errors import WarehouseError, WarehouseLocked
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own lock still holds there
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA_VERSION = 1
+MIGRATIONS: dict[int, str] = {}  # to version n: SQL
+SCHEMA_SQL = Path(__file__).with_name("schema.sql")
+ONE_LINE = 300
+
+_BY_RUN = ("audit_run_id",)
+KEYS: dict[str, tuple[str, ...]] = {
+    "audit_runs": _BY_RUN,
+    "models": (*_BY_RUN, "model_id"),
+    "tasks": (*_BY_RUN, "task_id"),
+    "task_labels": (*_BY_RUN, "task_id", "label"),
+    "samples": (*_BY_RUN, "task_id", "sample_id"),
+    "prompt_variants": (*_BY_RUN, "prompt_variant_id"),
+    "predictions": (*_BY_RUN, "prediction_id"),
+    "attempts": (*_BY_RUN, "prediction_id", "attempted_at"),
+    "verdicts": (*_BY_RUN, "verdict_id"),
+    "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id"),
+}
+
+
+def now() -> datetime:
+    """This instant in UTC, without a zone, as the warehouse keeps it."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def published_path(warehouse: Path) -> Path:
+    """Where readers find the copy of a warehouse."""
+    return warehouse.parent / "published" / warehouse.name
+
+
+def _private_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        msg = f"{folder}: cannot be made: {error.strerror}"
+        raise WarehouseError(msg) from None
+
+
+@contextmanager
+def hold(warehouse: Path, wait_s: float = 60, say: Any = None) -> Iterator[None]:
+    """The one lock of a run, with who holds it; waits `wait_s` seconds, saying so once, then raises WarehouseLocked."""
+    _private_folder(warehouse.parent)
+    path = warehouse.with_name(warehouse.name + ".lock")
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        msg = f"{path}: cannot be written: {error.strerror}"
+        raise WarehouseError(msg) from None
+    try:
+        deadline, has_said = time.monotonic() + wait_s, False
+        while fcntl is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                holder = os.pread(handle, 1000, 0).decode("utf-8", "replace").strip() or "another process"
+                if time.monotonic() >= deadline:
+                    msg = f"{warehouse} is held by {holder}; waited {wait_s:g} s"
+                    raise WarehouseLocked(msg) from None
+                if say and not has_said:
+                    say(f"waiting for {warehouse}: held by {holder}")
+                    has_said = True
+                time.sleep(0.2)
+        who = f"process {os.getpid()} on {socket.gethostname()} since {now():%Y-%m-%d %H:%M:%S} UTC"
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, who.encode(), 0)
+        yield
+    finally:
+        os.ftruncate(handle, 0)
+        os.close(handle)
+
+
+@contextmanager
+def connect(warehouse: Path, *, wait_s: float = 30) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A writer's connection around one piece of work; DuckDB's errors leave as one line.
+
+    Another program that has the file open is waited for, then named.
+    """
+    _private_folder(warehouse.parent)
+    con = _opened(warehouse, wait_s)
+    try:
+        yield con
+    except duckdb.Error as error:
+        raise _translated(error, warehouse) from None
+    finally:
+        con.close()
+
+
+def _opened(warehouse: Path, wait_s: float) -> duckdb.DuckDBPyConnection:
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            is_new = not warehouse.exists()
+            con = duckdb.connect(
+                str(warehouse),
+                config={
+                    "autoinstall_known_extensions": "false",
+                    "autoload_known_extensions": "false",
+                    "preserve_insertion_order": "true",
+                },
+            )
+            if is_new:
+                warehouse.chmod(0o600)
+        except duckdb.IOException as error:
+            if "lock" in str(error) and time.monotonic() < deadline:
+                time.sleep(0.2)
+                continue
+            raise _translated(error, warehouse) from None
+        except (duckdb.Error, OSError) as error:
+            raise _translated(error, warehouse) from None
+        else:
+            return con
+
+
+def _translated(error: Exception, warehouse: Path) -> WarehouseError:
+    text = " ".join(str(error).split())
+    if "Conflicting lock" in text:
+        holder = text.partition("Conflicting lock is held in ")[2].partition(". ")[0] or "another process"
+        return WarehouseLocked(f"{warehouse} is open in {holder}; close it and run again")
+    if "not a valid DuckDB database file" in text:
+        return WarehouseError(f"{warehouse} is no DuckDB file")
+    if "No space left" in text or "disk" in text.lower():
+        return WarehouseError(f"{warehouse}: the disk is full; what had landed is kept: {text[:ONE_LINE]}")
+    if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
+        return WarehouseError(f"{warehouse} cannot be written: permission denied")
+    return WarehouseError(f"{warehouse}: {text[:ONE_LINE]}")
+
+
+def apply_schema(warehouse: Path) -> None:
+    """Makes schema raw where it is missing, backs up and migrates an older one, refuses a newer one."""
+    with connect(warehouse) as con:
+        is_known = con.execute(
+            "select count(*) from information_schema.tables where table_schema = 'raw' and table_name = 'schema_versions'"
+        ).fetchone()
+        found = None
+        if is_known and is_known[0]:
+            row = con.execute("select max(version) from raw.schema_versions").fetchone()
+            found = row[0] if row else None
+        if found is not None and found > SCHEMA_VERSION:
+            msg = f"{warehouse} has schema version {found}, this promptaudit knows {SCHEMA_VERSION}; use a newer one"
+            raise WarehouseError(msg)
+        if found == SCHEMA_VERSION:
+            return
+        if found is not None:
+            con.execute("checkpoint")
+    if found is not None:
+        _copy_durably(warehouse, warehouse.with_name(f"{warehouse.name}.v{found}.backup"))
+    with connect(warehouse) as con:
+        con.execute("begin")
+        con.execute(SCHEMA_SQL.read_text(encoding="utf-8"))
+        for version in range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
+            con.execute(MIGRATIONS[version])
+        con.execute("insert into raw.schema_versions values (?, ?)", [SCHEMA_VERSION, now()])
+        con.execute("commit")
+
+
+def insert_new(con: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> int:
+    """Lands rows of one run in `raw.<table>`; rows whose key is there already add nothing. Returns how many were new."""
+    if rows.is_empty():
+        return 0
+    key = list(KEYS[table])
+    incoming = rows.unique(subset=key, keep="first", maintain_order=True).to_arrow()  # noqa: F841 - read by name in SQL
+    matches = " and ".join(f"landed.{column} = incoming.{column}" for column in key)
+    # one run a call: the constant lets DuckDB skip the row groups of every other night
+    run_ids = rows["audit_run_id"].unique()
+    if len(run_ids) != 1:
+        msg = f"insert_new lands one run at a time, got {len(run_ids)}"
+        raise ValueError(msg)
+    statement = (
+        f"insert into raw.{table} by name select * from incoming where not exists "  # noqa: S608 - names are ours
+        f"(select 1 from raw.{table} as landed where landed.audit_run_id = $run and {matches})"
+    )
+    inserted = con.execute(statement, {"run": run_ids[0]}).fetchone()
+    return int(inserted[0]) if inserted else 0
+
+
+def land(warehouse: Path, tables: Sequence[tuple[str, pl.DataFrame]]) -> int:
+    """Lands several tables' rows in one transaction; returns how many rows were new."""
+    with connect(warehouse) as con:
+        con.execute("begin")
+        n_new = sum(insert_new(con, table, rows) for table, rows in tables)
+        con.execute("commit")
+    return n_new
+
+
+def fetch(warehouse: Path, query: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
+    """Rows of a query on the writer's file as dicts; for the few small looks a step takes."""
+    with connect(warehouse) as con:
+        cursor = con.execute(query, list(parameters))
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def publish(warehouse: Path, audit_run_id: str | None = None) -> Path:
+    """Checkpoints, copies to the published place, fsyncs and renames; and this run's marts as Parquet beside it.
+
+    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
+    """
+    target = published_path(warehouse)
+    _private_folder(target.parent)
+    with connect(warehouse) as con:
+        con.execute("force checkpoint")
+        if audit_run_id is not None:
+            _export_marts(con, target.parent / "marts", audit_run_id)
+    _copy_durably(warehouse, target)
+    return target
+
+
+def _export_marts(con: duckdb.DuckDBPyConnection, folder: Path, audit_run_id: str) -> None:
+    tables = con.execute(
+        "select table_name from information_schema.tables "
+        "where table_schema = 'marts' and table_type = 'BASE TABLE' order by all"
+    ).fetchall()
+    for (table,) in tables:
+        columns = {row[0] for row in con.execute(f'describe marts."{table}"').fetchall()}
+        if "audit_run_id" not in columns:
+            continue
+        place = folder / table / f"audit_run_id={audit_run_id}"
+        _private_folder(place)
+        draft = place / "data.parquet.new"
+        con.execute(
+            f"copy (select * from marts.\"{table}\" where audit_run_id = '{audit_run_id}') "  # noqa: S608 - ours, hex
+            f"to '{str(draft).replace(chr(39), chr(39) * 2)}' (format parquet, compression zstd)"
+        )
+        draft.chmod(0o600)
+        draft.replace(place / "data.parquet")
+
+
+def _copy_durably(source: Path, target: Path) -> None:
+    draft = target.with_name(target.name + ".new")
+    try:
+        with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:  # noqa: PTH123 - needs opener
+            shutil.copyfileobj(reader, writer, 16 * 1024 * 1024)
+            writer.flush()
+            os.fsync(writer.fileno())
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        msg = f"{target}: cannot be written: {error.strerror}; the last publication stays"
+        raise WarehouseError(msg) from None
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def read_published(warehouse: Path, query: str, *, memory: str = "4GB", seconds: float = 60) -> Any:
+    """A cursor-like result of one untrusted query on the published copy: closed in, and stopped after `seconds`.
+
+    Returns (column names, rows as tuples). External access off, configuration locked, read-only.
+    """
+    import threading
+
+    path = published_path(warehouse)
+    if not path.exists():
+        msg = f"{path}: nothing is published yet; run `promptaudit run` or `promptaudit import` first"
+        raise WarehouseError(msg)
+    try:
+        con = duckdb.connect(
+            str(path),
+            read_only=True,
+            config={
+                "enable_external_access": "false",
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "memory_limit": memory,
+                "lock_configuration": "true",
+            },
+        )
+    except duckdb.Error as error:
+        raise _translated(error, path) from None
+    timer = threading.Timer(seconds, con.interrupt)
+    timer.start()
+    try:
+        cursor = con.execute(query)
+        names = [column[0] for column in cursor.description or ()]
+        return names, cursor.fetchall()
+    except duckdb.InterruptException:
+        msg = f"the query was stopped after {seconds:g} s"
+        raise WarehouseError(msg) from None
+    except duckdb.Error as error:
+        msg = str(error).splitlines()[0][:ONE_LINE] if str(error) else type(error).__name__
+        raise WarehouseError(msg) from None
+    finally:
+        timer.cancel()
+        con.close()
+
+
+def as_json(value: object) -> str:
+    """Compact JSON for a JSON column of raw."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
