@@ -1,0 +1,143 @@
+"""Answers read from a file of predictions made elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flows.engines import Answer, Request
+from models_registry.cards import ModelCard
+from models_registry.errors import CardError, DataError, nearest
+from models_registry.registry import Entry
+
+COLUMNS = ("sample_id", "completion", "model", "task", "strategy", "variant_index", "paraphrase_temperature", "repetition")
+Cell = tuple[str | None, str, int, float | None, str, int]
+
+
+class RecordedEngine:
+    """A cell the file does not hold stays missing.
+
+    Columns: `sample_id`, `completion` and, where they apply, `model` (only the rows of the card's model count), `task`,
+    `strategy`, `variant_index`, `paraphrase_temperature`, `repetition`. Without a column: every model, every task,
+    `simple`, 0, no temperature, 1. Every completion is text as written, "N/A", "None" and "" too; a null is no answer.
+    Raises CardError for a path out of the registry, DataError for a file that cannot be used or contradicts itself.
+    """
+
+    def __init__(self, card: ModelCard, entry: Entry) -> None:
+        self.max_connections = card.limits.max_connections
+        self._model = card.model
+        path = _inside(entry, card.path or "")
+        self._has_tasks, self._answers = _answers(_read(path), card)
+
+    async def answer(self, request: Request) -> Answer:
+        """The recorded completion of the request's cell."""
+        task = request.task_id if self._has_tasks else None
+        temperature = request.paraphrase_temperature
+        cell = (task, request.strategy, request.variant_index, temperature, request.sample_id, request.repetition)
+        completion = self._answers.get(cell)
+        return Answer() if completion is None else Answer(completion=completion, served_model=self._model)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _inside(entry: Entry, path: str) -> Path:
+    root = entry.root.resolve()
+    resolved = (root / path).resolve()
+    if not resolved.is_relative_to(root):
+        msg = f"{entry.file}: path '{path}' leaves the registry"
+        raise CardError(msg)
+    return resolved
+
+
+def _answers(table: pl.DataFrame, card: ModelCard) -> tuple[bool, dict[Cell, str]]:
+    name = card.path
+    for column in ("sample_id", "completion"):
+        if column not in table.columns:
+            msg = f"{name}: no column '{column}'{nearest(column, table.columns)}"
+            raise DataError(msg)
+    table = table.with_row_index("row", offset=1)
+    if "model" in table.columns:
+        models = table["model"].unique().drop_nulls().to_list()
+        table = table.filter(pl.col("model") == card.model)
+        if table.is_empty():
+            msg = f"{name}: no row of model '{card.model}'{nearest(card.model, models)}"
+            raise DataError(msg)
+    answers: dict[Cell, str] = {}
+    for row in table.select("row", *(column for column in COLUMNS if column in table.columns)).iter_rows(named=True):
+        if row["completion"] is None:
+            continue
+        cell = _cell(row, f"{name} row {row['row']}")
+        if answers.setdefault(cell, row["completion"]) != row["completion"]:
+            msg = f"{name} row {row['row']}: a second, different completion of sample '{row['sample_id']}' in the same cell"
+            raise DataError(msg)
+    return "task" in table.columns, answers
+
+
+def _cell(row: Mapping[str, Any], where: str) -> Cell:
+    if row["sample_id"] is None:
+        msg = f"{where}: no sample_id"
+        raise DataError(msg)
+    temperature = row.get("paraphrase_temperature")
+    return (
+        row.get("task"),
+        row.get("strategy") or "simple",
+        _whole(row.get("variant_index"), 0, 0, f"{where}: variant_index"),
+        None if temperature in (None, "") else _finite(temperature, f"{where}: paraphrase_temperature"),
+        row["sample_id"],
+        _whole(row.get("repetition"), 1, 1, f"{where}: repetition"),
+    )
+
+
+def _whole(text: str | None, default: int, least: int, where: str) -> int:
+    if text in (None, ""):
+        return default
+    number = _finite(text, where)
+    # pandas writes whole numbers as 1.0 as soon as one is missing
+    if number != int(number) or number < least:
+        msg = f"{where} is a whole number from {least}, found '{text}'"
+        raise DataError(msg)
+    return int(number)
+
+
+def _finite(text: str | None, where: str) -> float:
+    try:
+        number = float(text or "")
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        msg = f"{where} is a number, found '{text}'"
+        raise DataError(msg)
+    return number
+
+
+def _read(path: Path) -> pl.DataFrame:
+    """Every column as text. To be swapped for the one reader of tables in `flows/rows.py`."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".parquet":
+            return pl.read_parquet(path).select(pl.all().cast(pl.String))
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            if suffix == ".csv":
+                csv.field_size_limit(2**31 - 1)
+                rows: list[dict[str, Any]] = list(csv.DictReader(file, restkey="", strict=True))
+            else:
+                rows = [json.loads(line, parse_int=str, parse_float=str) for line in file if line.strip()]
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        schema = dict.fromkeys(columns, pl.String)
+        return pl.DataFrame({name: [_text(row.get(name)) for row in rows] for name in columns}, schema)
+    except (OSError, ValueError, TypeError, AttributeError, csv.Error, pl.exceptions.PolarsError) as error:
+        msg = f"{path.name}: cannot be read as {suffix or 'a table'}: {error}"
+        raise DataError(msg) from None
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value if value is None else value.encode("utf-8", "backslashreplace").decode()
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,82 @@
+"""Takes keys out of text before it lands, is logged or raised."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import html
+import json
+import re
+from collections.abc import Iterable
+from urllib.parse import quote, quote_plus
+
+HIDDEN = "[hidden]"
+MAX_RAW_CHARS = 100_000  # a longer error text is not read at all: cutting it first could leave a part of a key
+
+_SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
+    # https://user:pass@host
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30}://)[^\s/?#\"'<>]*@"), rf"\1{HIDDEN}@"),
+    # authorization: Bearer …, "x-api-key": "…", and the same words alone
+    (re.compile(r"(?i)((?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?)[^\"'\r\n,}]+"), rf"\1{HIDDEN}"),
+    (re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/=*-]{6,}"), rf"\1{HIDDEN}"),
+    # api_key=…, key: …, "access_token": "…"
+    (
+        re.compile(
+            r"(?i)((?<![a-z])(?:x-|[a-z]{1,20}[_-])?(?:api[_-]?key|access[_-]?token|auth[_-]?token|password|passwd|secret)"
+            r"[\"']?\s*[=:]\s*[\"']?)[^\s&\"'<>,;}]+"
+        ),
+        rf"\1{HIDDEN}",
+    ),
+    (re.compile(r"(?i)([?&](?:key|token|sig|signature|code|auth)=)[^\s&\"'<>#]+"), rf"\1{HIDDEN}"),
+    (re.compile(r"(?i)((?<![\w-])(?:key|token)=)[^\s&\"'<>,;}]+"), rf"\1{HIDDEN}"),
+    # sk-…, and keys a provider masked in the middle: their ends are still of the key
+    (re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk)-[\w*.-]{6,}"), HIDDEN),
+    (re.compile(r"(?<![^\s\"'<>])[^\s\"'<>]*\*{3,}[^\s\"'<>]*"), HIDDEN),
+)
+
+
+def scrub(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text with every secret, in any form it may travel in, replaced by `[hidden]`.
+
+    Replaced are each value of `secrets` (of any length; empty ones are skipped), its URL-quoted, HTML- and JSON-escaped
+    and base64 forms, a word that begins with the first 8 characters of a secret of 16 or more, credentials in URLs,
+    `Authorization` headers, parameters named like keys and tokens shaped like `sk-…`. Everything else is kept.
+    """
+    text = _values(tuple(secrets)).sub(HIDDEN, text)
+    for shape, replacement in _SHAPES:
+        text = shape.sub(replacement, text)
+    return text
+
+
+def one_line(text: str, secrets: Iterable[str] = (), limit: int = 500) -> str:
+    """The text scrubbed, printable, on one line and then cut to `limit` characters; a text over 100,000 is only counted."""
+    if len(text) > MAX_RAW_CHARS:
+        return f"a text of {len(text)} characters"
+    line = scrub(text, secrets)
+    if not line.isprintable():
+        # once more: what an unprintable character split is whole only now
+        line = scrub("".join(char if char.isprintable() else " " for char in line), secrets)
+    line = " ".join(line.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def without_values(text: str, secrets: Iterable[str]) -> str:
+    """A completion: verbatim, but for the exact values of `secrets`, which never reach a row."""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+@functools.lru_cache(maxsize=64)
+def _values(secrets: tuple[str, ...]) -> re.Pattern[str]:
+    forms: set[str] = set()
+    for secret in filter(None, secrets):
+        raw = secret.encode("utf-8", "surrogatepass")
+        quoted = (quote(raw, safe=""), quote(raw), quote_plus(raw))
+        forms |= {secret, html.escape(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1], *quoted}
+        forms |= {re.sub(r"%..", lambda match: match[0].lower(), form) for form in quoted}
+        # Basic credentials carry the key alone, as the password of nobody, or as the user
+        forms |= {base64.b64encode(part).decode() for part in (raw, b":" + raw, raw + b":")}
+    patterns = [re.escape(form) for form in sorted(forms, key=len, reverse=True)]
+    patterns += [re.escape(secret[:8]) + r"[^\s\"'<>]*" for secret in secrets if len(secret) >= 16]
+    return re.compile("|".join(patterns) or r"(?!)")

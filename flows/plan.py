@@ -1,0 +1,159 @@
+"""Plans a run: which samples, which cells, what is still missing of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.engines import Request
+from flows.keys import content_id, prediction_id, request_sha256, sent_by
+from flows.prompts import label_block, render, template
+from flows.warehouse import as_json, fetch
+from models_registry.cards import AuditCard, ModelCard, TaskCard
+from models_registry.registry import Registry
+from models_registry.samples import ChosenSamples, choose_samples
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One prompt variant of a run."""
+
+    prompt_variant_id: str
+    task_id: str
+    strategy: str
+    paraphrase_temperature: float | None
+    variant_index: int
+    is_original: bool
+    instruction: str
+    repetitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """An audit with everything it names looked up and its samples chosen."""
+
+    audit_id: str
+    audit: AuditCard
+    registry: Registry
+    tasks: Mapping[str, TaskCard]
+    models: Mapping[str, ModelCard]
+    samples: Mapping[str, ChosenSamples]
+    fingerprint: str
+    plan_fingerprint: str
+
+    def n_samples(self, task_id: str) -> int:
+        """How many samples of a task are asked."""
+        return len(self.samples[task_id].samples)
+
+
+def design_audit(registry: Registry, audit_id: str) -> Design:
+    """Looks everything up that an audit names and chooses its samples; raises CardError or DataError."""
+    used = registry.used_by(audit_id)
+    audit = registry.audit(audit_id)
+    tasks = {name: registry.task(name) for name in audit.tasks}
+    models = {name: registry.model(name) for name in audit.models}
+    samples = {
+        name: choose_samples(
+            name, card, used["tasks"][name].root, audit.samples, with_examples="one_shot" in audit.strategies
+        )
+        for name, card in tasks.items()
+    }
+    asked = audit.model_dump(mode="json", include={"strategies", "rephrasing", "repetitions", "samples"})
+    decides = [
+        as_json(asked),
+        *(as_json([name, sent_by(card), sent_by(registry.model(card.of)) if card.of else None]) for name, card in models.items()),
+        *(as_json([name, card.model_dump(mode="json", exclude={"data", "reader", "refusal_pattern", "level"})]) for name, card in tasks.items()),
+        *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
+        *(content_id(name, *(f"{s.sample_id}\x00{s.text}" for s in chosen.samples)) for name, chosen in samples.items()),
+    ]  # fmt: skip
+    return Design(
+        audit_id=audit_id,
+        audit=audit,
+        registry=registry,
+        tasks=tasks,
+        models=models,
+        samples=samples,
+        fingerprint=registry.fingerprint(audit_id),
+        plan_fingerprint=content_id(*decides),
+    )
+
+
+def model_order(design: Design) -> list[list[str]]:
+    """The models in rounds: those that perturb another's answers come after it."""
+    later = [name for name, card in design.models.items() if card.of is not None]
+    first = [name for name in design.models if name not in later]
+    return [names for names in (first, later) if names]
+
+
+def n_planned(design: Design, variants: Sequence[Variant]) -> int:
+    """Cells of a run."""
+    cells = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
+    return cells * len(design.models)
+
+
+def count_landed(warehouse: Path, audit_run_id: str) -> dict[tuple[str, str], int]:
+    """Landed cells of a run by model and prompt variant."""
+    rows = fetch(
+        warehouse,
+        "select model_id, prompt_variant_id, count(*) as n from raw.predictions where audit_run_id = ? group by all",
+        [audit_run_id],
+    )
+    return {(row["model_id"], row["prompt_variant_id"]): row["n"] for row in rows}
+
+
+def missing_requests(
+    warehouse: Path, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
+) -> Iterator[Request]:
+    """Wanted cells minus landed cells of one model, streamed; variants that share a prefix together."""
+    landed = count_landed(warehouse, audit_run_id)
+    sent = sent_by(design.models[model_id])
+    for variant in variants:
+        n_wanted = len(variant.repetitions) * design.n_samples(variant.task_id)
+        n_landed = landed.get((model_id, variant.prompt_variant_id), 0)
+        if n_landed >= n_wanted:
+            continue
+        done = _landed_cells(warehouse, audit_run_id, model_id, variant) if n_landed else set()
+        card, chosen = design.tasks[variant.task_id], design.samples[variant.task_id]
+        block = label_block(card, variant.strategy, chosen.examples)
+        for sample in chosen.samples:
+            messages = render(card, variant.instruction, block, sample)
+            for repetition in variant.repetitions:
+                if (sample.sample_id, repetition) in done:
+                    continue
+                request = request_sha256(sent, messages, repetition)
+                yield Request(
+                    prediction_id=prediction_id(
+                        audit_run_id, model_id, variant.prompt_variant_id, sample.sample_id, repetition, request
+                    ),
+                    model_id=model_id,
+                    task_id=variant.task_id,
+                    strategy=variant.strategy,
+                    prompt_variant_id=variant.prompt_variant_id,
+                    paraphrase_temperature=variant.paraphrase_temperature,
+                    variant_index=variant.variant_index,
+                    sample_id=sample.sample_id,
+                    repetition=repetition,
+                    messages=messages,
+                    labels=card.label_names,
+                    text=sample.text,
+                    request_sha256=request,
+                )
+
+
+def _landed_cells(warehouse: Path, audit_run_id: str, model_id: str, variant: Variant) -> set[tuple[str, int]]:
+    rows = fetch(
+        warehouse,
+        "select sample_id, repetition from raw.predictions "
+        "where audit_run_id = ? and model_id = ? and prompt_variant_id = ?",
+        [audit_run_id, model_id, variant.prompt_variant_id],
+    )
+    return {(row["sample_id"], row["repetition"]) for row in rows}
+
+
+def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> str:
+    """A variant's messages as JSON, the data's placeholders left open."""
+    card = design.tasks[task_id]
+    block = label_block(card, strategy, design.samples[task_id].examples)
+    return json.dumps([{"role": r, "content": c} for r, c in template(card, instruction, block)], ensure_ascii=False)

@@ -1,0 +1,51 @@
+"""Builds what is sent: the messages of one prompt variant for one sample, placeholders put in once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from models_registry.cards import TaskCard
+from models_registry.placeholders import placeholders, substitute
+from models_registry.samples import Sample
+
+Messages = tuple[tuple[str, str], ...]
+
+
+def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> str:
+    """How a strategy shows the labels: their names, a description each, or an example each."""
+    names = card.label_names
+    if strategy == "detail":
+        lines = [f"- {item.label}: {item.description}" if item.description else f"- {item.label}" for item in card.labels]
+        return "The labels are:\n" + "\n".join(lines)
+    plain = f"The labels are: {', '.join(names)}."
+    if strategy == "one_shot":
+        lines = [f"{examples[name]}\n-> {name}" for name in names]
+        return f"{plain}\nExamples:\n" + "\n".join(lines)
+    return plain
+
+
+def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Messages:
+    """The messages for a sample. Where the card's messages have no {labels}, the block follows the instruction."""
+    data = {**sample.fields, "input": sample.text}
+    asked, fixed = substitute(instruction, data), substitute(card.output_format, data)
+    has_place = any("labels" in placeholders(message.content) for message in card.messages)
+    if not has_place:
+        asked = f"{asked}\n{block}\n"
+    values = {**data, "instruction": asked, "output_format": fixed, "labels": block}
+    return tuple(
+        (message.role, _tidy(substitute(message.content, values), asked, fixed)) for message in card.messages
+    )
+
+
+def _tidy(text: str, asked: str, fixed: str) -> str:
+    """No blank left over where a message joins the block's last line and the output format by a space."""
+    joint = f"{asked} {fixed}"
+    return text.replace(joint, f"{asked}{fixed}", 1) if asked.endswith("\n") else text
+
+
+def template(card: TaskCard, instruction: str, block: str) -> Messages:
+    """The messages with the data's placeholders left open, for a reader."""
+    names = {name for message in card.messages for name in placeholders(message.content)}
+    names |= set(placeholders(instruction)) | set(placeholders(card.output_format))
+    left_open = Sample("", "{input}", None, {name: f"{{{name}}}" for name in names})
+    return render(card, instruction, block, left_open)

@@ -1,0 +1,30 @@
+"""Finds the spans a rewording may not touch: labels, placeholders, words of the card."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# scripts written without spaces between words: there a whole word cannot be told from its neighbours
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def whole_word(word: str) -> re.Pattern[str]:
+    """A pattern of `word` as it is written, case-sensitive, not as a part of a longer word.
+
+    An edge of `word` that is itself no letter or digit (`{x}`, `C++`) may touch anything.
+    """
+    return re.compile(_source(word))
+
+
+def protected_spans(protected: Iterable[str]) -> re.Pattern[str]:
+    """A pattern of every protected span and every `{placeholder}`, the longest first."""
+    words = sorted({word for word in protected if word.strip()}, key=lambda word: (-len(word), word))
+    return re.compile("|".join([*(_source(word) for word in words), r"\{[A-Za-z_][A-Za-z0-9_]*\}"]))
+
+
+def _source(word: str) -> str:
+    loose = _UNSPACED.search(word) is not None
+    before = "" if loose or not re.match(r"\w", word) else r"(?<!\w)"
+    after = "" if loose or not re.search(r"\w\Z", word) else r"(?!\w)"
+    return f"{before}{re.escape(word)}{after}"

@@ -1,0 +1,19 @@
+"""Picks the rephraser of a card."""
+
+from __future__ import annotations
+
+from models_registry.cards import RephraserCard
+
+from flows.rephrasers import Rephraser
+from flows.rephrasers.fixed import FixedRephraser
+from flows.rephrasers.model import ModelRephraser, OpenEngineAt
+from flows.rephrasers.rules import RulesRephraser
+
+
+def open_rephraser(card: RephraserCard, open_engine_at: OpenEngineAt) -> Rephraser:
+    """The rephraser of a card; `open_engine_at` is called by kind `model` alone, when it is first asked."""
+    if card.kind == "rules":
+        return RulesRephraser(card)
+    if card.kind == "fixed":
+        return FixedRephraser(card)
+    return ModelRephraser(card, open_engine_at)
