@@ -111,7 +111,7 @@ def import_predictions(
             ("models", models),
             ("tasks", _tasks(audit_run_id, cards)),
             ("task_labels", _labels(audit_run_id, cards)),
-            ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(SCHEMAS["samples"])),
+            ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(*SCHEMAS["samples"])),
             ("prompt_variants", _variant_rows(audit_run_id, variants[0])),
             ("predictions", predictions),
         ],
@@ -353,7 +353,7 @@ def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.Data
         pl.lit(now()).cast(pl.Datetime("us")).alias("landed_at"),
     )
     absent = [pl.lit(None, dtype=t).alias(c) for c, t in SCHEMAS["predictions"].items() if c not in landed.columns]
-    return landed.with_columns(absent).select(SCHEMAS["predictions"])
+    return landed.with_columns(absent).select(*SCHEMAS["predictions"])
 
 
 def _variant_rows(audit_run_id: str, variants: pl.DataFrame) -> pl.DataFrame:

@@ -44,7 +44,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "predictions": (*_BY_RUN, "prediction_id"),
     "attempts": (*_BY_RUN, "prediction_id", "attempted_at"),
     "verdicts": (*_BY_RUN, "verdict_id"),
-    "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id"),
+    "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id", "checked_at"),
 }
 
 

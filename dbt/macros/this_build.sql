@@ -9,3 +9,12 @@
         true
     {%- endif -%}
 {%- endmacro %}
+
+{# the same for a test: the rows of the runs that were just built, else all #}
+{% macro in_tested_build() -%}
+    {%- if var('audit_run_ids') -%}
+        audit_run_id in ('{{ var('audit_run_ids') | join("', '") }}')
+    {%- else -%}
+        true
+    {%- endif -%}
+{%- endmacro %}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,10 @@ from flows.engines import Answer, Request
 from models_registry.cards import ModelCard
 from models_registry.errors import CardError, DataError, nearest
 from models_registry.registry import Entry
+from models_registry.tables import ESCAPED, read_text_table
 
 COLUMNS = ("sample_id", "completion", "model", "task", "strategy", "variant_index", "paraphrase_temperature", "repetition")
+_SURROGATE = re.compile(r"\\u(d[89a-f][0-9a-f]{2})")
 Cell = tuple[str | None, str, int, float | None, str, int]
 
 
@@ -33,7 +34,7 @@ class RecordedEngine:
         self.max_connections = card.limits.max_connections
         self._model = card.model
         path = _inside(entry, card.path or "")
-        self._has_tasks, self._answers = _answers(_read(path), card)
+        self._has_tasks, self._answers = _answers(read_text_table(path, card.path), card)
 
     async def answer(self, request: Request) -> Answer:
         """The recorded completion of the request's cell."""
@@ -70,11 +71,13 @@ def _answers(table: pl.DataFrame, card: ModelCard) -> tuple[bool, dict[Cell, str
             msg = f"{name}: no row of model '{card.model}'{nearest(card.model, models)}"
             raise DataError(msg)
     answers: dict[Cell, str] = {}
-    for row in table.select("row", *(column for column in COLUMNS if column in table.columns)).iter_rows(named=True):
+    for row in table.select("row", *(column for column in (*COLUMNS, ESCAPED) if column in table.columns)).iter_rows(named=True):
         if row["completion"] is None:
             continue
         cell = _cell(row, f"{name} row {row['row']}")
-        if answers.setdefault(cell, row["completion"]) != row["completion"]:
+        # the reader escaped lone surrogates, which landing does once more and marks
+        completion = _SURROGATE.sub(lambda match: chr(int(match[1], 16)), row["completion"]) if row.get(ESCAPED) else row["completion"]
+        if answers.setdefault(cell, completion) != completion:
             msg = f"{name} row {row['row']}: a second, different completion of sample '{row['sample_id']}' in the same cell"
             raise DataError(msg)
     return "task" in table.columns, answers
@@ -115,29 +118,3 @@ def _finite(text: str | None, where: str) -> float:
         msg = f"{where} is a number, found '{text}'"
         raise DataError(msg)
     return number
-
-
-def _read(path: Path) -> pl.DataFrame:
-    """Every column as text. To be swapped for the one reader of tables in `flows/rows.py`."""
-    suffix = path.suffix.lower()
-    try:
-        if suffix == ".parquet":
-            return pl.read_parquet(path).select(pl.all().cast(pl.String))
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            if suffix == ".csv":
-                csv.field_size_limit(2**31 - 1)
-                rows: list[dict[str, Any]] = list(csv.DictReader(file, restkey="", strict=True))
-            else:
-                rows = [json.loads(line, parse_int=str, parse_float=str) for line in file if line.strip()]
-        columns = list(dict.fromkeys(name for row in rows for name in row))
-        schema = dict.fromkeys(columns, pl.String)
-        return pl.DataFrame({name: [_text(row.get(name)) for row in rows] for name in columns}, schema)
-    except (OSError, ValueError, TypeError, AttributeError, csv.Error, pl.exceptions.PolarsError) as error:
-        msg = f"{path.name}: cannot be read as {suffix or 'a table'}: {error}"
-        raise DataError(msg) from None
-
-
-def _text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value if value is None else value.encode("utf-8", "backslashreplace").decode()
-    return json.dumps(value, ensure_ascii=False)

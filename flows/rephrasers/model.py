@@ -93,9 +93,7 @@ class ModelRephraser:
         for engine in engines.values():
             await engine.close()
 
-    def _request(
-        self, wording: Wording, n: int, temperature: float | None, asked_before: tuple[int, int]
-    ) -> Request:
+    def _request(self, wording: Wording, n: int, temperature: float | None, asked_before: tuple[int, int]) -> Request:
         round_, batch = asked_before
         kept = [json.dumps(word, ensure_ascii=False) for word in wording.protected if word in wording.instruction]
         values = {
@@ -106,7 +104,9 @@ class ModelRephraser:
         }
         content = substitute(self._card.instructions or DEFAULT_INSTRUCTIONS, values)
         if round_ or batch:
-            content += f"\n\nThe obvious rewordings are already collected; these are set {round_ + batch + 1}: find others."
+            content += (
+                f"\n\nThe obvious rewordings are already collected; these are set {round_ + batch + 1}: find others."
+            )
         messages = (("user", content),)
         sent = json.dumps([self._card.model, sampling_temperature(temperature), messages, round_, batch])
         digest = hashlib.sha256(sent.encode()).hexdigest()

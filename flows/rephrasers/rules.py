@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -14,9 +15,8 @@ from flows.rephrasers.reword import Draws, reword
 
 ORDINARY_TEMPERATURE = 1.5
 SPREAD = 1.0  # without temperatures, wordings are made at 0.5 to 2.5
-_TRIES_A_WORDING = 20
-_TRIES_AT_LEAST = 200
 _PATIENCE = 4  # repeats in a row after which the edits grow stronger
+_GIVE_UP = 400  # repeats in a row at which every wording has been found
 _STEP = 0.25  # by how much, in degrees of paraphrase temperature
 
 _MASK = re.compile("\ue000([0-9]+)\ue001")
@@ -45,8 +45,8 @@ class RulesRephraser:
         taboo = frozenset(word.casefold() for span in wording.protected for word in re.findall(r"\w+", span))
         found: dict[str, None] = {}
         added, repeats = 0.0, 0
-        for number in range(max(_TRIES_AT_LEAST, _TRIES_A_WORDING * n)):
-            if len(found) == n:
+        for number in itertools.count():
+            if len(found) == n or repeats == _GIVE_UP:
                 break
             draws = Draws(self._seed, wording.instruction, temperature, round_, number)
             strength = _strength(temperature, draws) + added

@@ -1,5 +1,5 @@
 -- One row per run, model, task and strategy, and per sample left out of it (NULL: none is): how often two samples disagree.
-with shares as (
+with summed as (
     select
         audit_run_id,
         model_id,
@@ -7,11 +7,17 @@ with shares as (
         strategy,
         sample_index,
         label_index,
-        sum(p_variant) / sum(sum(p_variant)) over (partition by audit_run_id, model_id, task_id, strategy, sample_index)
-            as p_sample
+        sum(p_variant) as p_summed
     from {{ ref('int_labels_counted') }}
     where {{ in_this_build() }}
     group by all
+),
+
+shares as (
+    select
+        * exclude (p_summed),
+        p_summed / sum(p_summed) over (partition by audit_run_id, model_id, task_id, strategy, sample_index) as p_sample
+    from summed
 ),
 
 labels as (

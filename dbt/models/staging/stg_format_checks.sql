@@ -2,6 +2,7 @@ with source as (
     select * from {{ source('raw', 'format_checks') }}
 ),
 
+-- a run may be checked again under other limits: the newest check holds
 renamed as (
     select
         audit_run_id,
@@ -17,6 +18,7 @@ renamed as (
         reason,
         checked_at
     from source
+    qualify checked_at = max(checked_at) over (partition by audit_run_id)
 )
 
 select * from renamed

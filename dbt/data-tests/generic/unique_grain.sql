@@ -1,0 +1,10 @@
+{# the columns a description calls the grain really are it; NULL is a value of a grain here #}
+{% test unique_grain(model, columns) %}
+select
+    {{ columns | join(', ') }},
+    count(*) as n_rows
+from {{ model }}
+where {{ in_tested_build() }}
+group by all
+having count(*) > 1
+{% endtest %}

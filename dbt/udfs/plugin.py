@@ -1,0 +1,391 @@
+"""Gives the measures to DuckDB under their SQL names: Arrow lists in, numpy inside, Arrow out, NaN leaves as NULL.
+
+Each call gets a chunk of groups. Lists that stand side by side in a row are parallel and of equal length; no Python
+object is made per element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from dbt.adapters.duckdb.plugins import BasePlugin
+from duckdb.func import FunctionNullHandling, PythonUDFType
+from numpy.typing import NDArray
+
+from udfs import consistency, entropy, reading, resampling, sensitivity, stability
+from udfs.agreement import LEVELS
+from udfs.codes import dense_codes
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Column = Any
+"""A pyarrow Array or ChunkedArray; pyarrow's own types do not say of what."""
+
+_STABILITY_TYPES = {"str": "VARCHAR", "int": "INTEGER", "float": "DOUBLE", "bool | None": "BOOLEAN"}
+_STABILITY_COLUMNS = {field.name: _STABILITY_TYPES[str(field.type)] for field in fields(stability.StabilityRow)}
+_ARROW_TYPES = {"VARCHAR": pa.string(), "INTEGER": pa.int32(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
+
+
+class Entries(NamedTuple):
+    """Parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1]."""
+
+    lists: list[Column]
+    offsets: NDArray[np.int64]
+
+    def groups(self) -> Iterator[slice]:
+        """Where each group lies."""
+        for start, stop in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
+            yield slice(start, stop)
+
+    def rows(self) -> NDArray[np.int64]:
+        """The group of each entry."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+def _array(column: Column) -> Column:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _entries(function: str, columns: dict[str, Column]) -> Entries:
+    """Flatten list columns; a NULL list is an empty one.
+
+    Raises:
+        ValueError: lists of one row differ in length.
+    """
+    lists, first, offsets = [], "", np.zeros(1, np.int64)
+    for name, column in columns.items():
+        array = _array(column)
+        lengths = _integers(pc.list_value_length(array))
+        own = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        if first and not np.array_equal(own, offsets):
+            row = int(np.flatnonzero(np.diff(own) != np.diff(offsets))[0])
+            message = (
+                f"{function}: lists of one row must be of equal length, "
+                f"got {np.diff(offsets)[row]} {first} and {lengths[row]} {name}"
+            )
+            raise ValueError(message)
+        if not first:
+            first, offsets = name, own
+        lists.append(_array(pc.list_flatten(array)))  # leaves out what lies outside a slice or under a NULL
+    return Entries(lists, offsets)
+
+
+def _integers(array: Column) -> NDArray[np.int64]:
+    return np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _doubles(array: Column) -> NDArray[np.float64]:
+    return np.asarray(pc.fill_null(array, np.nan).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _present(array: Column) -> NDArray[np.bool_]:
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _all_present(arrays: Sequence[Column]) -> NDArray[np.bool_]:
+    return np.asarray(np.logical_and.reduce([_present(array) for array in arrays]), np.bool_)
+
+
+def _scalars(column: Column) -> list[Any]:
+    return list(_array(column).to_pylist())
+
+
+def _null_for_nan(figures: Any) -> Column:  # noqa: ANN401 - a list or an array of floats
+    return pa.array(np.asarray(figures, np.float64), from_pandas=True)
+
+
+def _structs(rows: Sequence[Sequence[float]], names: Sequence[str]) -> Column:
+    table = np.array(rows, np.float64).reshape(-1, len(names))
+    return pa.StructArray.from_arrays([_null_for_nan(column) for column in table.T], list(names))
+
+
+def _list_array(groups: Sequence[Any], structs: Column) -> Column:
+    """Lists as long as the groups, over the structs of all groups end to end."""
+    offsets: Column = pa.array([0, *accumulate(len(group) for group in groups)], pa.int32())
+    return pa.ListArray.from_arrays(offsets, structs)
+
+
+def normalised_entropy(p: Column, n_classes: Column) -> Column:
+    """Entropy of each list of probabilities over ln C; NULL entries count as absent."""
+    entries = _entries("normalised_entropy", {"p": p})
+    (values,) = entries.lists
+    is_present = _present(values)
+    lengths = np.bincount(entries.rows()[is_present], minlength=len(entries.offsets) - 1)
+    offsets = np.append(0, np.cumsum(lengths))
+    classes = _integers(_array(n_classes))
+    return _null_for_nan(entropy.normalised_entropy(_doubles(values)[is_present], offsets, classes))
+
+
+def corrected_sensitivity(variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
+    """Corrected sensitivity of each sample; a NULL label is the class N/A."""
+    entries = _entries("corrected_sensitivity", {"variant": variant, "label": label, "p": p})
+    variants, labels, shares = entries.lists
+    kept = _all_present([variants, shares])
+    return _null_for_nan(
+        sensitivity.corrected_sensitivity(
+            entries.rows()[kept],
+            dense_codes(_integers(variants)[kept])[0],
+            dense_codes(_integers(labels)[kept], _present(labels)[kept])[0],
+            _doubles(shares)[kept],
+            _integers(_array(n_classes)),
+        )
+    )
+
+
+def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
+    """Mean corrected sensitivity of each group of samples with its interval; a NULL label is the class N/A."""
+    columns = {"sample": sample, "variant": variant, "label": label, "p": p}
+    entries = _entries("sensitivity_interval", columns)
+    samples, variants, labels, shares = entries.lists
+    kept = _all_present([samples, variants, shares])
+    codes = [_integers(array) for array in (samples, variants, labels)]
+    is_label, values = _present(labels), _doubles(shares)
+    rows = []
+    for group, classes in zip(entries.groups(), _integers(_array(n_classes)).tolist(), strict=True):
+        own = kept[group]
+        rows.append(
+            sensitivity.sensitivity_interval(
+                dense_codes(codes[0][group][own])[0],
+                dense_codes(codes[1][group][own])[0],
+                dense_codes(codes[2][group][own], is_label[group][own])[0],
+                values[group][own],
+                classes,
+            )
+        )
+    return _structs(rows, sensitivity.SensitivityInterval._fields)
+
+
+class _GoldGroups(NamedTuple):
+    """Groups of (gold, sample, label, p) entries with dense codes, and each group's sample codes."""
+
+    groups: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]
+    samples: list[NDArray[np.int64]]
+
+
+def _gold_groups(function: str, gold: Column, sample: Column, label: Column, p: Column) -> _GoldGroups:
+    entries = _entries(function, {"gold": gold, "sample": sample, "label": label, "p": p})
+    kept = _all_present([entries.lists[0], entries.lists[1], entries.lists[3]])
+    golds, samples, labels = (_integers(array) for array in entries.lists[:3])
+    is_label, shares = _present(entries.lists[2]), _doubles(entries.lists[3])
+    groups, distinct = [], []
+    for group in entries.groups():
+        own = kept[group]
+        sample_code, sample_codes = dense_codes(samples[group][own])
+        label_code, _ = dense_codes(labels[group][own], is_label[group][own])
+        groups.append((dense_codes(golds[group][own])[0], sample_code, label_code, shares[group][own]))
+        distinct.append(sample_codes)
+    return _GoldGroups(groups, distinct)
+
+
+def consistency_of_classes(
+    gold: Column, sample: Column, label: Column, p: Column, seed: Column, n_resamples: Column
+) -> Column:
+    """Consistency of each group's gold classes, pooled; entries without gold are left out, a NULL label is N/A."""
+    groups = _gold_groups("consistency", gold, sample, label, p).groups
+    scalars = zip(groups, _scalars(seed), _scalars(n_resamples), strict=True)
+    # without a seed there is nothing to draw from
+    rows = [consistency.consistency(*group, s or 0, 0 if s is None else b or 0) for group, s, b in scalars]
+    return _structs(rows, consistency.Consistency._fields)
+
+
+def mean_consistency(gold: Column, sample: Column, label: Column, p: Column) -> Column:
+    """Each group's samples with their mean consistency with the others of their class."""
+    groups, distinct = _gold_groups("mean_consistency", gold, sample, label, p)
+    results = [consistency.mean_consistency(*group) for group in groups]
+    codes = [samples[result.sample] for samples, result in zip(distinct, results, strict=True)]
+    structs = pa.StructArray.from_arrays(
+        [
+            pa.array(np.concatenate([np.empty(0, np.int64), *codes])),
+            _null_for_nan(np.concatenate([np.empty(0), *(result.mean_consistency for result in results)])),
+        ],
+        ["sample", "mean_consistency"],
+    )
+    return _list_array(codes, structs)
+
+
+def prompt_stability(
+    sample: Column,
+    annotator: Column,
+    replicate: Column,
+    label: Column,
+    level: Column,
+    is_balanced: Column,
+    seed: Column,
+    n_resamples: Column,
+) -> Column:
+    """Every figure of prompt stability of each group; NULL labels are missing, NULL replicates are one replicate.
+
+    Raises:
+        ValueError: an unknown level, or labels that are no numbers at ordinal or interval level.
+    """
+    columns = {"sample": sample, "annotator": annotator, "replicate": replicate, "label": label}
+    entries = _entries("prompt_stability", columns)
+    kept = _all_present(entries.lists[:2])
+    samples, annotators, replicates = (_integers(array) for array in entries.lists[:3])
+    is_replicate, is_label = _present(entries.lists[2]), _present(entries.lists[3])
+    encoded = entries.lists[3].dictionary_encode()
+    # in the order of their spelling, so that draws and ties do not depend on the order of the rows
+    order = pc.array_sort_indices(encoded.dictionary)
+    spelled = encoded.dictionary.take(order)
+    rank = np.argsort(order.to_numpy(zero_copy_only=False))
+    labels = np.append(rank, 0)[_integers(encoded.indices)] if len(rank) else np.zeros(len(encoded), np.int64)
+
+    tables: list[list[stability.StabilityRow]] = []
+    scalars = zip(_scalars(level), _scalars(is_balanced), _scalars(seed), _scalars(n_resamples), strict=True)
+    for group, (own_level, balanced, own_seed, resamples) in zip(entries.groups(), scalars, strict=True):
+        own = kept[group]
+        if not own.any():
+            tables.append([])
+            continue
+        if own_level not in LEVELS:
+            message = f"prompt_stability: level must be one of {', '.join(LEVELS)}, got {own_level!r}"
+            raise ValueError(message)
+        given = is_label[group][own]
+        code = np.full(len(given), stability.MISSING, np.int64)
+        code[given], numbers = _numbered(labels[group][own][given], spelled, own_level)
+        tables.append(
+            stability.prompt_stability(
+                samples[group][own],
+                annotators[group][own],
+                dense_codes(replicates[group][own], is_replicate[group][own])[0],
+                code,
+                numbers,
+                own_level,
+                is_balanced=bool(balanced),
+                seed=own_seed or 0,
+                n_resamples=0 if own_seed is None else resamples or 0,
+            )
+        )
+    flat = [row for table in tables for row in table]
+    arrays = [
+        pa.array([getattr(row, name) for row in flat], _ARROW_TYPES[kind], from_pandas=True)
+        for name, kind in _STABILITY_COLUMNS.items()
+    ]
+    return _list_array(tables, pa.StructArray.from_arrays(arrays, list(_STABILITY_COLUMNS)))
+
+
+def _numbered(labels: NDArray[np.int64], spelled: Column, level: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Dense codes of the labels and their numbers; labels that spell one number are one label."""
+    code, distinct = dense_codes(labels)
+    if level == "nominal":
+        return code, np.zeros(len(distinct))
+    texts = spelled.take(pa.array(distinct))
+    try:
+        parsed = _doubles(pc.cast(texts, pa.float64()))
+    except pa.ArrowInvalid as error:
+        message = f"prompt_stability: labels of level {level} must be numbers: {error}"
+        raise ValueError(message) from error
+    if not np.isfinite(parsed).all():
+        text = texts[int(np.flatnonzero(~np.isfinite(parsed))[0])].as_py()
+        message = f"prompt_stability: labels of level {level} must be numbers, got {text!r}"
+        raise ValueError(message)
+    numbers, position = np.unique(parsed, return_inverse=True)
+    return position[code], numbers
+
+
+def two_way_interval(sample: Column, variant: Column, value: Column) -> Column:
+    """Mean over variants of each group, its spread and its interval."""
+    entries = _entries("two_way_interval", {"sample": sample, "variant": variant, "value": value})
+    kept = _all_present(entries.lists)
+    samples, variants = (_integers(array) for array in entries.lists[:2])
+    values = _doubles(entries.lists[2])
+    rows = [
+        resampling.two_way_interval(
+            dense_codes(samples[group][kept[group]])[0],
+            dense_codes(variants[group][kept[group]])[0],
+            values[group][kept[group]],
+        )
+        for group in entries.groups()
+    ]
+    return _structs(rows, resampling.TwoWayMean._fields)
+
+
+def jackknife_half_width(replicate: Column) -> Column:
+    """Half-width of the jackknife-t interval of each list of leave-one-out figures."""
+    entries = _entries("jackknife_half_width", {"replicate": replicate})
+    figures = _doubles(entries.lists[0])
+    return _null_for_nan([resampling.jackknife_half_width(figures[group]) for group in entries.groups()])
+
+
+def read_answer(completion: Column, reader: Column, labels: Column, refusal_pattern: Column) -> Column:
+    """What each completion was read as; text is the one thing here that has no numpy form."""
+    rows = zip(*(_scalars(column) for column in (completion, reader, labels, refusal_pattern)), strict=True)
+    readings = [reading.read_answer(text, how, names, pattern) for text, how, names, pattern in rows]
+    arrays = [
+        pa.array([getattr(row, name) for row in readings], pa.string() if name == "label" else pa.bool_())
+        for name in reading.Reading._fields
+    ]
+    return pa.StructArray.from_arrays(arrays, list(reading.Reading._fields))
+
+
+def _doubles_struct(names: Sequence[str]) -> str:
+    return f"STRUCT({', '.join(f'{name} DOUBLE' for name in names)})"
+
+
+_STABILITY_STRUCT = f"STRUCT({', '.join(f'{name} {kind}' for name, kind in _STABILITY_COLUMNS.items())})"
+
+FUNCTIONS: dict[str, tuple[Callable[..., Column], list[str], str]] = {
+    "normalised_entropy": (normalised_entropy, ["DOUBLE[]", "INTEGER"], "DOUBLE"),
+    "corrected_sensitivity": (corrected_sensitivity, ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER"], "DOUBLE"),
+    "sensitivity_interval": (
+        sensitivity_interval,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER"],
+        _doubles_struct(sensitivity.SensitivityInterval._fields),
+    ),
+    "consistency": (
+        consistency_of_classes,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER"],
+        _doubles_struct(consistency.Consistency._fields),
+    ),
+    "mean_consistency": (
+        mean_consistency,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        "STRUCT(sample BIGINT, mean_consistency DOUBLE)[]",
+    ),
+    "prompt_stability": (
+        prompt_stability,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "VARCHAR[]", "VARCHAR", "BOOLEAN", "BIGINT", "INTEGER"],
+        f"{_STABILITY_STRUCT}[]",
+    ),
+    "two_way_interval": (
+        two_way_interval,
+        ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        _doubles_struct(resampling.TwoWayMean._fields),
+    ),
+    "jackknife_half_width": (jackknife_half_width, ["DOUBLE[]"], "DOUBLE"),
+    "read_answer": (
+        read_answer,
+        ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR"],
+        "STRUCT(label VARCHAR, is_blank BOOLEAN, is_refusal BOOLEAN)",
+    ),
+}
+"""SQL name: function, parameter types, return type."""
+
+
+def register(conn: DuckDBPyConnection) -> None:
+    """Register every function of `FUNCTIONS` on a connection."""
+    for name, (function, parameters, returns) in FUNCTIONS.items():
+        conn.create_function(
+            name,
+            function,
+            parameters,  # type: ignore[arg-type]
+            returns,
+            type=PythonUDFType.ARROW,
+            null_handling=FunctionNullHandling.SPECIAL,
+            side_effects=False,
+        )
+
+
+class Plugin(BasePlugin):
+    """dbt-duckdb plugin `udfs.plugin`: every connection of dbt knows the measures."""
+
+    def configure_connection(self, conn: DuckDBPyConnection) -> None:
+        """Register the measures."""
+        register(conn)

@@ -1,0 +1,180 @@
+"""Uncertainty: seeded bootstrap weights, two-way jackknife variances and t intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+TAIL = 0.025
+"""Probability outside each end of an interval."""
+
+_CHUNK_CELLS = 2_000_000  # float64 cells of one chunk of weights: 16 MB, and as much again three times while drawing
+_SWEEPS = 50
+
+
+class Interval(NamedTuple):
+    """A figure's lower and upper bound; NaN where undefined."""
+
+    low: float
+    high: float
+
+
+UNDEFINED = Interval(np.nan, np.nan)
+
+
+def t_quantile(degrees_of_freedom: float) -> float:
+    """Two-sided 95 % quantile of Student's t; NaN below one degree of freedom."""
+    if degrees_of_freedom < 1:
+        return np.nan
+    return float(stdtrit(degrees_of_freedom, 1 - TAIL))
+
+
+def jackknife_half_width(replicates: NDArray[np.float64]) -> float:
+    """t_{n-1} times the jackknife standard error of n leave-one-out figures; NaN below two, undefined ones left out."""
+    figures = replicates[~np.isnan(replicates)]
+    n = len(figures)
+    if n < 2:  # noqa: PLR2004 - one figure has no spread
+        return np.nan
+    return t_quantile(n - 1) * float(np.sqrt((n - 1) / n * np.square(figures - figures.mean()).sum()))
+
+
+def generator(seed: int, purpose: int) -> np.random.Generator:
+    """A generator for one purpose under one seed, so that adding a draw for one purpose leaves the others as they are."""
+    return np.random.default_rng([seed % 2**64, purpose])
+
+
+def weights(rng: np.random.Generator, n_units: int, n_resamples: int) -> NDArray[np.float64]:
+    """How often each unit is drawn in each bootstrap resample of n_units from n_units.
+
+    Returns:
+        Shape (n_units, n_resamples), whole numbers; each column sums to n_units.
+    """
+    drawn = rng.integers(0, n_units, size=(n_units, n_resamples))
+    drawn *= n_resamples
+    drawn += np.arange(n_resamples)
+    counts = np.bincount(drawn.ravel(), minlength=n_units * n_resamples)
+    return counts.astype(np.float64).reshape(n_units, n_resamples)
+
+
+def chunks(n_resamples: int, n_rows: int) -> Iterator[int]:
+    """Sizes of the chunks in which resamples are taken so that n_rows floats of each fit in memory."""
+    size = max(1, min(n_resamples, _CHUNK_CELLS // max(1, n_rows)))
+    for start in range(0, n_resamples, size):
+        yield min(size, n_resamples - start)
+
+
+def percentile_interval(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """2.5th and 97.5th percentile over the last axis, undefined replicates left out.
+
+    Args:
+        replicates: shape (n_resamples,) or (n_figures, n_resamples).
+
+    Returns:
+        Shape (2,) or (n_figures, 2); NaN where no replicate is defined.
+    """
+    percents = [100 * TAIL, 100 * (1 - TAIL)]
+    rows = np.atleast_2d(replicates)
+    bounds = np.full((len(rows), 2), np.nan)
+    is_defined = ~np.isnan(rows)
+    is_complete = is_defined.all(axis=1) & (rows.shape[1] > 0)
+    if is_complete.any():
+        bounds[is_complete] = np.percentile(rows[is_complete], percents, axis=1).T
+    for row in np.flatnonzero(~is_complete & is_defined.any(axis=1)):
+        bounds[row] = np.percentile(rows[row, is_defined[row]], percents)
+    return bounds if replicates.ndim > 1 else bounds[0]
+
+
+class TwoWayVariance(NamedTuple):
+    """Parts of the variance of a mean over samples and variants (V_variants, V_both)."""
+
+    variants: float
+    both: float
+
+    def total(self, samples: float) -> float:
+        """V_samples + V_variants - V_both, never below its larger part: the subtraction can overshoot by chance."""
+        return max(samples + self.variants - self.both, samples, self.variants)
+
+
+def two_way_variance(
+    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
+) -> TwoWayVariance:
+    """V_variants and V_both of a samples x variants table, from an additive fit.
+
+    V_variants is the ddof 1 variance of the variants' effects over Q, V_both the mean square of what sample and variant
+    do not explain over the number of cells. In a full table effects are plain means; with cells missing the additive
+    least-squares fit stands in, so that a variant asked only on hard samples is not taken for a bad variant.
+
+    Args:
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes, at least two distinct.
+        value: shape (n,), one per (sample, variant).
+
+    Returns:
+        Variances, >= 0.
+    """
+    n_samples, n_variants, n_cells = int(sample.max()) + 1, int(variant.max()) + 1, len(value)
+    per_sample = np.bincount(sample, minlength=n_samples)
+    per_variant = np.bincount(variant, minlength=n_variants)
+    residual = value - value.mean()
+    effects = np.zeros(n_variants)
+    is_full = n_cells == n_samples * n_variants
+    for _ in range(1 if is_full else _SWEEPS):  # backfitting: exact at once in a full table, geometric otherwise
+        residual = residual - (np.bincount(sample, weights=residual, minlength=n_samples) / per_sample)[sample]
+        step = np.bincount(variant, weights=residual, minlength=n_variants) / per_variant
+        residual = residual - step[variant]
+        effects += step
+        if np.abs(step).max() < 1e-12:
+            break
+    degrees_of_freedom = n_cells - n_samples - n_variants + 1
+    mean_square = float(residual @ residual) / degrees_of_freedom if degrees_of_freedom > 0 else 0.0
+    return TwoWayVariance(float(effects.var(ddof=1)) / n_variants, mean_square / n_cells)
+
+
+class TwoWayMean(NamedTuple):
+    """A mean over variants, its spread over them, and its bounds."""
+
+    mean: float
+    std: float
+    low: float
+    high: float
+
+
+def two_way_interval(
+    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
+) -> TwoWayMean:
+    """Mean over variants of the variant's mean over samples, with an interval for other samples and other wordings.
+
+    Args:
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes.
+        value: shape (n,), in [0, 1], one per (sample, variant), repetitions averaged. Missing cells are left out.
+
+    Returns:
+        `mean`; `std` over variants with ddof 0; `low` and `high`: mean -+ t_{Q-1} sqrt(V_samples + V_variants - V_both),
+        with one variant mean -+ t_{N-1} sqrt(V_samples), clipped to [0, 1]. Where every value is 0 (or 1) the jackknife
+        sees no spread and the exact Clopper-Pearson bound for 0 (or N) of N samples stands instead. Bounds are NaN with
+        fewer than two samples; all NaN without values.
+    """
+    if len(value) == 0:
+        return TwoWayMean(np.nan, np.nan, np.nan, np.nan)
+    n_samples, n_variants = int(sample.max()) + 1, int(variant.max()) + 1
+    by_variant = np.bincount(variant, weights=value) / np.bincount(variant)
+    mean, std = float(by_variant.mean()), float(by_variant.std())
+    if not value.any():
+        return TwoWayMean(0.0, 0.0, 0.0, 1 - TAIL ** (1 / n_samples))
+    if (value == 1).all():
+        return TwoWayMean(1.0, 0.0, TAIL ** (1 / n_samples), 1.0)
+    if n_samples < 2:
+        return TwoWayMean(mean, std, np.nan, np.nan)
+    by_sample = np.bincount(sample, weights=value) / np.bincount(sample)
+    variance = float(by_sample.var(ddof=1)) / n_samples
+    degrees_of_freedom = n_samples - 1
+    if n_variants > 1:
+        variance = two_way_variance(sample, variant, value).total(variance)
+        degrees_of_freedom = n_variants - 1
+    half = t_quantile(degrees_of_freedom) * float(np.sqrt(variance))
+    return TwoWayMean(mean, std, max(0.0, mean - half), min(1.0, mean + half))
