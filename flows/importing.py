@@ -43,6 +43,50 @@ class ImportOptions:
     resamples: int = 1000
 
 
+def options_of(  # noqa: PLR0913 - one option each
+    *,
+    labels: Sequence[str],
+    level: str | None,
+    task: str | None,
+    strategy: str,
+    audit: str | None,
+    reader: str,
+    policy: str,
+    resamples: int,
+    seed: int,
+) -> ImportOptions:
+    """Options as the command line gives them; raises UsageError naming the option and the nearest right value."""
+    choices = {
+        "--level": (level, ("nominal", "ordinal", "interval")),
+        "--reader": (reader, ("exact", "first_integer", "label_in_text")),
+        "--policy": (policy, ("warn", "quarantine", "fail")),
+    }
+    for option, (value, known) in choices.items():
+        if value is not None and value not in known:
+            msg = f"{option} {value}{nearest(value, known)}"
+            raise UsageError(msg)
+    return ImportOptions(
+        task=task, labels=_split_labels(labels), level=level, strategy=strategy, audit=audit, reader=reader,
+        format_limits=FormatLimits(policy=policy), seed=seed, resamples=resamples,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _split_labels(given: Sequence[str]) -> tuple[str, ...]:
+    """`a,b` or a JSON list, which may hold labels with commas; given several times, they add up."""
+    labels: list[str] = []
+    for text in given:
+        if text.lstrip().startswith("["):
+            try:
+                found = json.loads(text, parse_int=str, parse_float=str)
+            except ValueError as error:
+                msg = f"--labels {text[:80]}: not a JSON list: {error}"
+                raise UsageError(msg) from None
+            labels += [str(label) for label in found]
+        else:
+            labels += [label.strip() for label in text.split(",")]
+    return tuple(labels)
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
     """What an import did; `n_landed` 0 and `is_new` False when the same bytes and options were there already."""
@@ -65,7 +109,7 @@ def import_predictions(
     tasks_known = {name: entry.card for name, entry in registry.entries.get("tasks", {}).items()}
     audit_id = options.audit or files[0].stem
     source = {
-        "files": {Path(name).name: digest for name, digest in digests.items()},
+        "files": sorted(digests.values()),
         "options": {
             "task": options.task, "labels": list(options.labels), "level": options.level, "strategy": options.strategy,
             "reader": options.reader, "format": json.loads(options.format_limits.canonical_json()),
@@ -76,6 +120,7 @@ def import_predictions(
     task_ids = _task_ids(frame, options, files[0])
     cards = {task_id: _task_card(task_id, tasks_known, options) for task_id in task_ids}
     fingerprint = content_id(as_json(source), *(cards[task_id].canonical_json() for task_id in sorted(cards)))
+    source["names"] = [path.name for path in files]
     audit_run_id = content_id("import", audit_id, fingerprint)
     known = fetch(warehouse, "select state from raw.audit_runs where audit_run_id = ?", [audit_run_id])
     if known:

@@ -117,8 +117,10 @@ def _engine_at(design: Design, model: str | None) -> Callable[[float | None], En
     def open_at(temperature: float | None) -> Engine:
         entry = design.registry.entry("models", model or "")
         card = entry.card
-        if isinstance(card, ModelCard) and temperature is not None:
-            sampling = card.sampling.model_copy(update={"temperature": temperature, "max_tokens": None})
+        if isinstance(card, ModelCard):
+            # the card's cap fits a label, not a list of rewordings
+            warmth = card.sampling.temperature if temperature is None else temperature
+            sampling = card.sampling.model_copy(update={"temperature": warmth, "max_tokens": None})
             card = card.model_copy(update={"sampling": sampling})
         return open_engine(replace(entry, card=card))
 
@@ -306,6 +308,15 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
             msg = f"{path}: task {task_id!r} has no variant 0, the original"
             raise DataError(msg)
     return found
+
+
+def same_wordings(warehouse: Path, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:
+    """Whether a run asks exactly these wordings."""
+    asked = {(v.task_id, v.paraphrase_temperature, v.variant_index, v.instruction) for v in _landed_variants(warehouse, audit_run_id)}
+    wanted = {
+        (task_id, p.paraphrase_temperature, p.variant_index, p.instruction) for task_id, ps in edited.items() for p in ps
+    }
+    return asked == wanted
 
 
 def _edited(where: str, row: Mapping[str, str | None]) -> Proposal:

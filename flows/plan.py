@@ -12,7 +12,8 @@ from flows.keys import content_id, prediction_id, request_sha256, sent_by
 from flows.prompts import label_block, render, template
 from flows.warehouse import as_json, fetch
 from models_registry.cards import AuditCard, ModelCard, TaskCard
-from models_registry.registry import Registry
+from models_registry.errors import CardError
+from models_registry.registry import Entry, Registry
 from models_registry.samples import ChosenSamples, choose_samples
 
 
@@ -48,15 +49,30 @@ class Design:
         return len(self.samples[task_id].samples)
 
 
+def design_checks(registry: Registry, audit_id: str) -> dict[str, dict[str, Entry]]:
+    """Every card an audit uses, once what no single card can know is checked: that they fit each other."""
+    used = registry.used_by(audit_id)
+    audit = registry.audit(audit_id)
+    for name in audit.models:
+        base = registry.model(name).of
+        if base is not None and base not in audit.models:
+            msg = f"{used['models'][name].where(name, 'of')}: '{name}' perturbs '{base}', which audit '{audit_id}' does not ask"
+            raise CardError(msg)
+    if audit.judges:
+        msg = f"{used['audits'][audit_id].where(audit_id, 'judges')}: judges are not run by this version"
+        raise CardError(msg)
+    return used
+
+
 def design_audit(registry: Registry, audit_id: str) -> Design:
     """Looks everything up that an audit names and chooses its samples; raises CardError or DataError."""
-    used = registry.used_by(audit_id)
+    used = design_checks(registry, audit_id)
     audit = registry.audit(audit_id)
     tasks = {name: registry.task(name) for name in audit.tasks}
     models = {name: registry.model(name) for name in audit.models}
     samples = {
         name: choose_samples(
-            name, card, used["tasks"][name].root, audit.samples, with_examples="one_shot" in audit.strategies
+            name, card, registry.data_root(name), audit.samples, with_examples="one_shot" in audit.strategies
         )
         for name, card in tasks.items()
     }
@@ -157,3 +173,8 @@ def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> 
     card = design.tasks[task_id]
     block = label_block(card, strategy, design.samples[task_id].examples)
     return json.dumps([{"role": r, "content": c} for r, c in template(card, instruction, block)], ensure_ascii=False)
+
+
+def count_missing(warehouse: Path, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:
+    """Cells of a run that have not landed."""
+    return n_planned(design, variants) - sum(count_landed(warehouse, audit_run_id).values())

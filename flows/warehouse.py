@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import socket
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -221,8 +222,8 @@ def fetch(warehouse: Path, query: str, parameters: Sequence[object] = ()) -> lis
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def publish(warehouse: Path, audit_run_id: str | None = None) -> Path:
-    """Checkpoints, copies to the published place, fsyncs and renames; and this run's marts as Parquet beside it.
+def publish(warehouse: Path, audit_run_ids: Sequence[str] = ()) -> Path:
+    """Checkpoints, copies to the published place, fsyncs and renames; and these runs' marts as Parquet beside it.
 
     A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
     """
@@ -230,7 +231,7 @@ def publish(warehouse: Path, audit_run_id: str | None = None) -> Path:
     _private_folder(target.parent)
     with connect(warehouse) as con:
         con.execute("force checkpoint")
-        if audit_run_id is not None:
+        for audit_run_id in audit_run_ids:
             _export_marts(con, target.parent / "marts", audit_run_id)
     _copy_durably(warehouse, target)
     return target
@@ -279,13 +280,14 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def read_published(warehouse: Path, query: str, *, memory: str = "4GB", seconds: float = 60) -> Any:
-    """A cursor-like result of one untrusted query on the published copy: closed in, and stopped after `seconds`.
+@contextmanager
+def open_published(
+    warehouse: Path, query: str, *, memory: str = "4GB", seconds: float = 60
+) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
+    """One untrusted query on the published copy: read-only, no files, no network, limited memory and time.
 
-    Returns (column names, rows as tuples). External access off, configuration locked, read-only.
+    Yields the column names and the rows as they stream; the file is closed again on leaving.
     """
-    import threading
-
     path = published_path(warehouse)
     if not path.exists():
         msg = f"{path}: nothing is published yet; run `promptaudit run` or `promptaudit import` first"
@@ -298,27 +300,42 @@ def read_published(warehouse: Path, query: str, *, memory: str = "4GB", seconds:
                 "enable_external_access": "false",
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
+                "allow_community_extensions": "false",
                 "memory_limit": memory,
+                "temp_directory": "",
                 "lock_configuration": "true",
             },
         )
     except duckdb.Error as error:
         raise _translated(error, path) from None
     timer = threading.Timer(seconds, con.interrupt)
+    timer.daemon = True
     timer.start()
     try:
         cursor = con.execute(query)
-        names = [column[0] for column in cursor.description or ()]
-        return names, cursor.fetchall()
+        yield [column[0] for column in cursor.description or ()], _streamed(cursor)
     except duckdb.InterruptException:
         msg = f"the query was stopped after {seconds:g} s"
         raise WarehouseError(msg) from None
     except duckdb.Error as error:
-        msg = str(error).splitlines()[0][:ONE_LINE] if str(error) else type(error).__name__
+        msg = " ".join(str(error).partition("\n\n")[0].split())[:ONE_LINE] or type(error).__name__
         raise WarehouseError(msg) from None
     finally:
         timer.cancel()
         con.close()
+
+
+def _streamed(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    while rows := cursor.fetchmany(10_000):
+        yield from rows
+
+
+def read_published(
+    warehouse: Path, query: str, *, memory: str = "4GB", seconds: float = 60
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Column names and all rows of a query on the published copy."""
+    with open_published(warehouse, query, memory=memory, seconds=seconds) as (names, rows):
+        return names, list(rows)
 
 
 def as_json(value: object) -> str:

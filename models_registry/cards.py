@@ -173,6 +173,7 @@ class Data(Card):
     hub: str | None = Field(None, description="name of a Hugging Face dataset")
     config: str | None = Field(None, description="hub: its configuration")
     split: str = Field("test", description="hub: its split")
+    revision: str | None = Field(None, description="hub: branch, tag or commit")
     id: str | None = Field(None, description="column of the sample's id; default: the row's number from 0")
     input: str = Field("input", description="column of the text put for {input}")
     gold_label: str | None = Field(None, description="column of the gold label")

@@ -47,6 +47,7 @@ class Registry:
     """Cards by kind and id; a later folder's card wins over an earlier one of the same id."""
 
     entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
+    roots: tuple[Path, ...] = ()
 
     def entry(self, kind: str, name: str, asked_by: str = "") -> Entry:
         """The card `name` of `kind`; raises UnknownCard with the nearest name."""
@@ -72,6 +73,17 @@ class Registry:
     def audit(self, name: str) -> AuditCard:
         """The audit card of that id."""
         return self.entry("audits", name).card  # type: ignore[return-value]
+
+    def data_root(self, task_id: str) -> Path:
+        """The folder a task's data path starts from: its card's, or the last registry that has the file.
+
+        So a shipped card whose data does not ship finds them in a registry of the user's.
+        """
+        entry = self.entry("tasks", task_id)
+        path = self.task(task_id).data.path
+        if path is None or (entry.root / path).exists():
+            return entry.root
+        return next((root for root in reversed(self.roots) if (root / path).exists()), entry.root)
 
     def used_by(self, audit_id: str) -> dict[str, dict[str, Entry]]:
         """Every card an audit reaches, by kind and id, itself included."""
@@ -115,7 +127,7 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
         for kind in KINDS:
             for name, entry in _load_folder(root, kind):
                 entries[kind][name] = entry
-    return Registry(entries)
+    return Registry(entries, (SHIPPED, *paths))
 
 
 def _load_folder(root: Path, kind: str) -> Iterable[tuple[str, Entry]]:

@@ -32,11 +32,6 @@ class ChosenSamples:
     examples: Mapping[str, str]
 
 
-def is_here(data: Data, root: Path) -> bool:
-    """Whether the data can be read now; a card that says `rows` may name data that does not ship."""
-    return data.path is not None and (root / data.path).exists()
-
-
 def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *, with_examples: bool) -> ChosenSamples:
     """The samples of a task: all, or the `limit` of smallest seeded hash, class-balanced when asked.
 
@@ -131,7 +126,7 @@ def _from_hub(data: Data, shown: str) -> pl.DataFrame:
         msg = f"{shown}: needs the extra `datasets`: pip install 'promptaudit[datasets]'"
         raise DataError(msg) from None
     try:
-        table = datasets.load_dataset(str(data.hub), data.config, split=data.split)
+        table = datasets.load_dataset(str(data.hub), data.config, split=data.split, revision=data.revision)
     except Exception as error:  # noqa: BLE001 - the hub's own errors are many and unrelated
         msg = f"{shown}: cannot be loaded: {type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise DataError(msg) from None

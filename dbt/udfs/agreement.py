@@ -16,18 +16,18 @@ _NO_VARIATION = 1e-12
 
 
 def krippendorff_alpha(units: Sequence[Sequence[object | None]], level: Level) -> float:
-    """alpha = 1 - D_o / D_e over units judged by several annotators.
+    """Krippendorff's alpha, 1 - D_o / D_e, over units judged by several annotators.
 
     Written to be read and compared with; `stability` computes the same for many series at once.
 
     Args:
-        units: one sequence of labels per unit; None is a missing label. Labels are numbers for ordinal (their order counts)
-            and interval (their distance counts), anything hashable for nominal.
+        units: one sequence of labels per unit; None is a missing label. Labels are numbers for ordinal (their order
+            counts) and interval (their distance counts), anything hashable for nominal.
         level: which distance between labels: 0/1, ordinal from the marginals, or the squared difference.
 
     Returns:
-        1 for perfect agreement, 0 for chance, negative below it. 1 also where no label differs from any other at all; NaN
-        where no unit has two labels.
+        1 for perfect agreement, 0 for chance, negative below it. 1 also where no label differs from any other at all;
+        NaN where no unit has two labels.
 
     Source:
         Krippendorff, Computing Krippendorff's Alpha-Reliability (2011); PSS of Barrie et al. 2025.

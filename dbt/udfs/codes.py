@@ -21,8 +21,8 @@ def dense_codes(
         valid: shape (n,); False marks NULL, whose code is then not looked at. None means no NULL.
 
     Returns:
-        The number of each entry, shape (n,), and the distinct codes in order, shape (n_distinct,). Where NULL occurs its
-        number is n_distinct, and the distinct codes do not list it.
+        The number of each entry, shape (n,), and the distinct codes in order, shape (n_distinct,). Where NULL occurs
+        its number is n_distinct, and the distinct codes do not list it.
     """
     if valid is not None and not valid.all():
         dense = np.empty(len(codes), np.int64)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix
 
 from udfs.codes import dense_codes
 from udfs.pairs import difference_products, squared_differences
@@ -54,7 +54,7 @@ class AnswerShares:
     def from_entries(
         cls, gold: NDArray[np.int64], sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
     ) -> AnswerShares:
-        """Sort entries of dense codes, each of shape (n,), n > 0; a sample under two gold labels counts as two samples."""
+        """Sort entries of dense codes, each of shape (n,), n > 0; sample and gold class together are one sample."""
         n_sample_codes, n_labels = int(sample.max()) + 1, int(label.max()) + 1
         unit, unit_keys = dense_codes(gold * n_sample_codes + sample)
         class_size = np.bincount(unit_keys // n_sample_codes)
@@ -118,7 +118,9 @@ def consistency(
     One class in the call gives that class's figure, several the pooled one (weights n^2).
 
     Args:
-        gold, sample, label: shape (n,), dense codes, N/A being one of the labels.
+        gold: shape (n,), dense codes of the gold classes.
+        sample: shape (n,), dense codes; a sample under two gold classes counts as two samples.
+        label: shape (n,), dense codes, N/A being one of them.
         p: shape (n,), p_tau of (sample, label); zeros may be left out, but a sample needs one entry to be counted.
         seed: of the bootstrap.
         n_resamples: B; 0 leaves `low` and `high` undefined.
@@ -126,9 +128,9 @@ def consistency(
     Returns:
         `consistency`, pairs of a sample with itself included, in [0, 1], 1 for a single sample; `consistency_distinct`
         without them, NaN when every class has one sample; `consistency_std` of 1 - TVD over all ordered pairs, ddof 0;
-        `low`, `high`: percentiles over B resamples of samples within each class. A resampled sample meets itself more often
-        than a fresh one would (that alone lifts .739 to .794 at n = 9), so such pairs are left out and put back at
-        the published share. NaN when a class has fewer than 20 samples. All NaN without entries.
+        `low`, `high`: percentiles over B resamples of samples within each class. A resampled sample meets itself more
+        often than a fresh one would (that alone lifts .739 to .794 at n = 9), so such pairs are left out and put back
+        at the published share. NaN when a class has fewer than 20 samples. All NaN without entries.
 
     Source:
         Errica et al. 2025, consistency.
@@ -166,7 +168,8 @@ def bootstrap_consistency(shares: AnswerShares, seed: int, n_resamples: int) -> 
     gap = share - np.where(np.append(-1, step_column[:-1]) == step_column, np.append(0.0, share[:-1]), 0.0)
     step_end = np.searchsorted(step_column, step_column, side="right")
     n = sizes[shares.column_class[step_column]].astype(np.float64)
-    indicator = csr_matrix((np.ones(len(step)), (step, shares.sample)), shape=(len(first), int(sizes.sum())))
+    # by column: weights are read once and in order
+    indicator = csc_matrix((np.ones(len(step)), (step, shares.sample)), shape=(len(first), int(sizes.sum())))
     published_self_pairs = sizes.sum() / (sizes**2).sum()
 
     rng = generator(seed, _PURPOSE)
@@ -195,10 +198,13 @@ def mean_consistency(
     """1 - mean total variation distance of each sample to the other samples of its gold class.
 
     Args:
-        gold, sample, label, p: shape (n,); see `consistency`.
+        gold: shape (n,), as of `consistency`.
+        sample: shape (n,).
+        label: shape (n,).
+        p: shape (n,).
 
     Returns:
-        The codes of the samples, class by class, and for each its figure in [0, 1]; NaN for a sample alone in its class.
+        The codes of the samples, class by class, and for each its figure in [0, 1]; NaN for one alone in its class.
     """
     if len(p) == 0:
         return MeanConsistency(np.empty(0, np.int64), np.empty(0))

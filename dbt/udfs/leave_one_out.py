@@ -1,4 +1,4 @@
-"""alpha of one series, and alpha without each unit, in closed form: totals less what the unit adds to them."""
+"""The alpha of one series, and alpha without each unit, in closed form: totals less what the unit adds to them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class SeriesTable(Protocol):
         """Pairable values of each label, shape (n_labels + 2,): then a phantom label, then nothing (missing)."""
 
     @property
-    def n_values(self) -> NDArray[np.int64]:
+    def n_values(self) -> NDArray[np.int32]:
         """Pairable values of each unit, shape (n_units,); 0 where the unit has fewer than two."""
 
     def alpha(self) -> float:
-        """alpha of the whole series."""
+        """Krippendorff's alpha of the whole series."""
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """alpha without each unit, shape (n_units,)."""
+        """The same without each unit, shape (n_units,)."""
 
     def with_unit(self, extra: NDArray[np.float64]) -> SeriesTable:
         """The series with one unit more in the totals, given by its label counts, shape (n_labels + 2,)."""
@@ -40,24 +40,27 @@ class NominalTable:
     """Nominal level: expected disagreement needs the squares of the label counts alone."""
 
     codes: NDArray[np.int64]
-    n_values: NDArray[np.int64]
-    squares: NDArray[np.int64]
+    n_values: NDArray[np.int32]
+    squares: NDArray[np.int32]
     observed: NDArray[np.float64]
     label_counts: NDArray[np.float64]
     extra_observed: float = 0.0
 
     def alpha(self) -> float:
+        """See SeriesTable."""
         n = self.label_counts.sum()
         expected = n**2 - self.label_counts @ self.label_counts
         return float(alpha(self.observed.sum() + self.extra_observed, n, expected))
 
     def leave_one_out(self) -> NDArray[np.float64]:
+        """See SeriesTable."""
         n = self.label_counts.sum() - self.n_values
         overlap = self.label_counts.take(self.codes).sum(axis=0)
         squares = self.label_counts @ self.label_counts - 2 * overlap + self.squares
         return alpha(self.observed.sum() + self.extra_observed - self.observed, n, n**2 - squares)
 
     def with_unit(self, extra: NDArray[np.float64]) -> NominalTable:
+        """See SeriesTable."""
         n = extra.sum()
         observed = (n**2 - extra @ extra) / (n - 1)
         return replace(self, label_counts=self.label_counts + extra, extra_observed=float(observed))
@@ -68,7 +71,7 @@ class IntervalTable:
     """Interval level: n, sum and sum of squares, of the whole and of each unit."""
 
     numbers: NDArray[np.float64]
-    n_values: NDArray[np.int64]
+    n_values: NDArray[np.int32]
     sums: NDArray[np.float64]
     squares: NDArray[np.float64]
     observed: NDArray[np.float64]
@@ -79,16 +82,19 @@ class IntervalTable:
         return np.stack([np.ones_like(self.numbers), self.numbers, self.numbers**2]) @ self.label_counts
 
     def alpha(self) -> float:
+        """See SeriesTable."""
         moments = self._moments()
         return float(alpha(self.observed.sum() + self.extra_observed, moments[0], interval_expected(*moments)))
 
     def leave_one_out(self) -> NDArray[np.float64]:
+        """See SeriesTable."""
         n, sums, squares = self._moments()
         n = n - self.n_values
         expected = interval_expected(n, sums - self.sums, squares - self.squares)
         return alpha(self.observed.sum() + self.extra_observed - self.observed, n, expected)
 
     def with_unit(self, extra: NDArray[np.float64]) -> IntervalTable:
+        """See SeriesTable."""
         n = extra.sum()
         observed = interval_expected(n, extra @ self.numbers, extra @ self.numbers**2) / (n - 1)
         return replace(self, label_counts=self.label_counts + extra, extra_observed=float(observed))
@@ -98,49 +104,53 @@ class IntervalTable:
 class OrdinalTable:
     """Ordinal level: leaving out a unit moves the marginals and so every distance; coincidences carry the rest."""
 
-    n_values: NDArray[np.int64]
+    n_values: NDArray[np.int32]
     counts: NDArray[np.int64]  # (n_labels, n_units)
-    pairs: NDArray[np.int64]  # (n_pairs, 2): the pairs of labels that occur together, the lower first
     label_counts: NDArray[np.float64]
-    coincidences: NDArray[np.float64]  # (n_pairs,), of the whole
-    extra_pair: tuple[int, int, float] = (0, 0, 0.0)
+    coincidences: NDArray[
+        np.float64
+    ]  # (n_labels + 2, n_labels + 2): sum over units of n_uc n_uk / (m_u - 1), diagonal 0
 
-    def unit_coincidences(self, units: slice) -> NDArray[np.float64]:
-        """n_uc n_uk / (m_u - 1) of each pair and unit, shape (n_pairs, n_units in the slice)."""
-        counts = self.counts[:, units]
-        return counts[self.pairs[:, 0]] * counts[self.pairs[:, 1]] / np.maximum(self.n_values[units] - 1, 1)
-
-    def _alpha(self, counts: NDArray[np.float64], coincidences: NDArray[np.float64]) -> NDArray[np.float64]:
-        positions = ordinal_positions(counts)
-        lower, upper, extra = self.extra_pair
-        distances = (positions[self.pairs[:, 0]] - positions[self.pairs[:, 1]]) ** 2
-        observed = 2 * (coincidences * distances).sum(axis=0) + 2 * extra * (positions[lower] - positions[upper]) ** 2
-        n = counts.sum(axis=0)
-        return alpha(observed, n, 2 * n * (counts * positions**2).sum(axis=0))
+    def _observed(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum over pairs of labels of coincidences times squared distances, for columns of positions."""
+        # as a quadratic form it costs a row a label, not a row a pair: 10 against 45
+        laplacian = np.diag(self.coincidences.sum(axis=0)) - self.coincidences
+        return np.asarray(2 * np.einsum("cu,cu->u", positions, laplacian @ positions), np.float64)
 
     def alpha(self) -> float:
-        return float(self._alpha(self.label_counts[:, None], self.coincidences[:, None])[0])
+        """See SeriesTable."""
+        positions = ordinal_positions(self.label_counts[:, None])
+        n = self.label_counts.sum()
+        return float(alpha(self._observed(positions)[0], n, 2 * n * (self.label_counts @ positions[:, 0] ** 2)))
 
     def leave_one_out(self) -> NDArray[np.float64]:
+        """See SeriesTable."""
         figures = np.empty(len(self.n_values))
         for start in range(0, len(figures), _CHUNK):
             units = slice(start, start + _CHUNK)
-            counts = np.repeat(self.label_counts[:, None], len(self.n_values[units]), axis=1)
-            counts[: len(self.counts)] -= self.counts[:, units]
-            figures[units] = self._alpha(counts, self.coincidences[:, None] - self.unit_coincidences(units))
+            own, m = self.counts[:, units], self.n_values[units]
+            counts = np.repeat(self.label_counts[:, None], len(m), axis=1)
+            counts[: len(own)] -= own
+            positions = ordinal_positions(counts)
+            squares = positions**2
+            sums, square_sums = (own * positions[: len(own)]).sum(axis=0), (own * squares[: len(own)]).sum(axis=0)
+            removed = 2 * (m * square_sums - sums**2) / np.maximum(m - 1, 1)
+            n = counts.sum(axis=0)
+            expected = 2 * n * np.einsum("cu,cu->u", counts, squares)
+            figures[units] = alpha(self._observed(positions) - removed, n, expected)
         return figures
 
     def with_unit(self, extra: NDArray[np.float64]) -> OrdinalTable:
-        lower, upper = np.flatnonzero(extra)
-        coincidence = extra[lower] * extra[upper] / (extra.sum() - 1)
-        pair = (int(lower), int(upper), float(coincidence))
-        return replace(self, label_counts=self.label_counts + extra, extra_pair=pair)
+        """See SeriesTable."""
+        added = np.outer(extra, extra) / (extra.sum() - 1)
+        np.fill_diagonal(added, 0.0)
+        return replace(self, label_counts=self.label_counts + extra, coincidences=self.coincidences + added)
 
 
 def series_table(
     codes: NDArray[np.int64],
-    n_values: NDArray[np.int64],
-    squares: NDArray[np.int64],
+    n_values: NDArray[np.int32],
+    squares: NDArray[np.int32],
     numbers: NDArray[np.float64],
     level: Level,
 ) -> NominalTable | IntervalTable | OrdinalTable:
@@ -148,7 +158,8 @@ def series_table(
 
     Args:
         codes: shape (n_annotators of the series, n_units), -1 for missing.
-        n_values, squares: shape (n_units,), of these codes: values, and squared counts of labels summed.
+        n_values: shape (n_units,), values of each unit in these codes.
+        squares: shape (n_units,), sum over labels of their squared counts in the unit.
         numbers: shape (n_labels,), the labels as numbers, unused at nominal level.
         level: measurement level.
     """
@@ -170,7 +181,8 @@ def series_table(
         sums, square_sums = values.sum(axis=0), (values**2).sum(axis=0)
         observed = np.where(squares == n_values**2, 0.0, 2 * (n_values * square_sums - sums**2) / others)
         return IntervalTable(padded, n_values, sums, square_sums, observed, label_counts)
-    by_label = np.stack([np.count_nonzero(codes == c, axis=0) for c in range(n_labels)] or [n_values])
-    together = np.triu((by_label / others) @ by_label.T, 1)
-    pairs = np.argwhere(together > 0)
-    return OrdinalTable(n_values, by_label, pairs, label_counts, together[pairs[:, 0], pairs[:, 1]])
+    by_label = np.array([np.count_nonzero(codes == c, axis=0) for c in range(n_labels)]).reshape(n_labels, -1)
+    together = np.zeros((n_labels + 2, n_labels + 2))
+    together[:n_labels, :n_labels] = (by_label / others) @ by_label.T
+    np.fill_diagonal(together, 0.0)
+    return OrdinalTable(n_values, by_label, label_counts, together)

@@ -20,12 +20,14 @@ def difference_products(
 ) -> float:
     """Sum over ordered pairs of |x_i - x_j| |y_i - y_j|.
 
-    sum H * (A H B), with H the joint histogram and A, B the absolute differences of the grids: n samples cost n, however
-    many pairs they make. Where the grids are too fine for a histogram the pairs are merged by sorting, n log^2 n.
+    sum H * (A H B), with H the joint histogram and A, B the absolute differences of the grids: n samples cost n,
+    however many pairs they make. Where the grids are too fine for a histogram pairs are merged by sorting, n log^2 n.
 
     Args:
-        x, y: shape (n,), positions in the grids.
-        x_grid, y_grid: ascending values.
+        x: shape (n,), positions in x_grid.
+        x_grid: ascending values.
+        y: shape (n,), positions in y_grid.
+        y_grid: ascending values.
     """
     size = len(x_grid) * len(y_grid)
     if size > _HISTOGRAM_CELLS:

@@ -61,13 +61,14 @@ def ratings_by_replicate(
     """One table a replicate, over the same annotators and units, both in ascending order of their codes.
 
     Args:
-        sample, annotator, replicate: shape (n,), any codes. Where a (sample, annotator, replicate) stands twice its last
-            label counts.
+        sample: shape (n,), any codes.
+        annotator: shape (n,), any codes.
+        replicate: shape (n,), any codes. Where a (sample, annotator, replicate) stands twice its last label counts.
         label: shape (n,), position in numbers, -1 for a missing label; its annotator counts all the same.
         numbers: shape (n_labels,).
         level: measurement level.
-        cut_rng: where given, every annotator of a replicate is cut to the smallest number of labels any of them gave, by
-            a draw from it; an annotator without labels leaves the replicate without any.
+        cut_rng: where given, every annotator of a replicate is cut to the smallest number of labels any of them gave,
+            by a draw from it; an annotator without labels leaves the replicate without any.
 
     Returns:
         Tables without the units that have fewer than two labels in every replicate.
@@ -95,15 +96,15 @@ def _cut_to_smallest(codes: NDArray[np.int64], rng: np.random.Generator) -> None
 class UnitCounts(NamedTuple):
     """Of each series (rows, as in `cumulative_and_adjacent`) and unit: values, and squares of the labels' counts."""
 
-    n_values: NDArray[np.int64]
-    squares: NDArray[np.int64]
+    n_values: NDArray[np.int32]
+    squares: NDArray[np.int32]
 
 
 def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = None) -> UnitCounts:
     """Values and sum over labels of squared counts, in every series at once; shape (2 (K - 1), n_units) each.
 
-    Adding a label that the unit has n times already raises the sum of squares by 2 n + 1, so one look back a label serves
-    all cumulative series.
+    Adding a label that the unit has n times already raises the sum of squares by 2 n + 1, so one look back a label
+    serves all cumulative series.
 
     Args:
         codes: shape (n_annotators, n_units).
@@ -111,24 +112,25 @@ def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = No
     """
     if counted is None:
         counted = codes != MISSING
-    growth = np.zeros(codes.shape, np.int64)
+    # 32 bits hold K^2, and at 130,000 units these tables are what memory goes to
+    growth = np.zeros(codes.shape, np.int32)
     for k in range(len(codes)):
         earlier = np.count_nonzero((codes[:k] == codes[k]) & counted[:k], axis=0)
         growth[k] = np.where(counted[k], 2 * earlier + 1, 0)
-    both = counted[1:].astype(np.int64) + counted[:-1]
+    both = counted[1:].astype(np.int32) + counted[:-1]
     is_same = counted[1:] & counted[:-1] & (codes[1:] == codes[:-1])
     return UnitCounts(
-        n_values=np.concatenate([np.cumsum(counted, axis=0)[1:], both]),
-        squares=np.concatenate([np.cumsum(growth, axis=0)[1:], both + 2 * is_same]),
+        n_values=np.concatenate([np.cumsum(counted, axis=0, dtype=np.int32)[1:], both]),
+        squares=np.concatenate([np.cumsum(growth, axis=0, dtype=np.int32)[1:], both + 2 * is_same.astype(np.int32)]),
     )
 
 
 def without_each_annotator(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], UnitCounts]]:
     """The table less each annotator in turn, with the unit counts of what is left; shape (n_units,) each."""
     is_given = codes != MISSING
-    n_values = is_given.sum(axis=0)
-    own = np.stack([np.count_nonzero(codes == row, axis=0) for row in codes])
-    squares = np.where(is_given, own, 0).sum(axis=0)
+    n_values = is_given.sum(axis=0, dtype=np.int32)
+    own = np.stack([np.count_nonzero(codes == row, axis=0) for row in codes]).astype(np.int32)
+    squares = np.where(is_given, own, 0).sum(axis=0, dtype=np.int32)
     for k in range(len(codes)):
         left = squares - np.where(is_given[k], 2 * own[k] - 1, 0)
         yield np.delete(codes, k, axis=0), UnitCounts(n_values - is_given[k], left)

@@ -176,8 +176,10 @@ def sensitivity_interval(
     first two. Missing cells: means over what is present, Q the largest number of variants a sample has.
 
     Args:
-        sample, variant, label: shape (n,), dense codes; see `corrected_sensitivity`.
-        p: shape (n,).
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes.
+        label: shape (n,), dense codes, N/A being one of them.
+        p: shape (n,), as of `corrected_sensitivity`.
         n_classes: C.
 
     Returns:

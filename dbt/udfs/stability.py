@@ -64,10 +64,11 @@ def prompt_stability(
     """Every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
 
     Args:
-        sample, annotator, replicate: shape (n,), any codes; annotators join in ascending order of theirs. Several replicates
-            give one alpha each, and their mean is published.
+        sample: shape (n,), any codes.
+        annotator: shape (n,), any codes; annotators join in ascending order.
+        replicate: shape (n,), any codes; several give one alpha each, and their mean is published.
         label: shape (n,), position in numbers; -1 for a missing label, whose annotator counts all the same.
-        numbers: shape (n_labels,), the labels as numbers in ascending order at ordinal level (order alone counts) and at
+        numbers: shape (n_labels,), the labels as numbers, ascending at ordinal level (where order alone counts) and at
             interval level; any at nominal.
         level: nominal, ordinal or interval.
         is_balanced: cut every annotator to the smallest number of labels first, by a seeded draw.
@@ -75,13 +76,13 @@ def prompt_stability(
         n_resamples: B; 0 leaves the bootstrap intervals undefined.
 
     Returns:
-        `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2. `pss` in (-1, 1]: 1 and degenerate
-        without any variation, NaN with nothing pairable (`is_degenerate` None).
-        `pss_low`, `pss_high`: jackknife-t over samples on ln(1 - alpha). `low` is the smaller of that and the same with one unit
-        added, split evenly between the two commonest labels, so that unanimous data are not taken for certain; it is not
-        below -1, where no alpha lies. `high` is 1 with fewer than five disagreeing units.
-        `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at most
-        300,000 labels. `pss_wordings_*`: samples and annotators together, for `all` and K >= 3.
+        `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2. `pss` in (-1, 1]: 1 and
+        degenerate without any variation, NaN with nothing pairable (`is_degenerate` None).
+        `pss_low`, `pss_high`: jackknife-t over samples on ln(1 - alpha). `low` is the smaller of that and the same with
+        one unit added, split evenly between the two commonest labels, so that unanimous data are not taken for
+        certain; it is not below -1, where no alpha lies. `high` is 1 with fewer than five disagreeing units.
+        `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at
+        most 300,000 labels. `pss_wordings_*`: samples and annotators together, for `all` and K >= 3.
         `n_samples`: units pairable in any replicate; `n_annotations`: their labels over all replicates.
 
     Raises:
@@ -221,9 +222,7 @@ def log_interval(alpha: float, variance: float, degrees_of_freedom: float) -> In
         return UNDEFINED
     exponent = t_quantile(degrees_of_freedom) * np.sqrt(variance) / (1 - alpha)
     # beyond e^50 the bound is past -1 anyway
-    return Interval(
-        float(1 - (1 - alpha) * np.exp(min(exponent, 50.0))), float(1 - (1 - alpha) * np.exp(-exponent))
-    )
+    return Interval(float(1 - (1 - alpha) * np.exp(min(exponent, 50.0))), float(1 - (1 - alpha) * np.exp(-exponent)))
 
 
 def typical_split(table: SeriesTable) -> NDArray[np.float64]:

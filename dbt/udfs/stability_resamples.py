@@ -15,7 +15,7 @@ from udfs.resampling import chunks, generator, weights
 
 MAX_CELL_RESAMPLES = 200
 MAX_CELLS = 300_000
-"""Above so many labels the published package's interval is not given: drawing each cell 200 times would take seconds."""
+"""Above so many labels the published package's interval is not given: drawing each 200 times would take seconds."""
 
 _UNITS, _CELLS = 2, 3  # purposes of the generators
 
@@ -30,15 +30,18 @@ class _Replicate:
         self.is_complete = bool(self.is_given.all())
         counts = unit_counts(codes)
         is_pairable = counts.n_values >= 2
-        self.n_values = np.where(is_pairable, counts.n_values, 0).astype(np.float64)
+        self.n_values: NDArray[np.float64] | None = None
+        if not self.is_complete:
+            self.n_values = np.where(is_pairable, counts.n_values, 0).astype(np.float64)
         self.private: NDArray[np.float64] | None = None
         self.rows = codes
         self.n_rows = ratings.n_labels
         self.observed: NDArray[np.float64] | None = None
-        self.coincidences: list[tuple[NDArray[np.int64], csr_matrix]] = []
+        self.coincidences: list[tuple[NDArray[np.int64], csc_matrix]] = []
         if level == "nominal":
-            others = np.maximum(self.n_values - 1, 1)
-            self.observed = np.where(is_pairable, counts.n_values**2 - counts.squares, 0) / others
+            self.observed = np.where(is_pairable, counts.n_values**2 - counts.squares, 0) / np.maximum(
+                counts.n_values - 1, 1
+            )
             self._set_private_labels_aside(is_pairable)
             return
         observed = []
@@ -46,7 +49,7 @@ class _Replicate:
             part = codes[series.start : series.stop]
             table = series_table(part, counts.n_values[index], counts.squares[index], ratings.numbers, level)
             if isinstance(table, OrdinalTable):
-                self.coincidences.append((table.pairs, csr_matrix(table.unit_coincidences(slice(None)))))
+                self.coincidences.append(_unit_coincidences(table))
             else:
                 observed.append(table.observed)
         if level == "interval":
@@ -101,8 +104,12 @@ class _Replicate:
         return np.where(given.sum(axis=0) == 1, first, MISSING)
 
     def alphas(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """alpha of every series in every resample: (n_series, n_resamples) from weights (n_units, n_resamples)."""
-        n_values = self.n_values @ weight
+        """Alphas of every series in every resample: (n_series, n_resamples) from weights (n_units, n_resamples)."""
+        if self.n_values is None:  # every unit has a label of every annotator, and weights sum to the units
+            sizes = [series.stop - series.start for series in cumulative_and_adjacent(len(self.codes))]
+            n_values = np.outer(sizes, weight.sum(axis=0))
+        else:
+            n_values = self.n_values @ weight
         observed = None if self.observed is None else self.observed @ weight
         private = None if self.private is None else self.private @ weight**2
         figures = np.empty(n_values.shape)
@@ -126,6 +133,14 @@ class _Replicate:
         return figures
 
 
+def _unit_coincidences(table: OrdinalTable) -> tuple[NDArray[np.int64], csc_matrix]:
+    """Pairs of labels that any unit has together, (n_pairs, 2), and n_uc n_uk / (m_u - 1) of each pair and unit."""
+    pairs = np.argwhere(np.triu(table.coincidences, 1) > 0)
+    products = table.counts[pairs[:, 0]] * table.counts[pairs[:, 1]]
+    # by column: weights are read once and in order, and the few sums stay in the cache
+    return pairs, csc_matrix(products / np.maximum(table.n_values - 1, 1))
+
+
 def _mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean over the first axis of what is defined; NaN where nothing is."""
     n_defined = (~np.isnan(figures)).sum(axis=0)
@@ -133,7 +148,7 @@ def _mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int) -> NDArray[np.float64]:
-    """alpha of every series over seeded resamples of units, the same units for all series and replicates.
+    """Alphas of every series over seeded resamples of units, the same units for all series and replicates.
 
     Args:
         replicates: tables over the same annotators and units; alphas are averaged over those where alpha is defined.
@@ -155,7 +170,7 @@ def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int)
 
 
 def cell_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int) -> NDArray[np.float64]:
-    """alpha over resamples of single labels, duplicates dropped, as the published package does it.
+    """Alphas over resamples of single labels, duplicates dropped, as the published package does it.
 
     Drawing n of n rows (unit, annotator, label) and dropping duplicates thins the table to 63 % of its cells and keeps
     every unit: the spread is that of choosing annotators, 2.4 to 4.5 times too narrow for samples.

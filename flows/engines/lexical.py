@@ -25,20 +25,20 @@ SIZES = (2, 3, 4)
 WINDOW = 40  # words looked at on each side of a mention
 DECAY = 0.97  # of a word's weight by each word nearer to the mention
 NEW_LINE = 0.3  # of the weight by each line break in between
-OWN_NAME = 2.0  # weight of the label's own words
+OWN_NAME = 0.5  # weight of the label's own words
 LONG_INPUT = 20  # characters; shorter inputs may be words of the prompt itself
+_BETWEEN = re.compile(r"[^\w\n]*(?:\w{1,3}\b[^\w\n]*)?")  # at most a short word, as "or" is
 _WORD = re.compile(r"\w+|\n")
 
 
 def lexical_annotator(card: ModelCard) -> Annotate:
-    """Answers with a label as the prompt spells it; the same for every repetition. A tie goes to a label by seed and sample."""
+    """Answers with a label, the same for every repetition; a tie goes to a label by seed and sample."""
     profile = functools.lru_cache(maxsize=512)(label_profiles)
-    grams = functools.lru_cache(maxsize=8192)(_ngrams)
 
     def annotate(request: Request) -> str:
         prompt = "\n".join(without_input(content, request.text) for _, content in request.messages)
         vocabulary, weights = profile(prompt, request.labels)
-        rows = [row for gram in grams(request.text) if (row := vocabulary.get(gram)) is not None]
+        rows = [row for gram in _ngrams(request.text) if (row := vocabulary.get(gram)) is not None]
         scores = weights[rows].sum(axis=0)
         best = [label for label, score in zip(request.labels, scores, strict=True) if score >= scores.max() - 1e-12]
         return best[0] if len(best) == 1 else choice(best, "lexical", card.seed, request.sample_id)
@@ -80,14 +80,12 @@ def _profile(prompt: str, label: str, labels: Sequence[str]) -> dict[str, float]
     profile: dict[str, float] = defaultdict(float)
     for gram in _ngrams(label.replace("_", " ")):
         profile[gram] += OWN_NAME
-    mentions = _mentions(prompt, tuple(labels))
-    for index, (start, end, mentioned) in enumerate(mentions):
-        if mentioned != label.casefold():
+    for listed, before, after in _lists(prompt, tuple(labels)):
+        if label.casefold() not in listed:
             continue
-        before = prompt[mentions[index - 1][1] if index else 0 : start]
-        after = prompt[end : mentions[index + 1][0] if index + 1 < len(mentions) else len(prompt)]
-        for words in (_WORD.findall(before)[::-1], _WORD.findall(after)):
-            weight = 1.0
+        place = listed.index(label.casefold())
+        for words, steps in ((_WORD.findall(before)[::-1], place), (_WORD.findall(after), len(listed) - 1 - place)):
+            weight = DECAY**steps
             for word in words[:WINDOW]:
                 weight *= NEW_LINE if word == "\n" else DECAY
                 for gram in _ngrams(word):
@@ -96,11 +94,23 @@ def _profile(prompt: str, label: str, labels: Sequence[str]) -> dict[str, float]
 
 
 @functools.lru_cache(maxsize=512)
-def _mentions(prompt: str, labels: tuple[str, ...]) -> list[tuple[int, int, str]]:
+def _lists(prompt: str, labels: tuple[str, ...]) -> list[tuple[list[str], str, str]]:
+    """Labels mentioned in a row ("a, b or c"; mostly one alone), with the text back to the one before and on to the next."""
     # the longest first, so that "person of note" is not a mention of "person"
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     found = re.finditer(rf"(?<!\w)(?:{names})(?!\w)", prompt, re.IGNORECASE)
-    return [(match.start(), match.end(), match[0].casefold()) for match in found]
+    lists: list[tuple[list[str], int, int]] = []
+    for match in found:
+        if lists and _BETWEEN.fullmatch(prompt, lists[-1][2], match.start()):
+            listed, start, _ = lists.pop()
+            lists.append(([*listed, match[0].casefold()], start, match.end()))
+        else:
+            lists.append(([match[0].casefold()], match.start(), match.end()))
+    edges = [0, *(end for _, _, end in lists)], [*(start for _, start, _ in lists), len(prompt)]
+    return [
+        (listed, prompt[edges[0][index] : start], prompt[end : edges[1][index + 1]])
+        for index, (listed, start, end) in enumerate(lists)
+    ]
 
 
 def _ngrams(text: str) -> tuple[str, ...]:

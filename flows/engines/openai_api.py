@@ -5,40 +5,27 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 import aiohttp
 import httpx2
-from openai import APIStatusError, AsyncOpenAI, Omit, OpenAIError
+from openai import APIStatusError, OpenAIError
 
 from flows.engines import Answer, Attempt, Request
 from flows.engines.completions import read_completion
+from flows.engines.endpoints import Endpoint, key_env, key_of, open_endpoints
 from flows.engines.faults import Failure, described, error_of, judged
-from flows.engines.http import BodyTooLarge, bounded_client, is_loopback
+from flows.engines.http import BodyTooLarge, bounded_client
 from flows.engines.pace import Pace
 from flows.engines.retry import retry_after, wait_before
 from flows.engines.scrub import one_line
 from models_registry.cards import ModelCard, Sampling
 from models_registry.errors import EngineError
-
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-DEFAULT_KEY_ENV = "OPENAI_API_KEY"
-NO_KEY = "none"
-# what the client would tell every host about this machine
-_TELLTALES = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async", "Retry-Count", "Read-Timeout")
-
-
-@dataclass(frozen=True, slots=True)
-class _Endpoint:
-    host: str  # with its port, never with credentials
-    client: AsyncOpenAI
 
 
 class OpenAIEngine:
@@ -52,17 +39,11 @@ class OpenAIEngine:
     def __init__(self, card: ModelCard) -> None:
         self.max_connections = card.limits.max_connections
         self._card = card
-        self._key_env = card.api_key_env or DEFAULT_KEY_ENV
-        key = os.environ.get(self._key_env, "").strip()
+        key = key_of(card)
         self._secrets = (key,) if key else ()
-        if not (key.isascii() and (key.isprintable() or not key)):
-            msg = f"model '{card.model}': the key in {self._key_env} holds characters no header can carry"
-            raise EngineError(msg)
-        urls = card.base_url or (os.environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL,)
-        for url in urls:
-            self._check(url, key)
-        self._http = bounded_client(card.limits.max_connections, card.limits.timeout_s)
-        self._endpoints = itertools.cycle([self._endpoint(url, key or NO_KEY) for url in urls])
+        self._http = bounded_client(card.limits.max_connections, card.limits.timeout_s, self._secrets)
+        self._endpoints = open_endpoints(card, key, self._http)
+        self._turn = itertools.count()
         self._pace = Pace(card.limits)
         self._is_reached = False
 
@@ -70,8 +51,10 @@ class OpenAIEngine:
         """The answer to one request after at most `limits.max_attempts` tries; safe to call from many tasks at once."""
         failed: list[Attempt] = []
         failure = None
+        turn = next(self._turn)
         for attempt in range(1, self._card.limits.max_attempts + 1):
-            endpoint = next(self._endpoints)
+            # the next try goes to the next endpoint, so that a dead one costs a request one try
+            endpoint = self._endpoints[(turn + attempt - 1) % len(self._endpoints)]
             await self._pace.take(_tokens(request, self._card.sampling))
             attempted_at = datetime.now(UTC)
             outcome = await self._ask(endpoint, request)
@@ -95,42 +78,7 @@ class OpenAIEngine:
         """Closes the connections; a second call does nothing."""
         await self._http.aclose()
 
-    def _check(self, url: str, key: str) -> None:
-        problem = ""
-        try:
-            parts = urlsplit(url)
-            host, _ = parts.hostname or "", parts.port
-        except ValueError:
-            problem = "base_url is no URL"
-        else:
-            if parts.scheme not in ("http", "https") or not host:
-                problem = "base_url must be http://host or https://host"
-            elif parts.username is not None or parts.password is not None:
-                # a card is landed as it is written
-                problem = "base_url holds credentials; put the key into a variable and name it in api_key_env"
-            elif not key and not is_loopback(host):
-                problem = f"{host} needs a key: set {self._key_env}"
-        if problem:
-            msg = f"model '{self._card.model}': {problem}"
-            raise EngineError(msg)
-
-    def _endpoint(self, url: str, key: str) -> _Endpoint:
-        parts = urlsplit(url)
-        headers: dict[str, Any] = {f"X-Stainless-{name}": Omit() for name in _TELLTALES}
-        headers |= {"User-Agent": "promptaudit", "Accept-Encoding": "gzip, deflate"}
-        if parts.hostname != urlsplit(DEFAULT_BASE_URL).hostname:
-            headers |= {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
-        client = AsyncOpenAI(
-            api_key=key,
-            base_url=url,
-            http_client=self._http,
-            max_retries=0,
-            timeout=self._card.limits.timeout_s,
-            default_headers=headers,
-        )
-        return _Endpoint(parts.netloc, client)
-
-    async def _ask(self, endpoint: _Endpoint, request: Request) -> Answer | Failure:
+    async def _ask(self, endpoint: Endpoint, request: Request) -> Answer | Failure:
         started = time.perf_counter()
         response = await self._send(endpoint, request)
         latency_ms = (time.perf_counter() - started) * 1000
@@ -148,7 +96,7 @@ class OpenAIEngine:
         verdict = judged(response.status_code, error)
         return Failure(verdict, text, response.status_code, retry_after(response.headers))
 
-    async def _send(self, endpoint: _Endpoint, request: Request) -> httpx2.Response | Failure:
+    async def _send(self, endpoint: Endpoint, request: Request) -> httpx2.Response | Failure:
         # failures are returned, not raised from: the chain of an exception would carry the request and its headers
         messages = [{"role": role, "content": content} for role, content in request.messages]
         body = {"model": self._card.model, "messages": messages, **sent_sampling(self._card.sampling, request)}
@@ -171,8 +119,8 @@ class OpenAIEngine:
             return Failure("again", f"{type(root).__name__}: {root}", is_unreachable=is_unreachable)
         return response
 
-    def _stop(self, endpoint: _Endpoint, failure: Failure) -> NoReturn:
-        advice = f"; its key is read from {self._key_env}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
+    def _stop(self, endpoint: Endpoint, failure: Failure) -> NoReturn:
+        advice = f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
         msg = f"model '{self._card.model}' at {endpoint.host}: {one_line(failure.text, self._secrets)}{advice}"
         raise EngineError(msg)
 

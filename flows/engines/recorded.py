@@ -71,12 +71,15 @@ def _answers(table: pl.DataFrame, card: ModelCard) -> tuple[bool, dict[Cell, str
             msg = f"{name}: no row of model '{card.model}'{nearest(card.model, models)}"
             raise DataError(msg)
     answers: dict[Cell, str] = {}
-    for row in table.select("row", *(column for column in (*COLUMNS, ESCAPED) if column in table.columns)).iter_rows(named=True):
+    wanted = [column for column in (*COLUMNS, ESCAPED) if column in table.columns]
+    for row in table.select("row", *wanted).iter_rows(named=True):
         if row["completion"] is None:
             continue
         cell = _cell(row, f"{name} row {row['row']}")
-        # the reader escaped lone surrogates, which landing does once more and marks
-        completion = _SURROGATE.sub(lambda match: chr(int(match[1], 16)), row["completion"]) if row.get(ESCAPED) else row["completion"]
+        completion = row["completion"]
+        if row.get(ESCAPED):
+            # the reader escaped lone surrogates, which landing does once more and marks
+            completion = _SURROGATE.sub(lambda match: chr(int(match[1], 16)), completion)
         if answers.setdefault(cell, completion) != completion:
             msg = f"{name} row {row['row']}: a second, different completion of sample '{row['sample_id']}' in the same cell"
             raise DataError(msg)

@@ -1,0 +1,88 @@
+"""Answers a person's SQL from the published copy, as a table, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import decimal
+import json
+import math
+from typing import Any, TextIO
+
+from flows.progress import visible
+from flows.settings import Settings
+from flows.warehouse import open_published
+
+FORMATS = ("table", "csv", "json")
+TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
+
+
+def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
+    """Writes the rows of one query; raises WarehouseError in one line."""
+    with open_published(
+        settings.warehouse, query, memory=settings.sql_memory, seconds=settings.sql_seconds
+    ) as (names, rows):
+        if format_ == "json":
+            out.write("[")
+            for index, row in enumerate(rows):
+                out.write(",\n " if index else "")
+                record = {name: _jsonable(value) for name, value in zip(names, row, strict=True)}
+                out.write(json.dumps(record, ensure_ascii=False, allow_nan=False))
+            out.write("]\n")
+        elif format_ == "csv":
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(names)
+            for row in rows:
+                writer.writerow([_plain(value) for value in row])
+        else:
+            _table(names, rows, out)
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dict):
+        return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(_jsonable(value), ensure_ascii=False)
+    return "" if value is None else _jsonable(value)
+
+
+def _table(names: list[str], rows: Any, out: TextIO) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(header_style="bold")
+    for name in names:
+        table.add_column(Text(visible(name)), overflow="fold")
+    n_rows = 0
+    for row in rows:
+        n_rows += 1
+        if n_rows <= TABLE_ROWS:
+            table.add_row(*(Text(_shown(value)) for value in row))
+    console = Console(file=out, width=None if out.isatty() else 200)
+    console.print(table)
+    if n_rows > TABLE_ROWS:
+        out.write(f"{n_rows - TABLE_ROWS} more rows; --format csv or json holds them all\n")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = visible(str(_plain(value))).replace("\n", "\\n")
+    return text if len(text) <= 200 else text[:199] + "…"  # noqa: PLR2004 - a screen's worth

@@ -1,0 +1,49 @@
+"""The audit as a flow: the steps in order, nothing else. Each can run again and adds nothing it had added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+from prefect.context import FlowRunContext
+
+from flows.infer import infer
+from flows.paraphrase import paraphrase
+from flows.plan import count_missing
+from flows.progress import Progress
+from flows.steps import Order, Outcome, derive
+from models_registry.errors import MeasureError
+
+
+def tracked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step as a Prefect task inside a flow run, as it is elsewhere."""
+    if FlowRunContext.get() is None:
+        return step
+    return task(step, name=step.__name__, cache_policy=NO_CACHE, persist_result=False)
+
+
+@flow(name="audit", flow_run_name="{audit_id} {audit_run_id}", validate_parameters=False, persist_result=False)
+def audit(audit_id: str, audit_run_id: str, work: Callable[[], Outcome]) -> Outcome:  # noqa: ARG001 - Prefect shows them
+    """One execution of an audit; `work` is the steps, so that Prefect sees their names and nothing of their data."""
+    return work()
+
+
+def run_steps(order: Order, progress: Progress) -> Outcome:
+    """Paraphrase, infer and land, then validate, transform, publish and report."""
+    outcome = Outcome(order.audit_run_id)
+    warehouse, run = order.warehouse, order.audit_run_id
+    progress.say("making prompt variants")
+    made = tracked(paraphrase)(warehouse, run, order.design, anew=order.rephrase, prompts=order.prompts)
+    outcome.notes += made.notes
+    with progress.asking(order.design, made.variants, warehouse, run) as on_answer:
+        landed = tracked(infer)(
+            warehouse, run, order.design, made.variants, on_answer, max_usd=order.max_usd, max_requests=order.max_requests
+        )
+    outcome.n_asked = landed.n_landed
+    n_missing = count_missing(warehouse, run, order.design, made.variants)
+    if n_missing:
+        msg = f"{n_missing} cells have no answer yet; `promptaudit run` asks only them"
+        raise MeasureError(msg)
+    return derive(warehouse, outcome, order.design.audit.format, progress, tracked)

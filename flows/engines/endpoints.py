@@ -1,0 +1,95 @@
+"""Turns a model card into the endpoints it is asked at, each with its key and nothing else of this machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from openai import AsyncOpenAI, Omit
+
+from flows.engines.http import BoundedClient, is_loopback
+from models_registry.cards import ModelCard
+from models_registry.errors import EngineError
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+DEFAULT_KEY_ENV = "OPENAI_API_KEY"
+NO_KEY = "none"
+_TELLTALES = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async", "Retry-Count", "Read-Timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One base URL; `host` has its port and never credentials."""
+
+    host: str
+    client: AsyncOpenAI
+
+
+def key_of(card: ModelCard) -> str:
+    """The key in the card's variable, "" where there is none; raises EngineError for one no header can carry."""
+    key = os.environ.get(key_env(card), "").strip()
+    if not key.isascii() or not key.isprintable():
+        msg = f"model '{card.model}': the key in {key_env(card)} holds characters no header can carry"
+        raise EngineError(msg)
+    return key
+
+
+def key_env(card: ModelCard) -> str:
+    """The name of the variable that holds the card's key."""
+    return card.api_key_env or DEFAULT_KEY_ENV
+
+
+def open_endpoints(card: ModelCard, key: str, http: BoundedClient) -> list[Endpoint]:
+    """The card's endpoints in its order, else OPENAI_BASE_URL, else OpenAI's own.
+
+    Raises EngineError in one line for a URL that is malformed or holds credentials, and for a host other than this machine
+    without a key.
+    """
+    urls = card.base_url or (os.environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL,)
+    for url in urls:
+        problem = _problem(card, url, key)
+        if problem:
+            msg = f"model '{card.model}': {problem}"
+            raise EngineError(msg)
+    return [_opened(card, url, key or NO_KEY, http) for url in urls]
+
+
+def _problem(card: ModelCard, url: str, key: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return "base_url is no URL"
+    if parts.scheme not in ("http", "https") or not host:
+        return "base_url must be http://host or https://host"
+    if parts.username is not None or parts.password is not None:
+        # a card is landed as it is written
+        return "base_url holds credentials; put the key into a variable and name it in api_key_env"
+    if not key and not is_loopback(host):
+        return f"{host} needs a key: set {key_env(card)}"
+    return ""
+
+
+def _opened(card: ModelCard, url: str, key: str, http: BoundedClient) -> Endpoint:
+    parts = urlsplit(url)
+    # what the client would add on its own: this machine's platform, and whatever its variables say, to any host
+    ambient = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")]
+    headers: dict[str, Any] = {name: Omit() for name in ambient if name}
+    headers |= {f"X-Stainless-{name}": Omit() for name in _TELLTALES}
+    if parts.hostname != urlsplit(DEFAULT_BASE_URL).hostname:
+        headers |= {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
+    headers = {name: value for name, value in headers.items() if name.casefold() != "authorization"}
+    headers |= {"Authorization": f"Bearer {key}", "User-Agent": "promptaudit", "Accept-Encoding": "gzip, deflate"}
+    client = AsyncOpenAI(
+        api_key=key,
+        admin_api_key="",
+        webhook_secret="",
+        base_url=url,
+        http_client=http,
+        max_retries=0,
+        timeout=card.limits.timeout_s,
+        default_headers=headers,
+    )
+    return Endpoint(parts.netloc, client)

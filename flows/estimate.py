@@ -1,0 +1,143 @@
+"""Estimates what an audit asks and costs, for itself and for subsamples of it; calls nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flows.plan import design_checks
+from flows.prices import completion_tokens, price_of, prompt_tokens
+from flows.prompts import label_block, render
+from models_registry.cards import AuditCard, ModelCard, TaskCard
+from models_registry.registry import Registry
+from models_registry.samples import Sample, choose_samples
+
+SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
+UNSEEN_INPUT = "x" * 400  # a paragraph, where the data is not here to be measured
+MEASURED_SAMPLES = 200
+REPHRASING_TOKENS = 60
+
+
+def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
+    """Requests, tokens and USD by model and rephraser, and of subsamples; USD is None where a price is unknown."""
+    design_checks(registry, audit_id)
+    audit = registry.audit(audit_id)
+    rows = [_model_row(registry, audit, name) for name in audit.models]
+    notes = [note for name in audit.tasks for note in _task_notes(registry, audit, name)]
+    rephraser = _rephraser_row(registry, audit)
+    lines = [*rows, *([rephraser] if rephraser else [])]
+    total = {
+        "requests": sum(row["requests"] for row in lines),
+        "prompt_tokens": sum(row["prompt_tokens"] for row in lines),
+        "completion_tokens": sum(row["completion_tokens"] for row in lines),
+        "usd": None if any(row["usd"] is None for row in lines) else sum(row["usd"] for row in lines),
+    }
+    fixed = rephraser or {"requests": 0, "usd": 0.0}
+    subsamples = [
+        {
+            "share": share,
+            "requests": round((total["requests"] - fixed["requests"]) * share) + fixed["requests"],
+            "usd": None if total["usd"] is None else (total["usd"] - fixed["usd"]) * share + fixed["usd"],
+        }
+        for share in SHARES
+    ]
+    return {"audit_id": audit_id, "lines": lines, "total": total, "subsamples": subsamples, "notes": notes}
+
+
+def _samples(registry: Registry, audit: AuditCard, name: str) -> tuple[int, list[Sample], dict[str, str], str | None]:
+    """How many samples, some of them, the examples, and what there is to say about where the count is from."""
+    card = registry.task(name)
+    root = registry.data_root(name)
+    is_here = card.data.path is not None and (root / card.data.path).exists()
+    if not is_here and card.data.rows is not None:
+        count = min(card.data.rows, audit.samples.limit or card.data.rows)
+        unseen = Sample("", UNSEEN_INPUT, None, {})
+        where = card.data.path or card.data.hub
+        examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
+        return count, [unseen], dict(examples), f"task '{name}': {where} is not here; counted {count} rows as the card says"
+    chosen = choose_samples(name, card, root, audit.samples, with_examples="one_shot" in audit.strategies)
+    return len(chosen.samples), list(chosen.samples[:MEASURED_SAMPLES]), dict(chosen.examples), None
+
+
+def _task_notes(registry: Registry, audit: AuditCard, name: str) -> list[str]:
+    note = _samples(registry, audit, name)[3]
+    return [note] if note else []
+
+
+def _n_asks(audit: AuditCard) -> int:
+    """Asks of one sample under one strategy: every wording, every repetition."""
+    rephrasing = audit.rephrasing
+    if rephrasing is None:
+        n_variants = 0
+    elif rephrasing.temperatures is not None:
+        n_variants = len(rephrasing.temperatures) * (rephrasing.variants_per_temperature or 0)
+    else:
+        n_variants = (rephrasing.variants or 1) - 1
+    return audit.repetitions.original + n_variants * audit.repetitions.variants
+
+
+def _model_row(registry: Registry, audit: AuditCard, name: str) -> dict[str, Any]:
+    card = registry.model(name)
+    requests = tokens_in = tokens_out = 0
+    for task_id in audit.tasks:
+        task = registry.task(task_id)
+        count, some, examples, _ = _samples(registry, audit, task_id)
+        asks = _n_asks(audit)
+        for strategy in audit.strategies:
+            requests += count * asks
+            tokens_in += round(count * asks * _mean_prompt(task, strategy, some, examples))
+            tokens_out += count * asks * completion_tokens(card, task.label_names)
+    return {"what": "model", "name": name, "requests": requests, "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out, "usd": _usd(card, tokens_in, tokens_out)}  # fmt: skip
+
+
+def _mean_prompt(task: TaskCard, strategy: str, some: list[Sample], examples: dict[str, str]) -> float:
+    block = label_block(task, strategy, examples)
+    return sum(prompt_tokens(render(task, task.instruction, block, sample)) for sample in some) / len(some)
+
+
+def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | None:
+    if audit.rephrasing is None:
+        return None
+    card = registry.rephraser(audit.rephrasing.rephraser)
+    if card.model is None:
+        return None
+    model = registry.model(card.model)
+    groups = audit.rephrasing.temperatures or (None,)
+    wanted = audit.rephrasing.variants_per_temperature or (audit.rephrasing.variants or 1) - 1
+    requests = len(groups) * len(audit.tasks)
+    tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * wanted * REPHRASING_TOKENS
+    return {"what": "rephraser", "name": audit.rephrasing.rephraser, "requests": requests, "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
+
+
+def _usd(card: ModelCard, tokens_in: int, tokens_out: int) -> float | None:
+    price = price_of(card)
+    if price is None:
+        return None
+    return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
+
+
+def render_estimate(estimate: dict[str, Any]) -> str:
+    """The estimate for a terminal."""
+    lines = [f"{'':32}{'requests':>12}{'prompt tokens':>16}{'answer tokens':>16}{'USD':>12}"]
+    for row in [*estimate["lines"], {"what": "", "name": "total", **estimate["total"]}]:
+        label = f"{row['what']} {row['name']}".strip()[:31]
+        lines.append(
+            f"{label:32}{row['requests']:>12,}{row['prompt_tokens']:>16,}{row['completion_tokens']:>16,}{_money(row['usd']):>12}"
+        )
+    for row in estimate["subsamples"]:
+        share = f"{row['share']:.0%} of the samples"
+        lines.append(f"{share:32}{row['requests']:>12,}{'':16}{'':16}{_money(row['usd']):>12}")
+    return "\n".join([*lines, *estimate["notes"]])
+
+
+def _money(usd: float | None) -> str:
+    return "unknown" if usd is None else f"{usd:,.2f}"
+
+
+def check_data(registry: Registry, audit: AuditCard, name: str) -> str | None:
+    """What there is to say about a task's data; raises DataError where it is wrong."""
+    card = registry.task(name)
+    if card.data.path is None and card.data.rows is None:
+        return f"task '{name}': {card.data.hub} is looked at when it is run"
+    return _samples(registry, audit, name)[3]

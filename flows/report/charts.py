@@ -1,0 +1,200 @@
+"""Draws small panels with Altair, as inline SVG through vl-convert: no JavaScript, no network, the page's own font.
+
+Data arrive as data, never as expressions; names are made visible (`text.shown`) before they become an axis label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from flows.report.svg import COLOURS, clean
+from flows.report.text import cut
+
+WIDTH = 340
+HEIGHT = 190
+ROW = 20
+_PAINT = {name: colour for colour, name in COLOURS.items()}
+STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
+PSS_SERIES = {"valid": "first", "verbatim": "second"}
+
+Rows = Sequence[dict[str, Any]]
+
+
+def histogram(bins: Rows, mean: float, label: str) -> Markup:
+    """How many samples in each twentieth of [0, 1]; `bins` has bin (from 0) and n. The rule stands at the mean."""
+    import altair as alt
+
+    data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
+    bars = (
+        alt.Chart(_values(data))
+        .mark_rect(color=_PAINT["first"], opacity=0.85)
+        .encode(
+            x=alt.X("low:Q", title="sensitivity", scale=_unit(), axis=alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1])),
+            x2="high:Q",
+            y=alt.Y("n:Q", title="samples", axis=alt.Axis(tickMinStep=1, format="~s")),
+            y2="zero:Q",
+        )
+    )
+    return _drawn([bars, _rule(mean)], label)
+
+
+def bars(found: Rows, label: str) -> Markup:
+    """A bar a name from 0 to 1 with its interval where there is one; rows have name, value, low, high."""
+    import altair as alt
+
+    data = [{**row, "name": cut(row["name"], 40)} for row in found]
+    order = [row["name"] for row in data]
+    base = alt.Chart(_values(data)).encode(y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=120, ticks=False)))
+    layers = [
+        base.mark_bar(color=_PAINT["first"], opacity=0.85, height={"band": 0.62}).encode(
+            x=alt.X("value:Q", title="consistency", scale=_unit(), axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1]))
+        ),
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(color=_PAINT["ink"], strokeWidth=1.5)
+        .encode(x=alt.X("low:Q", title="consistency"), x2="high:Q"),
+    ]
+    return _drawn(layers, label, height=max(70, ROW * len(data) + 46))
+
+
+def lines(points: Rows, domain: tuple[float, float], title: str, label: str) -> Markup:
+    """PSS against the number of annotators with its band; rows have series (valid, verbatim), k, pss, low, high."""
+    import altair as alt
+
+    names = list(PSS_SERIES)
+    colour = alt.Color(
+        "series:N", legend=None, scale=alt.Scale(domain=names, range=[_PAINT[PSS_SERIES[name]] for name in names])
+    )
+    most = max((row["k"] for row in points), default=2)
+    x = alt.X("k:Q", title=title, scale=alt.Scale(domain=[2, max(most, 3)], nice=False), axis=alt.Axis(tickMinStep=1, format="d"))
+    base = alt.Chart(_values(points)).encode(x=x, color=colour)
+    layers = [
+        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .mark_area(opacity=0.16, clip=True)
+        .encode(y=alt.Y("low:Q", title="PSS", scale=_between(domain)), y2="high:Q"),
+        base.transform_filter("isValid(datum.pss)")
+        .mark_line(strokeWidth=2, clip=True, point={"size": 14, "filled": True} if most <= 12 else False)  # noqa: PLR2004
+        .encode(
+            y=alt.Y("pss:Q", title="PSS", scale=_between(domain)),
+            strokeDash=alt.StrokeDash("series:N", legend=None, scale=alt.Scale(domain=names, range=[[1, 0], [5, 3]])),
+        ),
+    ]
+    return _drawn(layers, label)
+
+
+def temperatures(points: Rows, domain: tuple[float, float], label: str) -> Markup:
+    """PSS at each paraphrase temperature with its interval; rows have temperature, pss, low, high."""
+    import altair as alt
+
+    most = max(row["temperature"] for row in points)
+    x = alt.X("temperature:Q", title="paraphrase temperature", scale=alt.Scale(domain=[0, most * 1.05 or 1], nice=False))
+    y = alt.Y("pss:Q", title="PSS", scale=_between(domain))
+    base = alt.Chart(_values(points)).encode(x=x)
+    layers = [
+        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .mark_rule(color=_PAINT["first"], strokeWidth=1.5, clip=True)
+        .encode(y=alt.Y("low:Q", title="PSS", scale=_between(domain)), y2="high:Q"),
+        base.transform_filter("isValid(datum.pss)").mark_line(color=_PAINT["first"], opacity=0.45).encode(y=y),
+        base.transform_filter("isValid(datum.pss)").mark_circle(color=_PAINT["first"], size=46, opacity=1).encode(y=y),
+    ]
+    return _drawn(layers, label)
+
+
+def stacks(found: Rows, label: str) -> Markup:
+    """Invalid answers of each variant in per cent, by what became of them; rows have place, status, rate."""
+    import altair as alt
+
+    names = list(STATUSES)
+    most = max(row["place"] for row in found)
+    chart = (
+        alt.Chart(_values(found))
+        .mark_bar(width={"band": 0.8} if most <= 60 else {"band": 1})  # noqa: PLR2004
+        .encode(
+            x=alt.X(
+                "place:O", title="prompt variant", scale=alt.Scale(domain=list(range(most + 1))),
+                axis=alt.Axis(values=_ticks(most), labelAngle=0),
+            ),
+            y=alt.Y("rate:Q", title="invalid", axis=alt.Axis(format="~%")),
+            color=alt.Color(
+                "status:N", legend=None, scale=alt.Scale(domain=names, range=[_PAINT[STATUSES[name]] for name in names])
+            ),
+        )
+    )  # fmt: skip
+    return _drawn([chart], label)
+
+
+def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
+    """Accuracy of each variant from least to most, the original marked; rows have place (from 1), accuracy, is_original."""
+    import altair as alt
+
+    most = max(row["place"] for row in found)
+    base = alt.Chart(_values(found)).encode(
+        x=alt.X(
+            "place:Q", title="prompt variants, least accurate first", scale=alt.Scale(domain=[0, most + 1], nice=False),
+            axis=alt.Axis(tickMinStep=1, format="d"),
+        ),
+        y=alt.Y("accuracy:Q", title="accuracy", scale=_between(domain)),
+    )  # fmt: skip
+    layers = [
+        base.transform_filter("!datum.is_original").mark_circle(color=_PAINT["first"], size=30, opacity=0.85),
+        base.transform_filter("datum.is_original").mark_point(
+            color=_PAINT["second"], size=70, filled=True, opacity=1, shape="diamond"
+        ),
+    ]
+    return _drawn(layers, label)
+
+
+def domain_of(values: Sequence[float | None], least: float = -1.0) -> tuple[float, float]:
+    """An axis to 1 that starts at the tenth below the smallest value, at .9 at most."""
+    known = [value for value in values if value is not None]
+    return max(least, min(0.9, math.floor(min(known, default=0.0) * 10) / 10)), 1.0
+
+
+def _ticks(most: int) -> list[int]:
+    step = max(1, math.ceil((most + 1) / 7))
+    return list(range(0, most + 1, step))
+
+
+def _values(found: Rows) -> Any:
+    import altair as alt
+
+    return alt.Data(values=list(found))
+
+
+def _unit() -> Any:
+    import altair as alt
+
+    return alt.Scale(domain=[0, 1], nice=False)
+
+
+def _between(domain: tuple[float, float]) -> Any:
+    import altair as alt
+
+    return alt.Scale(domain=list(domain), nice=False, zero=False)
+
+
+def _rule(at: float) -> Any:
+    import altair as alt
+
+    rule = alt.Chart(_values([{"at": at}])).mark_rule(color=_PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
+    return rule.encode(x=alt.X("at:Q", title="sensitivity", scale=_unit()))
+
+
+def _drawn(layers: Sequence[Any], label: str, height: int = HEIGHT) -> Markup:
+    import altair as alt
+    import vl_convert
+
+    axis = {
+        "labelColor": _PAINT["muted"], "titleColor": _PAINT["muted"], "titleFontWeight": "normal", "labelFontSize": 11,
+        "titleFontSize": 11, "gridColor": _PAINT["line"], "domainColor": _PAINT["line"], "tickColor": _PAINT["line"],
+        "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5,
+    }  # fmt: skip
+    chart = alt.layer(*layers).properties(
+        width=WIDTH, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding"), padding=4, background="transparent"
+    )
+    spec = chart.configure_view(stroke=None).configure_axis(**axis).configure_axisX(grid=False).to_dict()
+    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    return clean(vl_convert.vegalite_to_svg(spec, vl_version=version, allowed_base_urls=[]), label)

@@ -1,0 +1,74 @@
+"""Gathers a run's figures from the published marts as plain rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.report import queries
+from flows.warehouse import published_path, read_published
+from models_registry.errors import WarehouseError
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """One run, as rows of the marts: what each is, `queries.py` says under the same name."""
+
+    run: Row
+    models: list[Row]
+    tasks: list[Row]
+    scorecard: list[Row]
+    sensitivities: list[Row]
+    sensitivity_bins: list[Row]
+    consistencies: list[Row]
+    stabilities: list[Row]
+    variants: list[Row]
+    formats: list[Row]
+    accuracies: list[Row]
+    failed_checks: list[Row]
+    n_checks: int
+    top: list[Row]
+    top_sensitivities: list[Row]
+    top_labels: list[Row]
+    top_examples: list[Row]
+
+
+def rows(warehouse: Path, query: str, audit_run_id: str) -> list[Row]:
+    """Rows of one query about one run, from the published copy."""
+    quoted = "'" + audit_run_id.replace("'", "''") + "'"
+    names, found = read_published(warehouse, query.replace("$run", quoted))
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def gather(warehouse: Path, audit_run_id: str) -> Gathered:
+    """Everything the report prints; raises WarehouseError where the run is not published."""
+
+    def ask(query: str) -> list[Row]:
+        return rows(warehouse, query, audit_run_id)
+
+    runs = ask(queries.RUN)
+    if not runs:
+        msg = f"{published_path(warehouse)}: no run '{audit_run_id[:80]}' is published"
+        raise WarehouseError(msg)
+    return Gathered(
+        run=runs[0],
+        models=ask(queries.MODELS),
+        tasks=ask(queries.TASKS),
+        scorecard=ask(queries.SCORECARD),
+        sensitivities=ask(queries.SENSITIVITIES),
+        sensitivity_bins=ask(queries.SENSITIVITY_BINS),
+        consistencies=ask(queries.CONSISTENCIES),
+        stabilities=ask(queries.STABILITIES),
+        variants=ask(queries.VARIANTS),
+        formats=ask(queries.FORMATS),
+        accuracies=ask(queries.ACCURACIES),
+        failed_checks=ask(queries.FAILED_CHECKS),
+        n_checks=ask(queries.N_CHECKS)[0]["n_checks"],
+        top=ask(queries.TOP),
+        top_sensitivities=ask(queries.TOP_SENSITIVITIES),
+        top_labels=ask(queries.TOP_LABELS),
+        top_examples=ask(queries.TOP_EXAMPLES),
+    )

@@ -1,0 +1,93 @@
+"""How the report prints figures and the words of others: every control, format and surrogate character is made visible."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import datetime
+from typing import Any
+
+ABSENT = "–"
+LONG = 300
+NAME = 120
+LINES = 8
+
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+# joiners build emoji and Indic and Persian words: they reorder and hide nothing
+_KEPT = {"\u200c", "\u200d"}
+
+
+def shown(text: str) -> str:
+    """The text with control, format, surrogate and separator characters as escapes: NUL as \\x00, U+202E as \\u202e."""
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char.isprintable() or char in _KEPT:
+        return char
+    if char in _NAMED:
+        return _NAMED[char]
+    code = ord(char)
+    is_none = (code & 0xFFFE) == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # noqa: PLR2004 - Unicode's noncharacters
+    if not is_none and unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+        return char
+    if code <= 0xFF:  # noqa: PLR2004
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
+
+
+def cut(text: str, limit: int = LONG) -> str:
+    """At most `limit` characters, then an ellipsis; safe to print."""
+    return shown(text) if len(text) <= limit else shown(text[:limit].rstrip()) + "…"
+
+
+def paragraph(text: str, limit: int = LONG) -> list[str]:
+    """The same with its first line breaks kept, as lines."""
+    is_long = len(text) > limit
+    lines = [shown(line) for line in text[:limit].replace("\r\n", "\n").split("\n")]
+    if is_long or len(lines) > LINES:
+        lines = lines[:LINES]
+        lines[-1] += "…"
+    return lines
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """A figure to so many digits; NULL is a dash."""
+    if value is None:
+        return ABSENT
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def interval(low: Any, high: Any, digits: int = 3) -> str:
+    """`[low, high]`; nothing where both ends are NULL."""
+    return "" if low is None and high is None else f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def ranged(value: Any, low: Any, high: Any, digits: int = 3) -> str:
+    """A figure with its interval behind it."""
+    return f"{number(value, digits)} {interval(low, high, digits)}".rstrip()
+
+
+def percent(value: Any) -> str:
+    """A rate in per cent, small ones with more digits."""
+    if value is None:
+        return ABSENT
+    scaled = 100 * value
+    return f"{scaled:.0f} %" if scaled in (0, 100) else f"{scaled:.1f} %" if scaled >= 0.1 else "< 0.1 %"  # noqa: PLR2004
+
+
+def usd(value: Any) -> str:
+    """An amount, with the digits its size deserves."""
+    if value is None:
+        return ABSENT
+    return f"${value:,.2f}" if value == 0 or value >= 1 else f"${value:.4f}"
+
+
+def count(value: Any) -> str:
+    """A whole number with separators."""
+    return ABSENT if value is None else f"{value:,}"
+
+
+def when(value: Any) -> str:
+    """An instant in UTC to the second."""
+    return f"{value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else ABSENT

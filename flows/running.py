@@ -1,0 +1,269 @@
+"""What the commands that make or mend runs do: find or open the run, take the lock, go through the steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from flows.importing import ImportOptions, import_predictions, label_rows, task_row
+from flows.keys import content_id
+from flows.paraphrase import export_prompts, make_proposals, read_prompts, same_wordings
+from flows.plan import Design, design_audit
+from flows.prices import price_of
+from flows.progress import Progress
+from flows.rows import frame_of
+from flows.runs import Run, newest_run, run_row
+from flows.settings import Settings
+from flows.steps import Order, Outcome, derive
+from flows.transform import transform
+from flows.warehouse import apply_schema, as_json, fetch, hold, land, now, publish, published_path, read_published
+from models_registry.errors import DataError, UsageError, nearest
+from models_registry.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command leaves behind."""
+
+    audit_run_id: str
+    audit_id: str
+    headline: str
+    n_asked: int
+    notes: tuple[str, ...]
+    published: Path | None
+    report: Path | None
+
+    @property
+    def is_published(self) -> bool:
+        """Whether its marts can be read."""
+        return self.published is not None
+
+    def as_dict(self) -> dict[str, object]:
+        """For --json."""
+        return {
+            "audit_run_id": self.audit_run_id,
+            "audit_id": self.audit_id,
+            "headline": self.headline,
+            "n_asked": self.n_asked,
+            "notes": list(self.notes),
+            "published": None if self.published is None else str(self.published),
+            "marts": None if self.published is None else str(self.published.parent / "marts"),
+            "report": None if self.report is None else str(self.report),
+        }
+
+    def lines(self) -> list[str]:
+        """For people."""
+        lines = [self.headline, *self.notes]
+        if self.published is not None:
+            lines += [f"published  {self.published}", f"marts      {self.published.parent / 'marts'}"]
+        if self.report is not None:
+            lines.append(f"report     {self.report}")
+        return lines
+
+
+def run_audit(  # noqa: PLR0913 - one option each
+    settings: Settings,
+    registry: Registry,
+    audit_id: str,
+    progress: Progress,
+    *,
+    new: bool = False,
+    rephrase: bool = False,
+    prompts: Path | None = None,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+) -> Done:
+    """Continues the audit's unfinished run, says that the last one is complete, or makes a new one."""
+    design = design_audit(registry, audit_id)
+    if prompts is not None:
+        read_prompts(prompts, design)
+    warehouse = settings.warehouse
+    with hold(warehouse, settings.lock_wait_s, progress.say):
+        apply_schema(warehouse)
+        found = None if new or rephrase else _same_run(warehouse, design, prompts)
+        if found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id):
+            headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
+            return Done(
+                found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, (),
+                published_path(warehouse), published_path(warehouse).parent / "report.html",
+            )  # fmt: skip
+        audit_run_id = _open_run(warehouse, design) if found is None else found.audit_run_id
+        progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
+        from flows.tracking import run_tracked
+
+        order = Order(warehouse, audit_run_id, design, rephrase, prompts, max_usd, max_requests)
+        outcome = run_tracked(order, progress)
+    return _done(audit_id, f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked", outcome)
+
+
+def run_import(
+    settings: Settings, registry: Registry, files: Sequence[Path], options: ImportOptions, progress: Progress
+) -> Done:
+    """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
+    warehouse = settings.warehouse
+    with hold(warehouse, settings.lock_wait_s, progress.say):
+        apply_schema(warehouse)
+        taken = import_predictions(warehouse, files, registry, options)
+        audit_run_id = taken.audit_run_id
+        if not taken.is_new and _is_published(warehouse, audit_run_id):
+            return Done(
+                audit_run_id, taken.audit_id, f"run {audit_run_id}: this import is here already: nothing done", 0, (),
+                published_path(warehouse), published_path(warehouse).parent / "report.html",
+            )  # fmt: skip
+        outcome = Outcome(audit_run_id, notes=list(taken.notes))
+        if taken.n_duplicates:
+            outcome.notes.append(f"{taken.n_duplicates} rows said the same cell twice and count once")
+        if taken.n_missing:
+            outcome.notes.append(f"{taken.n_missing} cells of the file's grid have no answer")
+        outcome = derive(warehouse, outcome, options.format_limits, progress)
+    return _done(taken.audit_id, f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported", outcome)
+
+
+def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
+    notes = list(outcome.notes)
+    found = outcome.validated
+    if found is not None and found.failures:
+        acted = {"quarantined": f", {found.n_quarantined} of {found.n_variants} model × variant pairs quarantined"}
+        notes.append(f"format gate: {len(found.failures)} of {found.n_checks} checks failed{acted.get(found.action, '')}")
+        notes += [f"  {line}" for line in found.failures[:5]]
+    return Done(
+        outcome.audit_run_id, audit_id, headline, outcome.n_asked, tuple(notes), outcome.published, outcome.report
+    )
+
+
+def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | None:
+    """The newest run, if it asks what the cards ask now."""
+    found = newest_run(warehouse, design.audit_id)
+    if found is None or found.plan_fingerprint != design.plan_fingerprint:
+        return None
+    if prompts is not None and not same_wordings(warehouse, found.audit_run_id, read_prompts(prompts, design)):
+        return None
+    return found
+
+
+def _age(run: Run) -> str:
+    age: timedelta = now() - run.started_at
+    minutes = int(age.total_seconds() // 60)
+    if minutes < 1:
+        return "less than a minute"
+    if minutes < 120:  # noqa: PLR2004 - two hours read better in minutes
+        return f"{minutes} minutes"
+    return f"{minutes // 60} hours" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
+
+
+def _is_published(warehouse: Path, audit_run_id: str) -> bool:
+    if not published_path(warehouse).exists():
+        return False
+    _, tables = read_published(
+        warehouse, "select 1 from information_schema.tables where table_schema = 'marts' and table_name = 'rpt_audit'"
+    )
+    if not tables:
+        return False
+    _, rows = read_published(warehouse, "select distinct audit_run_id from marts.rpt_audit")
+    return (audit_run_id,) in rows
+
+
+def _open_run(warehouse: Path, design: Design) -> str:
+    """Lands the run's row and everything it uses, in one transaction."""
+    audit_run_id = content_id("run", design.audit_id, design.plan_fingerprint, now().isoformat(), os.urandom(8).hex())
+    used = design.registry.used_by(design.audit_id)
+    cards = {
+        kind: {name: entry.card.model_dump(mode="json", exclude_defaults=True) for name, entry in entries.items()}
+        for kind, entries in used.items()
+    }
+    models = []
+    for name, card in design.models.items():
+        price = price_of(card)
+        models.append(
+            {
+                "audit_run_id": audit_run_id, "model_id": name, "engine": card.engine, "model": card.model,
+                "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+                "input_usd_per_mtok": None if price is None else price.input_usd_per_mtok,
+                "output_usd_per_mtok": None if price is None else price.output_usd_per_mtok,
+            }
+        )  # fmt: skip
+    samples = [
+        {
+            "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
+            "input": sample.text, "gold_label": sample.gold_label, "fields": as_json(dict(sample.fields)),
+        }
+        for task_id, chosen in design.samples.items()
+        for index, sample in enumerate(chosen.samples)
+    ]  # fmt: skip
+    audit = design.audit
+    land(
+        warehouse,
+        [
+            (
+                "audit_runs",
+                run_row(
+                    audit_run_id=audit_run_id, audit_id=design.audit_id, origin="run",
+                    fingerprint=design.fingerprint, plan_fingerprint=design.plan_fingerprint, card=as_json(cards),
+                    format_limits=audit.format.model_dump_json(), seed=audit.seed, n_resamples=audit.resamples,
+                ),
+            ),
+            ("models", frame_of("models", models)),
+            ("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in design.tasks.items()])),
+            (
+                "task_labels",
+                frame_of("task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]),
+            ),
+            ("samples", frame_of("samples", samples)),
+        ],
+    )  # fmt: skip
+    return audit_run_id
+
+
+def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
+    """Writes the prompt variants an audit would ask for a person to edit; a rephraser of kind model is asked for them."""
+    design = design_audit(registry, audit_id)
+    rephrasing = design.audit.rephrasing
+    if rephrasing is not None and registry.rephraser(rephrasing.rephraser).kind == "model":
+        progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")
+    return export_prompts({task_id: make_proposals(design, task_id) for task_id in design.tasks}, path)
+
+
+def find_run(warehouse: Path, audit_run_id: str | None) -> str:
+    """A published run by id or the beginning of one; the newest without."""
+    _, rows = read_published(
+        warehouse, "select audit_run_id from marts.dim_audit_runs order by started_at desc, audit_run_id desc"
+    )
+    known = [row[0] for row in rows]
+    if not known:
+        msg = f"{published_path(warehouse)} holds no run"
+        raise DataError(msg)
+    if audit_run_id is None:
+        return str(known[0])
+    matching = [run for run in known if run.startswith(audit_run_id)]
+    if len(matching) != 1:
+        what = "several runs begin with" if matching else "no published run is"
+        msg = f"{what} {audit_run_id!r}{nearest(audit_run_id, known)}"
+        raise UsageError(msg)
+    return str(matching[0])
+
+
+def rebuild_runs(settings: Settings, audit_run_id: str | None, progress: Progress) -> Path:
+    """Derives the marts of complete runs again from what has landed, and publishes."""
+    warehouse = settings.warehouse
+    with hold(warehouse, settings.lock_wait_s, progress.say):
+        apply_schema(warehouse)
+        rows = fetch(
+            warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at"
+        )
+        if audit_run_id is not None:
+            known = [row["audit_run_id"] for row in rows]
+            rows = [row for row in rows if row["audit_run_id"].startswith(audit_run_id)]
+            if len(rows) != 1:
+                msg = f"no complete run is {audit_run_id!r}{nearest(audit_run_id, known)}"
+                raise UsageError(msg)
+        if not rows:
+            msg = f"{warehouse} holds no complete run"
+            raise DataError(msg)
+        runs = [row["audit_run_id"] for row in rows]
+        progress.say(f"rebuilding {len(runs)} runs")
+        transform(warehouse, runs, "up_to_formats")
+        transform(warehouse, runs, "after_formats")
+        return publish(warehouse, runs)

@@ -1,0 +1,93 @@
+"""What an execution is asked to do, what it did, and its last steps, which need no answers any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flows.plan import Design
+from flows.progress import Progress
+from flows.runs import close_run
+from flows.transform import transform
+from flows.validate import Validated, validate
+from flows.warehouse import publish, published_path
+from models_registry.cards import FormatLimits
+from models_registry.errors import MeasureError
+
+Step = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Wraps a step for whoever tracks it; the plain one runs it as it is."""
+
+
+def plain(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step itself."""
+    return step
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one execution is asked to do."""
+
+    warehouse: Path
+    audit_run_id: str
+    design: Design
+    rephrase: bool = False
+    prompts: Path | None = None
+    max_usd: float | None = None
+    max_requests: int | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one execution did; its paths are None as long as nothing is published."""
+
+    audit_run_id: str
+    n_asked: int = 0
+    notes: list[str] = field(default_factory=list)
+    validated: Validated | None = None
+    published: Path | None = None
+    report: Path | None = None
+
+
+def derive(
+    warehouse: Path,
+    outcome: Outcome,
+    limits: FormatLimits,
+    progress: Progress,
+    step: Step = plain,
+) -> Outcome:
+    """Validate, transform, publish and report a run whose answers have landed.
+
+    Raises MeasureError when the format gate's policy is fail, or leaves nothing to measure: the last publication stays.
+    """
+    run = outcome.audit_run_id
+    progress.say("reading answers")
+    step(transform)(warehouse, [run], "up_to_formats")
+    progress.say("checking formats")
+    outcome.validated = step(validate)(warehouse, run, limits)
+    refuse_failed(warehouse, outcome)
+    close_run(warehouse, run, "complete")
+    progress.say("deriving measures")
+    step(transform)(warehouse, [run], "after_formats")
+    progress.say("publishing")
+    outcome.published = step(publish)(warehouse, [run])
+    from flows.report import report
+
+    outcome.report = step(report)(warehouse, run)
+    return outcome
+
+
+def refuse_failed(warehouse: Path, outcome: Outcome) -> None:
+    """Closes a run that cannot be measured as failed, and says why."""
+    found = outcome.validated
+    if found is None:
+        return
+    is_empty = found.n_variants > 0 and found.n_quarantined == found.n_variants
+    if found.action == "failed" or is_empty:
+        close_run(warehouse, outcome.audit_run_id, "failed")
+        kept = published_path(warehouse)
+        stays = f"; {kept} stays as it was" if kept.exists() else ""
+        why = "every prompt variant is quarantined" if is_empty else "the format gate failed"
+        msg = f"{why}: {found.failures[0]} ({len(found.failures)} in all){stays}"
+        raise MeasureError(msg)

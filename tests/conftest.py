@@ -1,0 +1,30 @@
+"""What every test stands on: offline, no telemetry, no key of the developer's, nothing written outside its folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from flows.settings import silence
+
+silence()
+GROUND_TRUTH = Path(__file__).parents[1].parent / "shared" / "ground_truth"
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    for name in list(os.environ):
+        if name.startswith("PROMPTAUDIT_") or name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PREFECT_API_URL"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path_factory.getbasetemp() / "prefect"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session")
+def ground_truth() -> Path:
+    """The folder of real answers and published figures; a test that needs it skips where it is absent."""
+    if not (GROUND_TRUTH / "expected.json").is_file():
+        pytest.skip(f"no ground truth at {GROUND_TRUTH}")
+    return GROUND_TRUTH

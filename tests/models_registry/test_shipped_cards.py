@@ -1,0 +1,178 @@
+"""What ships can run: every audit resolves, its data holds together, its instructions can be reworded."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+from collections import Counter
+from urllib.parse import urlsplit
+
+import pytest
+
+from flows.rephrasers import Wording
+from flows.rephrasers.keep import why_refused
+from flows.rephrasers.rules import RulesRephraser
+from models_registry.cards import RephraserCard
+from models_registry.placeholders import placeholders
+from models_registry.registry import SHIPPED, Entry, load_registry
+from models_registry.samples import load_samples
+
+REGISTRY = load_registry()
+AUDITS = sorted(REGISTRY.entries["audits"])
+TASKS = sorted(REGISTRY.entries["tasks"])
+OWN = [task for task in TASKS if REGISTRY.task(task).data.path and REGISTRY.task(task).data.rows is None]
+OUTCOMES = (
+    "tweets_rd",
+    "tweets_pop",
+    "news",
+    "news_short",
+    "manifestos",
+    "manifestos_multi",
+    "stance",
+    "stance_long",
+    "mii",
+    "mii_long",
+    "synth",
+    "synth_short",
+)
+
+
+def test_what_ships() -> None:
+    assert set(AUDITS) == {
+        "quickstart",
+        "nightly",
+        *(f"paper_{task}" for task in ("trec", "cb", "rte", "dbpedia", "wos")),
+        *(f"paper_pss_{outcome}" for outcome in OUTCOMES),
+    }
+    assert {"lexical", "random", "simulated", "lexical_noisy", "gpt-4o-mini", "ollama", "vllm", "llama_cpp"} <= set(
+        REGISTRY.entries["models"]
+    )
+    assert OWN == ["complaint_severity", "question_type"]
+
+
+@pytest.mark.parametrize("audit", AUDITS)
+def test_every_audit_reaches_only_cards_that_are_there(audit: str) -> None:
+    used = REGISTRY.used_by(audit)
+    assert used["tasks"]
+    assert used["models"]
+    assert used["rephrasers"]
+    assert len(REGISTRY.fingerprint(audit)) == 16
+
+
+def test_every_judge_names_a_model() -> None:
+    for name, entry in REGISTRY.entries["judges"].items():
+        REGISTRY.entry("models", entry.card.model_dump()["model"], name)
+
+
+def test_the_quickstart_needs_no_network_and_no_key() -> None:
+    used = REGISTRY.used_by("quickstart")
+    assert {REGISTRY.model(name).engine for name in used["models"]} == {"embedded"}
+    assert {REGISTRY.rephraser(name).kind for name in used["rephrasers"]} == {"rules"}
+    assert sorted(used["tasks"]) == OWN
+
+
+def test_the_quickstart_is_as_large_as_it_says() -> None:
+    audit = REGISTRY.audit("quickstart")
+    assert audit.rephrasing is not None
+    assert audit.rephrasing.variants is not None
+    asked = audit.repetitions.original + (audit.rephrasing.variants - 1) * audit.repetitions.variants
+    cells = len(audit.tasks) * len(audit.models) * len(audit.strategies) * asked * (audit.samples.limit or 0)
+    # 2 x 3 x 3 x (10 + 11 x 2) x 40
+    assert cells == 23_040
+    assert "23,040" in (SHIPPED / "audits/quickstart.yml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("task", OWN)
+def test_own_data_is_balanced_over_the_labels_and_has_no_doubles(task: str) -> None:
+    entry = REGISTRY.entry("tasks", task)
+    samples = load_samples(task, REGISTRY.task(task), entry.root)
+    counts = Counter(sample.gold_label for sample in samples)
+    assert set(counts) == set(REGISTRY.task(task).label_names)
+    assert len(set(counts.values())) == 1
+    assert len({sample.sample_id for sample in samples}) == len(samples)
+    assert len({sample.text.casefold() for sample in samples}) == len(samples)
+
+
+def test_own_data_is_enough_together() -> None:
+    rows = 0
+    for path in sorted((SHIPPED / "datasets").glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows += len(list(csv.DictReader(file)))
+    assert rows == 84 + 60 >= 120
+
+
+@pytest.mark.parametrize("task", sorted(set(TASKS) - set(OWN)))
+def test_data_that_does_not_ship_says_how_much_there_is(task: str) -> None:
+    data = REGISTRY.task(task).data
+    assert data.rows is not None
+    if data.gold_labels is not None:
+        assert set(data.gold_labels.values()) == set(REGISTRY.task(task).label_names)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_rules_give_thirty_kept_wordings_of_every_instruction(task: str) -> None:
+    card = REGISTRY.task(task)
+    names = (f"{{{name}}}" for name in placeholders(card.instruction))
+    wording = Wording(task, card.instruction, (*card.label_names, *names, *card.protected))
+    rephraser = RulesRephraser(RephraserCard.model_validate(REGISTRY.rephraser("rules").model_dump()))
+    for temperature in (None, 0.1, 5.0):
+        wordings = asyncio.run(rephraser.rephrase(wording, 30, temperature, 0))
+        assert len(set(wordings)) == 30
+        assert {why_refused(card.instruction, text, wording.protected) for text in wordings} == {None}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_instruction_names_no_format_and_protects_what_it_holds(task: str) -> None:
+    card = REGISTRY.task(task)
+    assert card.output_format
+    assert all(word in card.instruction for word in card.protected)
+
+
+@pytest.mark.parametrize("audit", [f"paper_pss_{outcome}" for outcome in OUTCOMES])
+def test_the_design_of_barrie_et_al(audit: str) -> None:
+    card = REGISTRY.audit(audit)
+    assert card.rephrasing is not None
+    assert card.rephrasing.temperatures is not None
+    assert len(card.rephrasing.temperatures) == 25
+    assert (min(card.rephrasing.temperatures), max(card.rephrasing.temperatures)) == (0.1, 5.0)
+    assert card.rephrasing.variants_per_temperature == 10
+    assert (card.repetitions.original, card.repetitions.variants) == (30, 3)
+    (model,) = (REGISTRY.model(name) for name in card.models)
+    assert (model.model, model.sampling.temperature) == ("gpt-3.5-turbo", 0.1)
+    (task,) = card.tasks
+    assert REGISTRY.task(task).level == ("interval" if task == "pss_manifestos_multi" else "nominal")
+
+
+@pytest.mark.parametrize("audit", [f"paper_{task}" for task in ("trec", "cb", "rte", "dbpedia", "wos")])
+def test_the_design_of_errica_et_al(audit: str) -> None:
+    card = REGISTRY.audit(audit)
+    assert card.rephrasing is not None
+    assert card.rephrasing.variants == 30
+    assert (card.repetitions.original, card.repetitions.variants) == (1, 1)
+    assert card.strategies == ("simple", "detail", "one_shot")
+    assert len(card.models) == 4
+
+
+def test_a_model_of_this_machine_never_gets_a_providers_key() -> None:
+    for name in REGISTRY.entries["models"]:
+        card = REGISTRY.model(name)
+        hosts = {urlsplit(url).hostname for url in card.base_url}
+        if hosts:
+            assert (card.api_key_env == "OPENAI_API_KEY") == (hosts == {"api.openai.com"})
+
+
+@pytest.mark.parametrize("rephraser", sorted(REGISTRY.entries["rephrasers"]))
+def test_a_model_that_rewords_has_room_for_a_list(rephraser: str) -> None:
+    model = REGISTRY.rephraser(rephraser).model
+    if model is not None:
+        assert (REGISTRY.model(model).sampling.max_tokens or 4096) >= 1024
+
+
+@pytest.mark.parametrize("kind", ["audits", "tasks"])
+def test_every_file_says_what_it_is_and_a_papers_design_what_it_is_unsure_of(kind: str) -> None:
+    entries: dict[str, Entry] = {entry.file: entry for entry in REGISTRY.entries[kind].values()}
+    for file, entry in entries.items():
+        text = (entry.root / file).read_text("utf-8")
+        assert text.startswith("# "), file
+        if file.startswith("audits/papers/"):
+            assert "# Unsure: " in text, file

@@ -1,0 +1,44 @@
+"""A card opens its rephraser; only kind `model` opens an engine, and only when asked."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from flows.engines import Engine
+from flows.rephrasers import Wording
+from flows.rephrasers.fixed import FixedRephraser
+from flows.rephrasers.model import ModelRephraser
+from flows.rephrasers.rules import RulesRephraser
+from flows.rephrasers.select import open_rephraser
+from models_registry.cards import RephraserCard
+
+
+class Opened(Exception):  # noqa: N818 - a signal, not an error
+    """An engine was opened."""
+
+
+def refuse(temperature: float | None) -> Engine:
+    raise Opened(temperature)
+
+
+@pytest.mark.parametrize(
+    ("card", "kind"),
+    [
+        (RephraserCard(kind="rules", max_rounds=5), RulesRephraser),
+        (RephraserCard(kind="fixed", variants={"t": ("Sort it.",)}, max_rounds=5), FixedRephraser),
+        (RephraserCard(kind="model", model="m", max_rounds=5), ModelRephraser),
+    ],
+)
+def test_each_kind(card: RephraserCard, kind: type) -> None:
+    rephraser = open_rephraser(card, refuse)
+    assert type(rephraser) is kind
+    assert rephraser.max_rounds == 5
+    wording = Wording("t", "Classify it.", ())
+    if kind is ModelRephraser:
+        with pytest.raises(Opened):
+            asyncio.run(rephraser.rephrase(wording, 1, None, 0))
+    else:
+        assert len(asyncio.run(rephraser.rephrase(wording, 1, None, 0))) == 1
+    asyncio.run(rephraser.close())
