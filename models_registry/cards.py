@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 import re2
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -19,6 +20,10 @@ Level = Literal["nominal", "ordinal", "interval"]
 Policy = Literal["fail", "quarantine", "warn"]
 Rate = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class SecretInCard(ValueError):
+    """A value that must not be shown in an error."""
 
 
 def _listed(value: object) -> object:
@@ -48,7 +53,7 @@ class Sampling(Card):
 
     temperature: float | None = Field(None, ge=0, le=10, description="sampling temperature")
     top_p: float | None = Field(None, gt=0, le=1, description="nucleus sampling")
-    seed: int | None = Field(None, description="the provider's seed; the repetition is added to it when it varies")
+    seed: int | None = Field(None, description="the provider's seed, plus the repetition less 1, so that repetitions are different draws")
     max_tokens: int | None = Field(None, ge=1, description="cap on the completion's tokens")
     stop: tuple[str, ...] | None = Field(None, description="strings that end the completion")
 
@@ -84,6 +89,14 @@ class SimulatedAnswers(Card):
         None, description="sample id to the index of its distribution; default: by a hash of the id"
     )
 
+    @model_validator(mode="after")
+    def _indexes(self) -> Self:
+        for sample, index in (self.samples or {}).items():
+            if not 0 <= index < len(self.distributions):
+                msg = f"samples: {sample!r} names distribution {index} of {len(self.distributions)}, counted from 0"
+                raise ValueError(msg)
+        return self
+
     @field_validator("distributions")
     @classmethod
     def _sums(cls, value: tuple[dict[str, float], ...]) -> tuple[dict[str, float], ...]:
@@ -111,6 +124,19 @@ class ModelCard(Card):
     of: Name | None = Field(None, description="noisy: the model card whose landed answers are perturbed")
     rate: Rate | None = Field(None, description="noisy: the share of answers replaced by another label")
     seed: int = Field(0, description="embedded: seed of its draws")
+
+    @field_validator("base_url")
+    @classmethod
+    def _no_credentials(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for url in value:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                msg = "an http or https address with a host is wanted"
+                raise ValueError(msg)
+            if parts.username or parts.password or parts.query or parts.fragment:
+                msg = "an address with credentials or a query would land with the card; name the key's variable instead"
+                raise SecretInCard(msg)
+        return value
 
     @model_validator(mode="after")
     def _fits_engine(self) -> Self:

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard
+from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, SecretInCard, TaskCard
 from models_registry.errors import CardError, UnknownCard, nearest
 
 MAX_CARD_BYTES = 1_000_000
@@ -166,7 +166,9 @@ def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping
         elif error["type"] == "missing":
             msg = f"{where(name, *path)}: '{name}' needs the field '{field_path}'"
         else:
-            found = "" if isinstance(error["input"], dict | list | tuple | Card) else f", found {_shown(error['input'])}"
+            is_hidden = isinstance(error.get("ctx", {}).get("error"), SecretInCard)
+            is_long = isinstance(error["input"], dict | list | tuple | Card)
+            found = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
             text = error["msg"].removeprefix("Value error, ")
             msg = f"{where(name, *path)}: {field_path or name}: {text}{found}"
         raise CardError(msg) from None

@@ -17,6 +17,8 @@ from flows.report.text import cut
 WIDTH = 340
 HEIGHT = 190
 ROW = 20
+MOST_BARS = 20
+_FIFTHS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 _PAINT = {name: colour for colour, name in COLOURS.items()}
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
 PSS_SERIES = {"valid": "first", "verbatim": "second"}
@@ -31,9 +33,9 @@ def histogram(bins: Rows, mean: float, label: str) -> Markup:
     data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
     bars = (
         alt.Chart(_values(data))
-        .mark_rect(color=_PAINT["first"], opacity=0.85)
+        .mark_rect(color=_PAINT["first"])
         .encode(
-            x=alt.X("low:Q", title="sensitivity", scale=_unit(), axis=alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1])),
+            x=alt.X("low:Q", title="sensitivity", scale=_unit(), axis=alt.Axis(values=_FIFTHS)),
             x2="high:Q",
             y=alt.Y("n:Q", title="samples", axis=alt.Axis(tickMinStep=1, format="~s")),
             y2="zero:Q",
@@ -46,12 +48,12 @@ def bars(found: Rows, label: str) -> Markup:
     """A bar a name from 0 to 1 with its interval where there is one; rows have name, value, low, high."""
     import altair as alt
 
-    data = [{**row, "name": cut(row["name"], 40)} for row in found]
+    data = [{**row, "name": cut(row["name"], 24)} for row in found]
     order = [row["name"] for row in data]
-    base = alt.Chart(_values(data)).encode(y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=120, ticks=False)))
+    base = alt.Chart(_values(data)).encode(y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=130, ticks=False)))
     layers = [
         base.mark_bar(color=_PAINT["first"], opacity=0.85, height={"band": 0.62}).encode(
-            x=alt.X("value:Q", title="consistency", scale=_unit(), axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1]))
+            x=alt.X("value:Q", title="consistency", scale=_unit(), axis=alt.Axis(values=_FIFTHS))
         ),
         base.transform_filter("isValid(datum.low)")
         .mark_rule(color=_PAINT["ink"], strokeWidth=1.5)
@@ -103,12 +105,12 @@ def temperatures(points: Rows, domain: tuple[float, float], label: str) -> Marku
     return _drawn(layers, label)
 
 
-def stacks(found: Rows, label: str) -> Markup:
-    """Invalid answers of each variant in per cent, by what became of them; rows have place, status, rate."""
+def stacks(found: Rows, n_variants: int, label: str) -> Markup:
+    """Invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate."""
     import altair as alt
 
     names = list(STATUSES)
-    most = max(row["place"] for row in found)
+    most = n_variants - 1
     chart = (
         alt.Chart(_values(found))
         .mark_bar(width={"band": 0.8} if most <= 60 else {"band": 1})  # noqa: PLR2004

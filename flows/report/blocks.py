@@ -1,0 +1,112 @@
+"""What a section of the report is made of: tables, panels and sentences, each about one task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+Row = dict[str, Any]
+Group = tuple[str, str]  # model, strategy
+
+MOST_PANELS = 12  # a task and section
+MOST_CHARTS = 120  # the report: about a tenth of a second each
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of printed cells; the first `n_heads` of each name the row, the last `n_figures` are aligned as figures."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    n_heads: int = 1
+    n_figures: int = 0
+    is_open: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One chart about one model and strategy."""
+
+    model_id: str
+    strategy: str
+    detail: str
+    drawing: Markup
+
+
+@dataclass(slots=True)
+class Block:
+    """A task's part of a section; `absent` says in a sentence why something is not there."""
+
+    task_id: str
+    title: str = ""
+    absent: list[str] = field(default_factory=list)
+    legend: tuple[tuple[str, str], ...] = ()  # colour, meaning
+    panels: list[Panel] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading of the report with its blocks."""
+
+    anchor: str
+    title: str
+    intro: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+class Budget:
+    """Charts that may still be drawn: beyond it the tables stand alone, and the block says so."""
+
+    def __init__(self, most: int = MOST_CHARTS) -> None:
+        self.left = most
+
+    def draw(
+        self, block: Block, groups: dict[Group, list[Row]], panel: Callable[[Group, list[Row]], tuple[str, Markup]]
+    ) -> None:
+        """Adds a panel for each model and strategy as far as it goes, and names how many were left out."""
+        wanted = list(groups)
+        drawn = wanted[: min(MOST_PANELS, self.left)]
+        self.left -= len(drawn)
+        for group in drawn:
+            detail, drawing = panel(group, groups[group])
+            block.panels.append(Panel(group[0], group[1], detail, drawing))
+        if len(drawn) < len(wanted):
+            block.notes.append(
+                f"{len(drawn)} of {len(wanted)} model and strategy pairs are drawn here; the figures below hold all of them."
+            )
+
+
+def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows by task, in their order."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["task_id"], []).append(row)
+    return found
+
+
+def by_group(rows: Sequence[Row]) -> dict[Group, list[Row]]:
+    """Rows by model and strategy, in their order; rows without a model (PSS between models) are left aside."""
+    found: dict[Group, list[Row]] = {}
+    for row in rows:
+        if row["model_id"] is not None:
+            found.setdefault((row["model_id"], row["strategy"]), []).append(row)
+    return found
+
+
+def limited(rows: Sequence[tuple[str, ...]], most: int = MOST_ROWS) -> tuple[list[tuple[str, ...]], str]:
+    """The first rows, and a sentence about the rest."""
+    note = "" if len(rows) <= most else f"The first {most} of {len(rows):,} rows; `promptaudit sql` has the rest."
+    return list(rows[:most]), note
+
+
+def tasks_of(scorecard: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Each task of the run with its rows of the scorecard."""
+    yield from by_task(scorecard).items()
