@@ -259,8 +259,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     signal.signal(signal.SIGTERM, _interrupt)
     debug = "--debug" in given or os.environ.get("PROMPTAUDIT_DEBUG") in ("1", "true")
     try:
-        app(hoisted(given), standalone_mode=False, prog_name="promptaudit")
-        code = 0
+        left = app(hoisted(given), standalone_mode=False, prog_name="promptaudit")
+        if left == INTERRUPTED:  # what Typer makes of an interrupt
+            raise KeyboardInterrupt  # noqa: TRY301 - said in one place
+        code = left if isinstance(left, int) else 0
     except PromptauditError as error:
         code = _fail(str(error), error.exit_code, error, debug=debug)
     except KeyboardInterrupt:
@@ -268,11 +270,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except (SystemExit, typer.Exit) as left:
-        found = getattr(left, "exit_code", getattr(left, "code", 0))
-        code = found if isinstance(found, int) else 2
-    except typer.Abort:
-        code = INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last net: one line, a traceback only with --debug
         said = getattr(error, "format_message", None)
         if said is not None:

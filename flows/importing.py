@@ -182,7 +182,7 @@ def _sha256(path: Path) -> str:
 def _read(files: Sequence[Path]) -> tuple[pl.DataFrame, tuple[str, ...]]:
     frames, notes = [], []
     for path in files:
-        frame = read_text_table(path)
+        frame = read_text_table(path, keep_floats=True)
         for column in REQUIRED:
             if column not in frame.columns:
                 msg = f"{path}: no column '{column}'{nearest(column, frame.columns)}"
@@ -190,8 +190,13 @@ def _read(files: Sequence[Path]) -> tuple[pl.DataFrame, tuple[str, ...]]:
         if frame.is_empty():
             msg = f"{path}: no rows"
             raise DataError(msg)
+        if frame.schema["completion"] != pl.String:
+            msg = f"{path}: column 'completion' is {frame.schema['completion']}; write answers as text, as the model gave them"
+            raise DataError(msg)
         unknown = [c for c in frame.columns if c not in (*REQUIRED, *OPTIONAL, ESCAPED)]
         notes += [f"{path}: column '{c}' is not read{nearest(c, (*REQUIRED, *OPTIONAL))}" for c in unknown]
+        floats = [c for c, t in frame.schema.items() if t.is_float()]
+        frame = frame.with_columns(pl.col(c).cast(pl.String) for c in floats)
         frame = frame.drop(unknown).with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file"))
         frames.append(frame)
     return pl.concat(frames, how="diagonal"), tuple(notes)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from flows.engines import Answer, Engine, Request, open_engine
-from flows.land import Landing
+from flows.land import Landing, cost_of
 from flows.plan import Design, Variant, missing_requests, model_order
 from flows.prices import completion_tokens, price_of, prompt_tokens
 from flows.warehouse import fetch
 from models_registry.cards import Price
-from models_registry.errors import BudgetReached
+from models_registry.errors import BudgetReached, PromptauditError
 
 OnAnswer = Callable[[str, Answer], None]
 """(model_id, answer): told of every answer, for the progress bars."""
@@ -68,22 +68,26 @@ def infer(
         spent["n"],
     )
     landing = Landing(warehouse, audit_run_id)
+    asking = _Asking(warehouse, audit_run_id, design, landing, budget, on_answer)
 
     async def ask_all() -> None:
         for names in model_order(design):
             async with asyncio.TaskGroup() as group:
                 for model_id in names:
                     requests = missing_requests(warehouse, audit_run_id, design, model_id, variants)
-                    group.create_task(_ask(design, model_id, requests, landing, budget, on_answer, audit_run_id, warehouse))
+                    group.create_task(asking.ask(model_id, requests))
+            # a model that perturbs another's answers reads them from the warehouse
+            landing.flush()
 
-    runner = _runner()
     try:
-        with runner:
+        with _runner() as runner:
             runner.run(ask_all())
-    except* (BudgetReached, Exception) as several:
+    except BaseExceptionGroup as several:
         raise _first(several) from None
     finally:
         landing.flush()
+    if asking.stopped_by is not None:
+        raise asking.stopped_by
     return landing
 
 
@@ -102,46 +106,53 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return first
 
 
-async def _ask(  # noqa: PLR0913 - one model's share of a run
-    design: Design,
-    model_id: str,
-    requests: Iterator[Request],
-    landing: Landing,
-    budget: Budget,
-    on_answer: OnAnswer,
-    audit_run_id: str,
-    warehouse: Path,
-) -> None:
-    """One model's requests, by as many workers as its engine bears; the engine is opened when there is something to ask."""
-    first = next(requests, None)
-    if first is None:
-        return
-    card = design.models[model_id]
-    price = price_of(card)
-    landed = LandedAnswers(warehouse, audit_run_id)
-    engine = open_engine(design.registry.entry("models", model_id), landed)
-    streamed = _chained(first, requests)
+class _Asking:
+    """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
 
-    async def work() -> None:
+    def __init__(  # noqa: PLR0913 - what workers share
+        self,
+        warehouse: Path,
+        audit_run_id: str,
+        design: Design,
+        landing: Landing,
+        budget: Budget,
+        on_answer: OnAnswer,
+    ) -> None:
+        self.warehouse, self.audit_run_id, self.design = warehouse, audit_run_id, design
+        self.landing, self.budget, self.on_answer = landing, budget, on_answer
+        self.stopped_by: PromptauditError | None = None
+
+    async def ask(self, model_id: str, requests: Iterator[Request]) -> None:
+        """One model's requests, by as many workers as its engine bears; the engine opens when there is one to ask."""
+        first = None if self.stopped_by else next(requests, None)
+        if first is None:
+            return
+        landed = LandedAnswers(self.warehouse, self.audit_run_id)
+        engine = open_engine(self.design.registry.entry("models", model_id), landed)
+        streamed = _chained(first, requests)
+        price = price_of(self.design.models[model_id])
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(engine.max_connections):
+                    group.create_task(self._work(model_id, engine, streamed, price))
+        finally:
+            await engine.close()
+
+    async def _work(self, model_id: str, engine: Engine, streamed: Iterator[Request], price: Price | None) -> None:
+        card = self.design.models[model_id]
         for request in streamed:
-            estimate = _estimate(request, price, card.sampling.max_tokens, completion_tokens(card, request.labels))
-            budget.reserve(estimate)
-            answer = await engine.answer(request)
-            before = landing.cost_usd
-            landing.add(request, answer, price)
-            budget.settle(estimate, landing.cost_usd - before)
-            on_answer(model_id, answer)
-
-    try:
-        await _all_workers(work, engine)
-    finally:
-        await engine.close()
-
-
-async def _all_workers(work: Callable[[], object], engine: Engine) -> None:
-    async with asyncio.TaskGroup() as group:
-        for _ in range(engine.max_connections):
-            group.create_task(work())  # type: ignore[arg-type]
+            if self.stopped_by is not None:
+                return
+            try:
+                estimate = _estimate(request, price, card.sampling.max_tokens, completion_tokens(card, request.labels))
+                self.budget.reserve(estimate)
+                answer = await engine.answer(request)
+            except PromptauditError as error:
+                self.stopped_by = self.stopped_by or error
+                return
+            self.budget.settle(estimate, cost_of(answer, price))
+            self.landing.add(request, answer, price)
+            self.on_answer(model_id, answer)
 
 
 def _chained(first: Request, rest: Iterator[Request]) -> Iterator[Request]:

@@ -15,7 +15,7 @@ from models_registry.tables import escape
 
 BATCH_ROWS = 5_000
 BATCH_BYTES = 32_000_000
-BATCH_SECONDS = 2.0
+BATCH_SECONDS = 0.5
 
 
 class Landing:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from flows.guard import guarded
 from flows.importing import ImportOptions, import_predictions, label_rows, task_row
 from flows.keys import content_id
 from flows.paraphrase import export_prompts, make_proposals, read_prompts, same_wordings
@@ -81,7 +82,7 @@ def run_audit(  # noqa: PLR0913 - one option each
     if prompts is not None:
         read_prompts(prompts, design)
     warehouse = settings.warehouse
-    with hold(warehouse, settings.lock_wait_s, progress.say):
+    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         apply_schema(warehouse)
         found = None if new or rephrase else _same_run(warehouse, design, prompts)
         if found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id):
@@ -104,7 +105,7 @@ def run_import(
 ) -> Done:
     """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
     warehouse = settings.warehouse
-    with hold(warehouse, settings.lock_wait_s, progress.say):
+    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         apply_schema(warehouse)
         taken = import_predictions(warehouse, files, registry, options)
         audit_run_id = taken.audit_run_id
@@ -147,8 +148,8 @@ def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | No
 def _age(run: Run) -> str:
     age: timedelta = now() - run.started_at
     minutes = int(age.total_seconds() // 60)
-    if minutes < 1:
-        return "less than a minute"
+    if minutes < 2:  # noqa: PLR2004 - no plural to get wrong
+        return "a minute"
     if minutes < 120:  # noqa: PLR2004 - two hours read better in minutes
         return f"{minutes} minutes"
     return f"{minutes // 60} hours" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
@@ -248,7 +249,7 @@ def find_run(warehouse: Path, audit_run_id: str | None) -> str:
 def rebuild_runs(settings: Settings, audit_run_id: str | None, progress: Progress) -> Path:
     """Derives the marts of complete runs again from what has landed, and publishes."""
     warehouse = settings.warehouse
-    with hold(warehouse, settings.lock_wait_s, progress.say):
+    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         apply_schema(warehouse)
         rows = fetch(
             warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at"

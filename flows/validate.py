@@ -117,7 +117,7 @@ def _offenders(summary: Sequence[dict[str, Any]], limits: Mapping[str, float]) -
     import great_expectations as gx
     import pandas as pd
 
-    logging.getLogger("great_expectations").setLevel(logging.WARNING)
+    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
     frame = pd.DataFrame({column: [row[column] for row in summary] for column in limits})

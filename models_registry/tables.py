@@ -16,12 +16,13 @@ MAX_COLUMNS = 1000
 _LINES_A_BATCH = 100_000
 
 
-def read_text_table(path: Path, shown: str | None = None) -> pl.DataFrame:
+def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool = False) -> pl.DataFrame:
     """All rows with every column as String, missing values null; `shown` names the file in errors.
 
     CSV: an empty field is an empty string, unless its column also quotes empty strings: then the bare one is missing.
     JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
-    `is_escaped`, there only when needed, marks the row. Raises DataError in one line.
+    `is_escaped`, there only when needed, marks the row. Parquet: whole numbers, booleans and times become text; so do
+    floats, whose spelling is not the writer's, unless `keep_floats`. Raises DataError in one line.
     """
     shown = shown or str(path)
     readers = {".csv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _parquet}
@@ -34,6 +35,8 @@ def read_text_table(path: Path, shown: str | None = None) -> pl.DataFrame:
         raise DataError(msg)
     try:
         frame = reader(path, shown)
+        if not keep_floats:
+            frame = frame.with_columns(pl.col(c).cast(pl.String) for c, t in frame.schema.items() if t.is_float())
     except OSError as error:
         msg = f"{shown}: cannot be read: {error.strerror or error}"
         raise DataError(msg) from None
@@ -67,7 +70,7 @@ def _parquet(path: Path, shown: str) -> pl.DataFrame:
     frame = pl.read_parquet(path)
     texts = []
     for name, dtype in frame.schema.items():
-        if dtype == pl.String:
+        if dtype == pl.String or dtype.is_float():
             texts.append(pl.col(name))
         elif isinstance(dtype, pl.List) and dtype.inner == pl.String:
             texts.append(

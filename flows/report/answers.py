@@ -1,22 +1,19 @@
-"""The sections on answers: what became of them, how often each variant is right, which samples waver, what the gate said."""
+"""The sections on answers: what became of them, and how often each variant is right."""
 
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from flows.report import charts, queries
+from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
 from flows.report.gather import Gathered
-from flows.report.stability import why_no_answers
-from flows.report.text import count, cut, number, paragraph, percent, ranged
+from flows.report.sensitivity import why_no_answers
+from flows.report.text import count, cut, interval, number, percent
 
 STATUSES = tuple(charts.STATUSES)
 MOST_DRAWN = 200  # variants a panel
-MOST_GROUPS = 12  # model and strategy pairs a sample
-MOST_LABELS = 8
 WORST = 10
 
 
@@ -40,7 +37,9 @@ def named(variant: Row | None) -> str:
 def formats(found: Gathered, budget: Budget) -> Section:
     """What became of the answers, per model and per variant."""
     section = Section(
-        "formats", "Invalid answers", "Share of answers that could not be read as a label: blank, cut off, refused, or unreadable."
+        "formats",
+        "Invalid answers",
+        "Share of answers that could not be read as a label: blank, cut off, refused, or unreadable.",
     )
     rows_of, scores = by_task(found.formats), {(r["task_id"], r["model_id"], r["strategy"]): r for r in found.scorecard}
     variants = {row["prompt_variant_id"]: row for row in found.variants}
@@ -51,7 +50,7 @@ def formats(found: Gathered, budget: Budget) -> Section:
         groups = by_group(rows_of.get(task_id, []))
         bad = {group: rows for group, rows in groups.items() if _invalid_rate(rows)}
 
-        def panel(_group: Group, rows: list[Row]) -> tuple[str, Markup]:
+        def panel(who: str, _group: Group, rows: list[Row]) -> tuple[str, Markup]:
             ordered = sorted(rows, key=lambda row: places.get(row["prompt_variant_id"], 0))
             data = [
                 {"place": place, "status": status, "rate": row[f"n_{status}"] / (row["n_landed"] - row["n_error"])}
@@ -61,7 +60,9 @@ def formats(found: Gathered, budget: Budget) -> Section:
             ]
             rate = percent(_invalid_rate(rows))
             some = "" if len(rows) <= MOST_DRAWN else f", the first {MOST_DRAWN} of {len(rows)} variants"
-            shape = charts.stacks(data, min(len(rows), MOST_DRAWN), f"Invalid answers by prompt variant; {rate} in all.")
+            shape = charts.stacks(
+                data, min(len(rows), MOST_DRAWN), f"{who}invalid answers by prompt variant; {rate} in all."
+            )
             return f"{rate} invalid{some}", shape
 
         if bad:
@@ -72,19 +73,25 @@ def formats(found: Gathered, budget: Budget) -> Section:
         for (model, strategy), rows in groups.items():
             score = scores.get((task_id, model, strategy), {})
             names = ("planned", "landed", "valid", *STATUSES, "error", "missing")
-            rate = ranged(score.get("invalid_rate"), score.get("invalid_rate_low"), score.get("invalid_rate_high"))
-            lines.append((model, strategy, *(count(_sum(rows, f"n_{name}")) for name in names), rate))
+            lines.append(
+                (model, strategy, *(count(_sum(rows, f"n_{name}")) for name in names),
+                 percent(score.get("invalid_rate")),
+                 interval(score.get("invalid_rate_low"), score.get("invalid_rate_high")))
+            )  # fmt: skip
         kept, note = limited(lines)
-        columns = ("Model", "Strategy", "Planned", "Landed", "Valid", *(s.capitalize() for s in STATUSES), "Error", "Missing",
-                   "Invalid rate")  # fmt: skip
-        block.tables.append(Table("What became of the answers", columns, kept, 2, 10, is_open=True, note=note))
+        columns = ("Model", "Strategy", "Planned", "Landed", "Valid", *(s.capitalize() for s in STATUSES), "Error",
+         "Missing",
+                   "Invalid rate", "95 % interval without quarantined")  # fmt: skip
+        block.tables.append(Table("What became of the answers", columns, kept, 2, 11, is_open=True, note=note))
         _worst(block, bad, variants)
     return section
 
 
 def _worst(block: Block, bad: dict[Group, list[Row]], variants: dict[str, Row]) -> None:
     ranked = sorted(
-        ((_invalid_rate([row]) or 0, row) for rows in bad.values() for row in rows), key=lambda pair: pair[0], reverse=True
+        ((_invalid_rate([row]) or 0, row) for rows in bad.values() for row in rows),
+        key=lambda pair: pair[0],
+        reverse=True,
     )
     lines = []
     for rate, row in ranked[:WORST]:
@@ -100,7 +107,9 @@ def _worst(block: Block, bad: dict[Group, list[Row]], variants: dict[str, Row]) 
 def accuracy(found: Gathered, budget: Budget) -> Section:
     """How often each variant's answers are right."""
     section = Section(
-        "accuracy", "Accuracy by variant", "Each dot is one wording, from least to most accurate; the diamond is the original."
+        "accuracy",
+        "Accuracy by variant",
+        "Each dot is one wording, from least to most accurate; a diamond is the original.",
     )
     rows_of = by_task(found.accuracies)
     variants = {row["prompt_variant_id"]: row for row in found.variants}
@@ -119,7 +128,7 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
         for method, of_method in methods.items():
 
             def panel(
-                _group: Group, rows: list[Row], method: str = method, domain: tuple[float, float] = domain
+                who: str, _group: Group, rows: list[Row], method: str = method, domain: tuple[float, float] = domain
             ) -> tuple[str, Markup]:
                 step = max(1, -(-len(rows) // MOST_DRAWN))
                 data = [
@@ -129,14 +138,15 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
                 ]  # fmt: skip
                 shown = [row for place, row in enumerate(data) if place % step == 0 or row["is_original"]]
                 spread = f"{number(rows[0]['accuracy'])} to {number(rows[-1]['accuracy'])}"
-                label = f"Accuracy of {len(rows)} prompt variants by {method}, from {spread}."
+                label = f"{who}accuracy of {len(rows)} prompt variants by {method}, from {spread}."
                 return f"{cut(method, 60)}: {spread}", charts.dots(shown, domain, label)
 
             groups = by_group(of_method)
             budget.draw(block, groups, panel)
             lines += [_spread(group, method, rows, variants) for group, rows in groups.items()]
         kept, note = limited(lines)
-        columns = ("Model", "Strategy", "Scored by", "Variants", "Original", "Least", "Mean", "Most", "Standard deviation",
+        columns = ("Model", "Strategy", "Scored by", "Variants", "Original", "Least", "Mean", "Most",
+         "Standard deviation",
                    "Least accurate wording", "Most accurate wording")  # fmt: skip
         block.tables.append(Table("Accuracy over variants", columns, kept, 3, 0, note=note))
     return section
@@ -145,107 +155,11 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
 def _spread(group: Group, method: str, rows: list[Row], variants: dict[str, Row]) -> tuple[str, ...]:
     values = [row["accuracy"] for row in rows]
     of = [variants.get(row["prompt_variant_id"]) or {} for row in rows]
-    original = next((row["accuracy"] for row, variant in zip(rows, of, strict=True) if variant.get("is_original")), None)
-    worded = [f"{named(variant or None)}: {cut(variant.get('instruction') or 'not recorded', 160)}" for variant in (of[0], of[-1])]
+    originals = [row["accuracy"] for row, variant in zip(rows, of, strict=True) if variant.get("is_original")]
+    original = statistics.fmean(originals) if originals else None
+    worded = [
+        f"{named(variant or None)}: {cut(variant.get('instruction') or 'not recorded', 160)}"
+        for variant in (of[0], of[-1])
+    ]
     figures = (original, min(values), statistics.fmean(values), max(values), statistics.pstdev(values))
     return (*group, method, count(len(rows)), *(number(value) for value in figures), *worded)
-
-
-@dataclass(slots=True)
-class Answers:
-    """One model's and strategy's answers to a sample: labels as (label or None for N/A, count, share), and examples."""
-
-    model_id: str
-    strategy: str
-    sensitivity: str
-    labels: list[tuple[str | None, str, float]] = field(default_factory=list)
-    n_more_labels: int = 0
-    examples: list[tuple[str, str]] = field(default_factory=list)  # completion, count
-
-
-@dataclass(slots=True)
-class Sample:
-    """One of the most sensitive samples."""
-
-    task_id: str
-    sample_id: str
-    gold_label: str | None
-    sensitivity: str
-    lines: list[str] | None  # of the input; None: not recorded
-    groups: list[Answers]
-    n_more_groups: int
-
-
-def samples(found: Gathered) -> list[Sample]:
-    """The samples whose labels depend most on the wording, on average over models and strategies."""
-    parts: dict[tuple[str, str], dict[Group, Answers]] = {}
-    for row in found.top_sensitivities:
-        group = (row["model_id"], row["strategy"])
-        of_sample = parts.setdefault((row["task_id"], row["sample_id"]), {})
-        of_sample[group] = Answers(*group, number(row["sensitivity"]))
-    counts: dict[tuple[str, ...], int] = {}
-    for row in found.top_labels:
-        key = (row["task_id"], row["sample_id"], row["model_id"], row["strategy"])
-        counts[key] = counts.get(key, 0) + row["n"]
-    for row in found.top_labels:
-        answers = parts[row["task_id"], row["sample_id"]].get((row["model_id"], row["strategy"]))
-        if answers is None:
-            continue
-        if len(answers.labels) == MOST_LABELS:
-            answers.n_more_labels += 1
-            continue
-        share = row["n"] / counts[row["task_id"], row["sample_id"], row["model_id"], row["strategy"]]
-        answers.labels.append((row["label"], count(row["n"]), share))
-    for row in found.top_examples:
-        answers = parts[row["task_id"], row["sample_id"]].get((row["model_id"], row["strategy"]))
-        if answers is not None:
-            answers.examples.append((cut(row["completion"] or ""), count(row["n"])))
-    out = []
-    for row in found.top:
-        groups = list(parts.get((row["task_id"], row["sample_id"]), {}).values())
-        lines = None if row["input"] is None else paragraph(row["input"])
-        out.append(
-            Sample(
-                row["task_id"], row["sample_id"], row["gold_label"], number(row["sensitivity"]), lines, groups[:MOST_GROUPS],
-                max(0, len(groups) - MOST_GROUPS),
-            )
-        )  # fmt: skip
-    return out
-
-
-def gate(found: Gathered) -> Section:
-    """The format checks that failed, and the variants they keep out."""
-    section = Section(
-        "gate", "Format checks", "Checks on what became of the answers before anything was measured, and the variants kept out."
-    )
-    block = Block("")
-    section.blocks.append(block)
-    variants = {row["prompt_variant_id"]: row for row in found.variants}
-    n_failed = found.failed_checks[0]["n_failed"] if found.failed_checks else 0
-    if not found.n_checks:
-        block.absent.append("No format check was made for this run.")
-    else:
-        block.notes.append(f"{count(n_failed)} of {count(found.n_checks)} checks failed.")
-    if n_failed:
-        lines = [
-            (row["model_id"], row["task_id"], named(variants.get(row["prompt_variant_id"])), row["expectation"],
-             row["reason"] or "", row["action"])
-            for row in found.failed_checks
-        ]  # fmt: skip
-        columns = ("Model", "Task", "Variant", "Check", "Found", "Action")
-        note = "" if n_failed <= queries.MOST_ROWS else f"The worst {queries.MOST_ROWS} of {count(n_failed)}."
-        block.tables.append(Table("Checks that failed", columns, lines, 3, is_open=True, note=note))
-    out = [row for row in found.formats if row["is_quarantined"]]
-    if not out:
-        block.absent.append("No variant is quarantined.")
-        return section
-    kept, note = limited(
-        [
-            (row["model_id"], row["task_id"], row["strategy"], named(variants.get(row["prompt_variant_id"])),
-             cut(row["quarantine_reason"] or ""), cut((variants.get(row["prompt_variant_id"]) or {}).get("instruction") or "", 160))
-            for row in out
-        ]
-    )  # fmt: skip
-    columns = ("Model", "Task", "Strategy", "Variant", "Reason", "Instruction")
-    block.tables.append(Table(f"{len(out)} quarantined variants", columns, kept, 4, is_open=True, note=note))
-    return section

@@ -8,11 +8,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from flows.report.text import NAME, cut
+
 Row = dict[str, Any]
 Group = tuple[str, str]  # model, strategy
 
 MOST_PANELS = 12  # a task and section
-MOST_CHARTS = 120  # the report: about a tenth of a second each
+MOST_CHARTS = 96  # the report: about a tenth of a second each
+N_DRAWN = 6  # sections with charts
 MOST_ROWS = 200
 
 
@@ -22,7 +25,7 @@ class Table:
 
     caption: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     n_heads: int = 1
     n_figures: int = 0
     is_open: bool = False
@@ -63,24 +66,28 @@ class Section:
 
 
 class Budget:
-    """Charts that may still be drawn: beyond it the tables stand alone, and the block says so."""
+    """How many charts a task gets in a section: beyond it the tables stand alone, and the block says so."""
 
-    def __init__(self, most: int = MOST_CHARTS) -> None:
-        self.left = most
+    def __init__(self, n_tasks: int) -> None:
+        self.most = max(1, min(MOST_PANELS, MOST_CHARTS // (N_DRAWN * max(1, n_tasks))))
 
     def draw(
-        self, block: Block, groups: dict[Group, list[Row]], panel: Callable[[Group, list[Row]], tuple[str, Markup]]
+        self, block: Block, groups: dict[Group, list[Row]], panel: Callable[[str, Group, list[Row]], tuple[str, Markup]]
     ) -> None:
-        """Adds a panel for each model and strategy as far as it goes, and names how many were left out."""
+        """Adds a panel for each model and strategy as far as it goes, and says how many were left out.
+
+        `panel` gets who it is about, in words for its label, the pair and its rows; it gives a detail and a drawing.
+        """
         wanted = list(groups)
-        drawn = wanted[: min(MOST_PANELS, self.left)]
-        self.left -= len(drawn)
+        drawn = wanted[: self.most]
         for group in drawn:
-            detail, drawing = panel(group, groups[group])
+            who = ", ".join(cut(name, NAME) for name in (*group, block.task_id)) + ": "
+            detail, drawing = panel(who, group, groups[group])
             block.panels.append(Panel(group[0], group[1], detail, drawing))
         if len(drawn) < len(wanted):
             block.notes.append(
-                f"{len(drawn)} of {len(wanted)} model and strategy pairs are drawn here; the figures below hold all of them."
+                f"{len(drawn)} of {len(wanted)} model and strategy pairs are drawn here; the figures below hold "
+                f"all of them."
             )
 
 
@@ -101,10 +108,10 @@ def by_group(rows: Sequence[Row]) -> dict[Group, list[Row]]:
     return found
 
 
-def limited(rows: Sequence[tuple[str, ...]], most: int = MOST_ROWS) -> tuple[list[tuple[str, ...]], str]:
+def limited(rows: Sequence[tuple[str, ...]], most: int = MOST_ROWS) -> tuple[Sequence[tuple[str, ...]], str]:
     """The first rows, and a sentence about the rest."""
     note = "" if len(rows) <= most else f"The first {most} of {len(rows):,} rows; `promptaudit sql` has the rest."
-    return list(rows[:most]), note
+    return rows[:most], note
 
 
 def tasks_of(scorecard: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:

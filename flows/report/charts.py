@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from flows.report.svg import COLOURS, clean
 from flows.report.text import cut
 
+if TYPE_CHECKING:
+    import altair as alt
+
 WIDTH = 340
 HEIGHT = 190
 ROW = 20
 MOST_BARS = 20
-_FIFTHS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 _PAINT = {name: colour for colour, name in COLOURS.items()}
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
 PSS_SERIES = {"valid": "first", "verbatim": "second"}
@@ -35,7 +37,7 @@ def histogram(bins: Rows, mean: float, label: str) -> Markup:
         alt.Chart(_values(data))
         .mark_rect(color=_PAINT["first"])
         .encode(
-            x=alt.X("low:Q", title="sensitivity", scale=_unit(), axis=alt.Axis(values=_FIFTHS)),
+            x=alt.X("low:Q", title="sensitivity", scale=_unit(), axis=_fifths()),
             x2="high:Q",
             y=alt.Y("n:Q", title="samples", axis=alt.Axis(tickMinStep=1, format="~s")),
             y2="zero:Q",
@@ -50,14 +52,16 @@ def bars(found: Rows, label: str) -> Markup:
 
     data = [{**row, "name": cut(row["name"], 24)} for row in found]
     order = [row["name"] for row in data]
-    base = alt.Chart(_values(data)).encode(y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=130, ticks=False)))
+    base = alt.Chart(_values(data)).encode(
+        y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=130, ticks=False))
+    )
     layers = [
         base.mark_bar(color=_PAINT["first"], opacity=0.85, height={"band": 0.62}).encode(
-            x=alt.X("value:Q", title="consistency", scale=_unit(), axis=alt.Axis(values=_FIFTHS))
+            x=alt.X("value:Q", title="consistency", scale=_unit(), axis=_fifths())
         ),
         base.transform_filter("isValid(datum.low)")
         .mark_rule(color=_PAINT["ink"], strokeWidth=1.5)
-        .encode(x=alt.X("low:Q", title="consistency"), x2="high:Q"),
+        .encode(x=alt.X("low:Q", title="consistency", scale=_unit(), axis=_fifths()), x2="high:Q"),
     ]
     return _drawn(layers, label, height=max(70, ROW * len(data) + 46))
 
@@ -71,7 +75,11 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str) -> 
         "series:N", legend=None, scale=alt.Scale(domain=names, range=[_PAINT[PSS_SERIES[name]] for name in names])
     )
     most = max((row["k"] for row in points), default=2)
-    x = alt.X("k:Q", title=title, scale=alt.Scale(domain=[2, max(most, 3)], nice=False), axis=alt.Axis(tickMinStep=1, format="d"))
+    ticks = _ticks(2, max(most, 3))
+    x = alt.X(
+        "k:Q", title=title, scale=alt.Scale(domain=[2, max(most, 3)], nice=False),
+        axis=alt.Axis(values=ticks, tickCount=len(ticks), format="d"),
+    )  # fmt: skip
     base = alt.Chart(_values(points)).encode(x=x, color=colour)
     layers = [
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
@@ -92,7 +100,9 @@ def temperatures(points: Rows, domain: tuple[float, float], label: str) -> Marku
     import altair as alt
 
     most = max(row["temperature"] for row in points)
-    x = alt.X("temperature:Q", title="paraphrase temperature", scale=alt.Scale(domain=[0, most * 1.05 or 1], nice=False))
+    x = alt.X(
+        "temperature:Q", title="paraphrase temperature", scale=alt.Scale(domain=[0, most * 1.05 or 1], nice=False)
+    )
     y = alt.Y("pss:Q", title="PSS", scale=_between(domain))
     base = alt.Chart(_values(points)).encode(x=x)
     layers = [
@@ -116,8 +126,8 @@ def stacks(found: Rows, n_variants: int, label: str) -> Markup:
         .mark_bar(width={"band": 0.8} if most <= 60 else {"band": 1})  # noqa: PLR2004
         .encode(
             x=alt.X(
-                "place:O", title="prompt variant", scale=alt.Scale(domain=list(range(most + 1))),
-                axis=alt.Axis(values=_ticks(most), labelAngle=0),
+                "place:O", title="prompt variant", scale=alt.Scale(domain=list(range(max(most + 1, 8)))),
+                axis=alt.Axis(values=_ticks(0, most), tickCount=8, labelAngle=0),
             ),
             y=alt.Y("rate:Q", title="invalid", axis=alt.Axis(format="~%")),
             color=alt.Color(
@@ -129,13 +139,14 @@ def stacks(found: Rows, n_variants: int, label: str) -> Markup:
 
 
 def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
-    """Accuracy of each variant from least to most, the original marked; rows have place (from 1), accuracy, is_original."""
+    """Accuracy of each variant, least first, originals marked; rows have place (from 1), accuracy, is_original."""
     import altair as alt
 
     most = max(row["place"] for row in found)
     base = alt.Chart(_values(found)).encode(
         x=alt.X(
-            "place:Q", title="prompt variants, least accurate first", scale=alt.Scale(domain=[0, most + 1], nice=False),
+            "place:Q", title="prompt variants, least accurate first", scale=alt.Scale(domain=[0.5, most + 0.5],
+            nice=False),
             axis=alt.Axis(tickMinStep=1, format="d"),
         ),
         y=alt.Y("accuracy:Q", title="accuracy", scale=_between(domain)),
@@ -155,47 +166,58 @@ def domain_of(values: Sequence[float | None], least: float = -1.0) -> tuple[floa
     return max(least, min(0.9, math.floor(min(known, default=0.0) * 10) / 10)), 1.0
 
 
-def _ticks(most: int) -> list[int]:
-    step = max(1, math.ceil((most + 1) / 7))
-    return list(range(0, most + 1, step))
+def _ticks(start: int, end: int) -> list[int]:
+    step = max(1, math.ceil((end - start + 1) / 7))
+    return list(range(start, end + 1, step))
 
 
-def _values(found: Rows) -> Any:
+def _values(found: Rows) -> alt.Data:
     import altair as alt
 
-    return alt.Data(values=list(found))
+    return alt.Data(values=list(found))  # type: ignore[no-untyped-call]
 
 
-def _unit() -> Any:
+def _unit() -> alt.Scale:
     import altair as alt
 
     return alt.Scale(domain=[0, 1], nice=False)
 
 
-def _between(domain: tuple[float, float]) -> Any:
+def _fifths() -> alt.Axis:
+    import altair as alt
+
+    return alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1], tickCount=6, format=".1f")
+
+
+def _between(domain: tuple[float, float]) -> alt.Scale:
     import altair as alt
 
     return alt.Scale(domain=list(domain), nice=False, zero=False)
 
 
-def _rule(at: float) -> Any:
+def _rule(at: float) -> alt.Chart:
     import altair as alt
 
     rule = alt.Chart(_values([{"at": at}])).mark_rule(color=_PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
-    return rule.encode(x=alt.X("at:Q", title="sensitivity", scale=_unit()))
+    encoded: alt.Chart = rule.encode(x=alt.X("at:Q", title="sensitivity", scale=_unit(), axis=_fifths()))
+    return encoded
 
 
-def _drawn(layers: Sequence[Any], label: str, height: int = HEIGHT) -> Markup:
+def _drawn(layers: Sequence[alt.Chart], label: str, height: int = HEIGHT) -> Markup:
     import altair as alt
     import vl_convert
 
     axis = {
         "labelColor": _PAINT["muted"], "titleColor": _PAINT["muted"], "titleFontWeight": "normal", "labelFontSize": 11,
         "titleFontSize": 11, "gridColor": _PAINT["line"], "domainColor": _PAINT["line"], "tickColor": _PAINT["line"],
-        "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5,
+        "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5, "labelFlush": False,
     }  # fmt: skip
     chart = alt.layer(*layers).properties(
-        width=WIDTH, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding"), padding=4, background="transparent"
+        width=WIDTH,
+        height=height,
+        autosize=alt.AutoSizeParams(type="fit", contains="padding"),
+        padding=6,
+        background="transparent",
     )
     spec = chart.configure_view(stroke=None).configure_axis(**axis).configure_axisX(grid=False).to_dict()
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])

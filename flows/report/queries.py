@@ -85,7 +85,8 @@ order by task_id, strategy, model_id, scoring_method, accuracy, prompt_variant_i
 
 # the newest check of a run holds, as in the marts; checks have no mart of their own
 FAILED_CHECKS = f"""
-select expectation, model_id, task_id, prompt_variant_id, observed, allowed, policy, action, left(reason, 301) as reason,
+select expectation, model_id, task_id, prompt_variant_id, observed, allowed, policy, action, left(reason,
+301) as reason,
     count(*) over () as n_failed
 from raw.format_checks
 where
@@ -93,7 +94,7 @@ where
     and checked_at = (select max(checked_at) from raw.format_checks where audit_run_id = $run)
 order by observed - allowed desc, task_id, model_id, prompt_variant_id, expectation
 limit {MOST_ROWS}
-"""
+"""  # noqa: S608 - our own number
 
 N_CHECKS = """
 select count(*) as n_checks
@@ -133,8 +134,7 @@ _ANSWERS = """
 answers as (
     select
         said.task_id, said.sample_id, said.strategy, said.model_id,
-        if(said.answer_status = 'valid', said.label, null) as label, left(said.completion, 301) as completion,
-        said.is_completion_escaped
+        if(said.answer_status = 'valid', said.label, null) as label, left(said.completion, 301) as completion
     from marts.fct_predictions as said
     semi join top on said.task_id = top.task_id and said.sample_id = top.sample_id
     where said.audit_run_id = $run and not said.is_quarantined and said.answer_status <> 'error'
@@ -144,7 +144,7 @@ answers as (
 TOP_LABELS = f"""{_TOP}, {_ANSWERS}
 select task_id, sample_id, strategy, model_id, label, count(*) as n
 from answers group by all order by task_id, sample_id, strategy, model_id, n desc, label nulls last
-"""
+"""  # noqa: S608
 
 # an example of each label first, the commonest of each
 TOP_EXAMPLES = f"""{_TOP}, {_ANSWERS},
@@ -163,4 +163,4 @@ qualify row_number() over (
     partition by task_id, sample_id, strategy, model_id order by place, n desc, label nulls last
 ) <= {EXAMPLES}
 order by task_id, sample_id, strategy, model_id, n desc, completion
-"""
+"""  # noqa: S608

@@ -1,4 +1,4 @@
-"""The sections on stability: sensitivity by sample, consistency by class, PSS by repetition and by wording."""
+"""The sections on PSS: by repetition, by wording, between models."""
 
 from __future__ import annotations
 
@@ -9,102 +9,11 @@ from markupsafe import Markup
 from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
 from flows.report.gather import Gathered
-from flows.report.text import count, interval, number, percent, ranged
+from flows.report.sensitivity import why_no_answers, why_one_wording
+from flows.report.text import count, interval, number, ranged
 
 _BANDS = (("first", "labels (valid answers)"), ("second", "verbatim (every distinct completion)"))
 _PSS = ("Model", "Strategy", "Answers", "Annotators", "Samples", "PSS", "95 % interval")
-
-
-def why_no_answers(rows: Sequence[Row]) -> str | None:
-    """Why a task has nothing to measure at all, if it has not."""
-    if not sum(row["n_landed"] or 0 for row in rows):
-        return "No answer has landed yet."
-    if all(row["n_variants_quarantined"] == row["n_variants"] for row in rows):
-        return "Every prompt variant is quarantined by the format gate, so nothing is left to measure."
-    return None
-
-
-def why_one_wording(rows: Sequence[Row], what: str) -> str:
-    """Why a measure over wordings is not there."""
-    if nothing := why_no_answers(rows):
-        return nothing
-    if max(row["n_variants"] - row["n_variants_quarantined"] for row in rows) < 2:  # noqa: PLR2004
-        return f"Only one wording was asked, and {what} needs two."
-    return f"Too few answers can be compared for {what}."
-
-
-def sensitivity(found: Gathered, budget: Budget) -> Section:
-    """How much each sample's label depends on the wording."""
-    section = Section(
-        "sensitivity",
-        "Sensitivity by sample",
-        "0: every wording gives a sample the same label. 1: all labels are equally likely. The dashed rule is the mean.",
-    )
-    summaries, bins = by_task(found.sensitivities), by_task(found.sensitivity_bins)
-    for task_id, rows in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
-        if task_id not in summaries:
-            block.absent.append(why_one_wording(rows, "sensitivity"))
-            continue
-        summary = {(row["model_id"], row["strategy"]): row for row in summaries[task_id]}
-
-        def panel(group: Group, rows: list[Row], summary: dict[Group, Row] = summary) -> tuple[str, Markup]:
-            row = summary[group]
-            median = number(row["quantiles"][2])
-            label = (
-                f"Histogram of sensitivity over {row['n_samples']:,} samples: mean {number(row['mean'])}, median {median}, "
-                f"{row['n_zero']:,} samples at 0."
-            )
-            return f"mean {number(row['mean'])}, median {median}", charts.histogram(rows, row["mean"], label)
-
-        budget.draw(block, by_group(bins[task_id]), panel)
-        lines = [
-            (row["model_id"], row["strategy"], count(row["n_samples"]), percent(row["n_zero"] / row["n_samples"]),
-             *(number(value) for value in row["quantiles"]), number(row["mean"]))
-            for row in summaries[task_id]
-        ]  # fmt: skip
-        kept, note = limited(lines)
-        columns = ("Model", "Strategy", "Samples", "At 0", "Least", "Lower quartile", "Median", "Upper quartile", "Most", "Mean")
-        block.tables.append(Table("Sensitivity over samples", columns, kept, 2, 8, note=note))
-    return section
-
-
-def consistency(found: Gathered, budget: Budget) -> Section:
-    """How alike samples of one class are treated."""
-    section = Section(
-        "consistency",
-        "Consistency by class",
-        "1: all samples of a class get the same labels over the wordings. Lines are 95 % intervals, none below 20 samples a class.",
-    )
-    rows_of = by_task(found.consistencies)
-    for task_id, rows in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
-        if task_id not in rows_of:
-            missing = "No sample of this task has a gold label, so there are no classes to compare."
-            block.absent.append(why_no_answers(rows) or missing)
-            continue
-
-        def panel(_group: Group, rows: list[Row]) -> tuple[str, Markup]:
-            data = [
-                {"name": row["gold_label"], "value": row["consistency"], "low": row["consistency_low"],
-                 "high": row["consistency_high"]}
-                for row in rows[: charts.MOST_BARS]
-            ]  # fmt: skip
-            detail = "" if len(rows) <= charts.MOST_BARS else f"the first {charts.MOST_BARS} of {len(rows)} classes"
-            return detail, charts.bars(data, f"Consistency of {len(data)} classes; the figures are in the table below.")
-
-        budget.draw(block, by_group(rows_of[task_id]), panel)
-        lines = [
-            (row["model_id"], row["strategy"], row["gold_label"], count(row["n_samples"]), number(row["consistency"]),
-             interval(row["consistency_low"], row["consistency_high"]), number(row["consistency_distinct"]))
-            for row in rows_of[task_id]
-        ]  # fmt: skip
-        kept, note = limited(lines)
-        columns = ("Model", "Strategy", "Gold label", "Samples", "Consistency", "95 % interval", "Without self-pairs")
-        block.tables.append(Table("Consistency of each class", columns, kept, 3, 4, note=note))
-    return section
 
 
 def repetition(found: Gathered, budget: Budget) -> Section:
@@ -130,13 +39,15 @@ def repetition(found: Gathered, budget: Budget) -> Section:
 
 def paraphrase(found: Gathered, budget: Budget) -> Section:
     """PSS over wordings: by paraphrase temperature, or by their number where there is no temperature."""
+    inter = [row for row in found.stabilities if row["scope"] == "inter"]
+    is_warm = any(row["paraphrase_temperature"] is not None for row in inter)
     section = Section(
         "paraphrase",
-        "PSS by paraphrase temperature",
-        "Agreement of a model with itself over rephrased prompts, original included: at each temperature of the rephraser, "
-        "or over the first k wordings where it has none.",
+        "PSS by paraphrase temperature" if is_warm else "PSS by number of wordings",
+        "Agreement of a model with itself over rephrased prompts, original included: at each temperature of "
+        "the rephraser, "
+        "or over the first k wordings where it has none. Lines and bands are 95 % intervals.",
     )
-    inter = [row for row in found.stabilities if row["scope"] == "inter"]
     rows_of = by_task(inter)
     for task_id, rows in tasks_of(found.scorecard):
         block = Block(task_id)
@@ -147,19 +58,27 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
         both = rows_of[task_id]
         warm = [
             row for row in both
-            if row["paraphrase_temperature"] is not None and row["series"] == "all" and row["annotation_filter"] == "valid"
+            if row["paraphrase_temperature"] is not None
+            and (row["series"], row["annotation_filter"]) == ("all", "valid")
         ]  # fmt: skip
         cold = [row for row in both if row["paraphrase_temperature"] is None and row["series"] == "cumulative"]
         if warm:
             domain = charts.domain_of([row["pss_low"] if row["pss_low"] is not None else row["pss"] for row in warm])
 
-            def panel(_group: Group, rows: list[Row], domain: tuple[float, float] = domain) -> tuple[str, Markup]:
+            def panel(
+                who: str, _group: Group, rows: list[Row], domain: tuple[float, float] = domain
+            ) -> tuple[str, Markup]:
                 points = [
-                    {"temperature": row["paraphrase_temperature"], "pss": row["pss"], "low": row["pss_low"], "high": row["pss_high"]}
+                    {
+                        "temperature": row["paraphrase_temperature"],
+                        "pss": row["pss"],
+                        "low": row["pss_low"],
+                        "high": row["pss_high"],
+                    }
                     for row in rows
                 ]
                 said = "; ".join(f"{row['paraphrase_temperature']:g}: {number(row['pss'])}" for row in rows[:12])
-                return "", charts.temperatures(points, domain, f"PSS at each paraphrase temperature: {said}.")
+                return "", charts.temperatures(points, domain, f"{who}PSS at each paraphrase temperature: {said}.")
 
             budget.draw(block, by_group(warm), panel)
         if cold:
@@ -173,7 +92,7 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
 def _draw_series(block: Block, rows: list[Row], budget: Budget, axis: str) -> None:
     domain = charts.domain_of([row["pss_low"] if row["pss_low"] is not None else row["pss"] for row in rows])
 
-    def panel(_group: Group, rows: list[Row]) -> tuple[str, Markup]:
+    def panel(who: str, _group: Group, rows: list[Row]) -> tuple[str, Markup]:
         points = [
             {"series": row["annotation_filter"], "k": row["n_annotators"], "pss": row["pss"], "low": row["pss_low"],
              "high": row["pss_high"]}
@@ -182,7 +101,9 @@ def _draw_series(block: Block, rows: list[Row], budget: Budget, axis: str) -> No
         last = {row["annotation_filter"]: row for row in rows}
         said = ", ".join(f"{name} {ranged(row['pss'], row['pss_low'], row['pss_high'])}" for name, row in last.items())
         most = max(row["n_annotators"] for row in rows)
-        return "", charts.lines(points, domain, axis, f"PSS over the first 2 to {most} {axis}; over all of them: {said}.")
+        return "", charts.lines(
+            points, domain, axis, f"{who}PSS over the first 2 to {most} {axis}; over all of them: {said}."
+        )
 
     budget.draw(block, by_group(rows), panel)
 
@@ -201,7 +122,8 @@ def _last_of(block: Block, rows: list[Row], caption: str) -> None:
 def _by_wording(block: Block, rows: list[Row]) -> None:
     lines = [
         (row["model_id"], row["strategy"], row["annotation_filter"],
-         "none" if row["paraphrase_temperature"] is None else f"{row['paraphrase_temperature']:g}", count(row["n_annotators"]),
+         "none" if row["paraphrase_temperature"] is None else f"{row['paraphrase_temperature']:g}",
+         count(row["n_annotators"]),
          count(row["n_distinct_wordings"]), count(row["n_samples"]), number(row["pss"]) + _mark(row),
          interval(row["pss_low"], row["pss_high"]), interval(row["pss_wordings_low"], row["pss_wordings_high"]))
         for row in rows

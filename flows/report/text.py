@@ -1,10 +1,9 @@
-"""How the report prints figures and the words of others: every control, format and surrogate character is made visible."""
+"""How the report prints figures and other people's words: control, format and surrogate characters become visible."""
 
 from __future__ import annotations
 
 import unicodedata
 from datetime import datetime
-from typing import Any
 
 ABSENT = "–"
 LONG = 300
@@ -17,7 +16,7 @@ _KEPT = {"\u200c", "\u200d"}
 
 
 def shown(text: str) -> str:
-    """The text with control, format, surrogate and separator characters as escapes: NUL as \\x00, U+202E as \\u202e."""
+    r"""The text with control, format, surrogate and separator characters as escapes: NUL as \x00, U+202E as \u202e."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
@@ -50,7 +49,7 @@ def paragraph(text: str, limit: int = LONG) -> list[str]:
     return lines
 
 
-def number(value: Any, digits: int = 3) -> str:
+def number(value: float | None, digits: int = 3) -> str:
     """A figure to so many digits; NULL is a dash."""
     if value is None:
         return ABSENT
@@ -58,17 +57,17 @@ def number(value: Any, digits: int = 3) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
-def interval(low: Any, high: Any, digits: int = 3) -> str:
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """`[low, high]`; nothing where both ends are NULL."""
     return "" if low is None and high is None else f"[{number(low, digits)}, {number(high, digits)}]"
 
 
-def ranged(value: Any, low: Any, high: Any, digits: int = 3) -> str:
+def ranged(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
     """A figure with its interval behind it."""
     return f"{number(value, digits)} {interval(low, high, digits)}".rstrip()
 
 
-def percent(value: Any) -> str:
+def percent(value: float | None) -> str:
     """A rate in per cent, small ones with more digits."""
     if value is None:
         return ABSENT
@@ -76,18 +75,18 @@ def percent(value: Any) -> str:
     return f"{scaled:.0f} %" if scaled in (0, 100) else f"{scaled:.1f} %" if scaled >= 0.1 else "< 0.1 %"  # noqa: PLR2004
 
 
-def usd(value: Any) -> str:
+def usd(value: float | None) -> str:
     """An amount, with the digits its size deserves."""
     if value is None:
         return ABSENT
     return f"${value:,.2f}" if value == 0 or value >= 1 else f"${value:.4f}"
 
 
-def count(value: Any) -> str:
+def count(value: int | None) -> str:
     """A whole number with separators."""
     return ABSENT if value is None else f"{value:,}"
 
 
-def when(value: Any) -> str:
+def when(value: datetime | None) -> str:
     """An instant in UTC to the second."""
-    return f"{value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else ABSENT
+    return ABSENT if value is None else f"{value:%Y-%m-%d %H:%M:%S} UTC"

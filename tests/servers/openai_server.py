@@ -271,7 +271,7 @@ class Server:
         if re.search("rephras|reword", prompt, re.IGNORECASE):
             # as a model does: at a temperature the same question brings other wordings the next time
             draw = (body.get("seed"), self.tries[_digest(body)] if body.get("temperature") else 0)
-            return rephrased(prompt, f"{body.get('temperature')} {draw}", self.behaviour.rephrasings_as)
+            return rephrased(prompt, f"{_digest(body)} {draw}", self.behaviour.rephrasings_as)
         named = [label for label in LABELS if re.search(rf"\b{label}\b", prompt, re.IGNORECASE)]
         labels = self.behaviour.labels or named or LABELS
         parts = [_last_user(body), body.get("seed") if body.get("temperature") else None]

@@ -1,10 +1,19 @@
 -- One row per run, scope, group, annotator and ask: who speaks where, and how many wordings have spoken up to here.
-with asks as (
+with planned as (
     select * from {{ ref('int_annotators_intra') }} where {{ in_this_build() }}
     union all
     select * from {{ ref('int_annotators_inter') }} where {{ in_this_build() }}
     union all
     select * from {{ ref('int_annotators_inter_model') }} where {{ in_this_build() }}
+),
+
+-- who never answered is no annotator: the k-th of the figures is the k-th that spoke
+asks as (
+    select planned.*
+    from planned
+    inner join {{ ref('int_answer_formats') }} as formats
+        using (audit_run_id, model_id, prompt_variant_id, repetition)
+    where formats.n_landed > formats.n_error and {{ in_this_build('formats.audit_run_id') }}
 ),
 
 annotators as (

@@ -8,16 +8,20 @@ with counted as (
         max(formats.n_planned) as n_samples,
         count(distinct formats.prompt_variant_id) as n_variants,
         count(distinct formats.prompt_variant_id) filter (variants.is_quarantined) as n_variants_quarantined,
-        max(formats.repetition) as n_repetitions,
+        max(asks.n_repetitions)::integer as n_repetitions,
         sum(formats.n_planned) as n_planned,
         sum(formats.n_landed) as n_landed,
         sum(formats.n_error) as n_error,
         sum(formats.n_valid) as n_valid,
-        sum(formats.n_landed - formats.n_error - formats.n_valid) / nullif(sum(formats.n_landed - formats.n_error), 0)
-            as invalid_rate
+        sum(formats.n_landed - formats.n_error - formats.n_valid) filter (not variants.is_quarantined)
+        / nullif(sum(formats.n_landed - formats.n_error) filter (not variants.is_quarantined), 0) as invalid_rate
     from {{ ref('int_answer_formats') }} as formats
     inner join {{ ref('int_variants_measured') }} as variants using (audit_run_id, model_id, prompt_variant_id)
-    where {{ in_this_build('formats.audit_run_id') }} and {{ in_this_build('variants.audit_run_id') }}
+    inner join {{ ref('stg_prompt_variants') }} as asks using (audit_run_id, prompt_variant_id)
+    where
+        {{ in_this_build('formats.audit_run_id') }}
+        and {{ in_this_build('variants.audit_run_id') }}
+        and {{ in_this_build('asks.audit_run_id') }}
     group by all
 ),
 
@@ -111,8 +115,15 @@ select
     stability.pss_inter_low,
     stability.pss_inter_high,
     counted.invalid_rate,
-    measured.invalid_rate.low as invalid_rate_low,
-    measured.invalid_rate.high as invalid_rate_high,
+    -- the rate is of answers, its interval of variants that weigh equally: the width moves to where the rate is
+    case
+        when measured.invalid_rate.low is not null
+            then greatest(0, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.low)
+    end as invalid_rate_low,
+    case
+        when measured.invalid_rate.high is not null
+            then least(1, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.high)
+    end as invalid_rate_high,
     costs.cost_usd,
     {{ measure_version() }}
 from counted

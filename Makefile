@@ -1,0 +1,100 @@
+# `make audit` and `make test` need nothing but Python 3.11 or newer, make and a package index: they set up .venv first.
+# Variables: PYTHON (the interpreter to set up with), AUDIT (default: quickstart), PYTEST_ARGS, UPGRADE (for `make locks`).
+
+.DEFAULT_GOAL := help
+.PHONY: audit test lint build docs locks clean help
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+LOCKS := infra/locks
+AUDIT ?= quickstart
+
+# nothing reports home, and nothing of the caller's Python leaks in
+export DO_NOT_TRACK := 1
+export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+export GX_ANALYTICS_ENABLED := false
+export HF_HUB_DISABLE_TELEMETRY := 1
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+audit: $(VENV)/run.stamp ## Set up, then run the quickstart audit on embedded models, offline
+	$(BIN)/promptaudit run $(AUDIT)
+
+test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones and the benchmarks
+	$(BIN)/pytest -q $(PYTEST_ARGS)
+
+lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
+	@failed=; \
+	for check in "ruff check" "ruff format --check" mypy "sqlfluff lint --disable-progress-bar --processes 0 dbt flows" \
+	    lint-imports typos; do \
+	  echo "== $$check"; \
+	  $(BIN)/$$check || failed="$$failed [$$check]"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "make lint: not clean:$$failed" >&2; exit 1; fi
+
+build: $(VENV)/run.stamp ## Build the source package, and from it the wheel, into dist/
+	$(UV) build --quiet --no-build-isolation --offline --python $(BIN)/python --out-dir dist --clear
+
+# an empty warehouse, so that the catalog knows every column's type
+DBT = PROMPTAUDIT_WAREHOUSE="$(CURDIR)/build/docs/audit.duckdb" $(BIN)/dbt --quiet --no-use-colors --log-level-file none
+DBT_PLACES = --project-dir dbt --profiles-dir dbt --target-path "$(CURDIR)/build/docs/target" --log-path "$(CURDIR)/build/docs"
+docs: $(VENV)/run.stamp ## Write the warehouse's documentation to build/docs/index.html, one file, and compile the analyses
+	@rm -rf build/docs && mkdir -p build/docs
+	$(BIN)/python -c "from pathlib import Path; from flows.warehouse import apply_schema; apply_schema(Path('build/docs/audit.duckdb'))"
+	$(DBT) run --empty $(DBT_PLACES)
+	$(DBT) docs generate --static $(DBT_PLACES)
+	$(DBT) compile --select resource_type:analysis $(DBT_PLACES)
+	@mv build/docs/target/static_index.html build/docs/index.html && echo build/docs/index.html
+
+PIN = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(UPGRADE)
+locks: $(VENV)/uv.stamp ## Pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade takes the newest)
+	$(PIN) --group bootstrap --output-file $(LOCKS)/uv.txt
+	$(PIN) pyproject.toml --group build --output-file $(LOCKS)/run.txt
+	$(PIN) pyproject.toml --group dev --constraint $(LOCKS)/run.txt --output-file $(LOCKS)/dev.txt
+
+clean: ## Remove the environment, caches and what was built; the warehouse stays
+	rm -rf $(VENV) build dist dbt/target dbt/logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
+	find flows models_registry dbt tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# ---------------------------------------------------------------- set-up: one stamp a lock
+# dev.txt holds all of run.txt at the same versions, so a set-up for tests is one for audits too, and never the reverse.
+$(VENV)/run.stamp: $(VENV)/uv.stamp $(LOCKS)/run.txt pyproject.toml
+	@$(INDEX) $(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCKS)/run.txt
+	@$(THIS_PACKAGE)
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/uv.stamp $(LOCKS)/dev.txt pyproject.toml
+	@$(INDEX) $(UV) pip sync --quiet --python $(BIN)/python --require-hashes $(LOCKS)/dev.txt
+	@$(THIS_PACKAGE)
+	@touch $(VENV)/run.stamp $@
+
+THIS_PACKAGE = $(UV) pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation --editable .
+
+$(VENV)/uv.stamp: $(LOCKS)/uv.txt
+	@if ! $(BIN)/python -c "$(IS_NEW_ENOUGH)" 2>/dev/null; then \
+	  found=; \
+	  for python in $(PYTHON); do \
+	    if $$python -c "$(IS_NEW_ENOUGH)" 2>/dev/null; then found=$$python; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "make: Python 3.11 or newer with its venv module is needed; tried: $(PYTHON) (name another: make PYTHON=...)" >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "setting up $(VENV) with $$($$found --version)"; \
+	  rm -rf $(VENV) && $$found -m venv $(VENV); \
+	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCKS)/uv.txt
+	@touch $@
+
+PYTHON ?= python3.13 python3.12 python3.11 python3 python
+IS_NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+
+# uv does not read pip's configuration: an index that only pip is told of is handed on
+INDEX = if [ -z "$$UV_DEFAULT_INDEX$$UV_INDEX_URL" ] && [ ! -e "$${XDG_CONFIG_HOME:-$$HOME/.config}/uv/uv.toml" ] && [ ! -e /etc/uv/uv.toml ]; then \
+	  index=$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config list | sed -n "s/^.*\.index-url='\(.*\)'$$/\1/p" | tail -n 1)}; \
+	  if [ -n "$$index" ]; then UV_DEFAULT_INDEX=$$index; export UV_DEFAULT_INDEX; fi; \
+	fi;

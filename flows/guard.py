@@ -1,0 +1,58 @@
+"""Ends the processes that a killed run would leave behind: its Prefect server, its dbt build.
+
+A watcher holds the reading end of a pipe. When the run ends as it should, it says so through the pipe; when it is killed
+outright, the pipe closes unsaid and the watcher ends every process that carries the run's mark in its environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+
+MARK = "PROMPTAUDIT_GUARD"
+ENDED = b"."
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Marks every process started inside, and has them ended if this one is killed."""
+    mark = uuid.uuid4().hex
+    os.environ[MARK] = mark
+    reading, writing = os.pipe()
+    watcher = subprocess.Popen(
+        [sys.executable, "-m", "flows.guard", mark],
+        stdin=reading,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={key: value for key, value in os.environ.items() if key != MARK},
+    )
+    os.close(reading)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.write(writing, ENDED)
+        os.close(writing)
+        watcher.wait()
+        os.environ.pop(MARK, None)
+
+
+def watch(mark: str) -> None:
+    """Waits for the pipe to close; ends what carries the mark unless the run said that it ended."""
+    if os.read(sys.stdin.fileno(), 1) == ENDED:
+        return
+    import psutil
+
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get(MARK) == mark:
+                process.kill()
+
+
+if __name__ == "__main__":
+    watch(sys.argv[1])

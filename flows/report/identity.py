@@ -1,0 +1,116 @@
+"""What a run is and was made by, as printed facts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from flows.report.blocks import Table, limited
+from flows.report.gather import Gathered, Row
+from flows.report.text import ABSENT, count, cut, usd, when
+
+MOST_FILES = 50
+
+Fact = tuple[str, str]
+
+
+def facts(found: Gathered) -> list[Fact]:
+    """The run's identity as (name, value)."""
+    run = found.run
+    planned = sum(row["n_planned"] or 0 for row in found.scorecard)
+    landed = sum(row["n_landed"] or 0 for row in found.scorecard)
+    errors = sum(row["n_error"] or 0 for row in found.scorecard)
+    commit = run["code_commit"] or "not a checkout"
+    if run["code_commit"]:
+        commit += " with uncommitted changes" if run["is_code_dirty"] else ", clean"
+    return [
+        ("Run", run["audit_run_id"]),
+        ("Audit", run["audit_id"]),
+        ("Origin", run["origin"]),
+        ("State", run["state"]),
+        ("Started", when(run["started_at"])),
+        ("Finished", when(run["finished_at"]) if run["finished_at"] else "not closed yet"),
+        ("Answers planned", count(planned)),
+        ("Answers landed", f"{count(landed)}, of which {count(errors)} ended in an error"),
+        ("Answers missing", count(planned - landed)),
+        ("Cost", cost(found.scorecard)),
+        ("Fingerprint of the cards", run["fingerprint"]),
+        ("Fingerprint of the plan", run["plan_fingerprint"]),
+        ("Seed", str(run["seed"])),
+        ("Resamples an interval", count(run["n_resamples"])),
+        ("Measures", f"version {run['measure_version']}"),
+        ("Code", f"promptaudit {run['code_version']}"),
+        ("Commit", commit),
+    ]
+
+
+def cost(scorecard: list[Row]) -> str:
+    """What the run cost as far as prices are known."""
+    known = [row["cost_usd"] for row in scorecard if row["cost_usd"] is not None]
+    if not known:
+        return f"{ABSENT} (no price is known)"
+    some = "" if len(known) == len(scorecard) else ", where prices are known"
+    return usd(sum(known)) + some
+
+
+def tables(found: Gathered) -> list[Table]:
+    """The cards, libraries and files behind the run."""
+    out = []
+    models = [
+        (row["model_id"], row["engine"], row["model"], price(row["input_usd_per_mtok"]),
+         price(row["output_usd_per_mtok"]),
+         row["fingerprint"])
+        for row in found.models
+    ]  # fmt: skip
+    kept, note = limited(models)
+    columns: tuple[str, ...] = ("Model", "Engine", "Asked for", "Input, USD a million tokens", "Output", "Fingerprint")
+    out.append(Table("Models", columns, kept, note=note))
+    tasks = [
+        (row["task_id"], row["kind"], row["level"], cut(", ".join((row["labels"] or [])[:50])),
+         cut(row["instruction"] or ABSENT),
+         row["fingerprint"])
+        for row in found.tasks
+    ]  # fmt: skip
+    kept, note = limited(tasks)
+    out.append(Table("Tasks", ("Task", "Kind", "Level", "Labels", "Instruction", "Fingerprint"), kept, note=note))
+    libraries = sorted(_mapping(found.run["library_versions"]).items())
+    out.append(
+        Table(
+            "Library versions", ("Library", "Version"), [(cut(name), cut(str(version))) for name, version in libraries]
+        )
+    )
+    source = _mapping(found.run["source"])
+    if files := _files(source):
+        rest = "" if len(files) <= MOST_FILES else f"The first {MOST_FILES} of {len(files)} files."
+        out.append(Table("Imported files", ("File", "sha256"), files[:MOST_FILES], is_open=True, note=rest))
+    if options := _mapping(source.get("options")):
+        shown = [(cut(name), cut(json.dumps(value, ensure_ascii=False))) for name, value in sorted(options.items())]
+        out.append(Table("Options of the import", ("Option", "Value"), shown))
+    return out
+
+
+def _files(source: dict[str, Any]) -> Sequence[tuple[str, ...]]:
+    """Names with their sha256; several files land them as two lists of different order, so they are not paired."""
+    digests, names = source.get("files"), source.get("names")
+    if isinstance(digests, dict):
+        return [(cut(str(name)), cut(str(digest))) for name, digest in digests.items()]
+    digests = digests if isinstance(digests, list) else []
+    names = names if isinstance(names, list) else []
+    if len(names) == len(digests) == 1:
+        return [(cut(str(names[0])), cut(str(digests[0])))]
+    return [(cut(str(name)), "") for name in names] + [("", cut(str(digest))) for digest in digests]
+
+
+def price(value: float | None) -> str:
+    """A price, or a dash."""
+    return ABSENT if value is None else f"{value:g}"
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,75 @@
+"""The samples that waver most, with their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flows.report.blocks import Group
+from flows.report.gather import Gathered
+from flows.report.text import count, cut, number, paragraph
+
+MOST_GROUPS = 12  # model and strategy pairs a sample
+MOST_LABELS = 8
+
+
+@dataclass(slots=True)
+class Answers:
+    """One model's and strategy's answers to a sample: labels as (label or None for N/A, count, share), and examples."""
+
+    model_id: str
+    strategy: str
+    sensitivity: str
+    labels: list[tuple[str | None, str, float]] = field(default_factory=list)
+    n_more_labels: int = 0
+    examples: list[tuple[str, str]] = field(default_factory=list)  # completion, count
+
+
+@dataclass(slots=True)
+class Sample:
+    """One of the most sensitive samples."""
+
+    task_id: str
+    sample_id: str
+    gold_label: str | None
+    sensitivity: str
+    lines: list[str] | None  # of the input; None: not recorded
+    groups: list[Answers]
+    n_more_groups: int
+
+
+def samples(found: Gathered) -> list[Sample]:
+    """The samples whose labels depend most on the wording, on average over models and strategies."""
+    parts: dict[tuple[str, str], dict[Group, Answers]] = {}
+    for row in found.top_sensitivities:
+        group = (row["model_id"], row["strategy"])
+        of_sample = parts.setdefault((row["task_id"], row["sample_id"]), {})
+        of_sample[group] = Answers(*group, number(row["sensitivity"]))
+    counts: dict[tuple[str, ...], int] = {}
+    for row in found.top_labels:
+        key = (row["task_id"], row["sample_id"], row["model_id"], row["strategy"])
+        counts[key] = counts.get(key, 0) + row["n"]
+    for row in found.top_labels:
+        answers = parts[row["task_id"], row["sample_id"]].get((row["model_id"], row["strategy"]))
+        if answers is None:
+            continue
+        if len(answers.labels) == MOST_LABELS:
+            answers.n_more_labels += 1
+            continue
+        share = row["n"] / counts[row["task_id"], row["sample_id"], row["model_id"], row["strategy"]]
+        answers.labels.append((row["label"], count(row["n"]), share))
+    for row in found.top_examples:
+        answers = parts[row["task_id"], row["sample_id"]].get((row["model_id"], row["strategy"]))
+        if answers is not None:
+            answers.examples.append((cut(row["completion"] or ""), count(row["n"])))
+    out = []
+    for row in found.top:
+        groups = list(parts.get((row["task_id"], row["sample_id"]), {}).values())
+        lines = None if row["input"] is None else paragraph(row["input"])
+        out.append(
+            Sample(
+                row["task_id"], row["sample_id"], row["gold_label"], number(row["sensitivity"]), lines,
+                groups[:MOST_GROUPS],
+                max(0, len(groups) - MOST_GROUPS),
+            )
+        )  # fmt: skip
+    return out

@@ -1,0 +1,120 @@
+"""The sections on what the wording changes: sensitivity by sample, consistency by class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from flows.report import charts
+from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
+from flows.report.gather import Gathered
+from flows.report.text import count, interval, number, percent
+
+
+def why_no_answers(rows: Sequence[Row]) -> str | None:
+    """Why a task has nothing to measure at all, if it has not."""
+    if not sum(row["n_landed"] or 0 for row in rows):
+        return "No answer has landed yet."
+    if all(row["n_variants_quarantined"] == row["n_variants"] for row in rows):
+        return "Every prompt variant is quarantined by the format gate, so nothing is left to measure."
+    return None
+
+
+def why_one_wording(rows: Sequence[Row], what: str) -> str:
+    """Why a measure over wordings is not there."""
+    if nothing := why_no_answers(rows):
+        return nothing
+    if max(row["n_variants"] - row["n_variants_quarantined"] for row in rows) < 2:  # noqa: PLR2004
+        return f"Only one wording was asked, and {what} needs two."
+    return f"Too few answers can be compared for {what}."
+
+
+def sensitivity(found: Gathered, budget: Budget) -> Section:
+    """How much each sample's label depends on the wording."""
+    section = Section(
+        "sensitivity",
+        "Sensitivity by sample",
+        "0: every wording gives a sample the same label. 1: all labels are equally likely. The dashed rule is "
+        "the mean.",
+    )
+    summaries, bins = by_task(found.sensitivities), by_task(found.sensitivity_bins)
+    for task_id, rows in tasks_of(found.scorecard):
+        block = Block(task_id)
+        section.blocks.append(block)
+        if task_id not in summaries:
+            block.absent.append(why_one_wording(rows, "sensitivity"))
+            continue
+        summary = {(row["model_id"], row["strategy"]): row for row in summaries[task_id]}
+
+        def panel(who: str, group: Group, rows: list[Row], summary: dict[Group, Row] = summary) -> tuple[str, Markup]:
+            row = summary[group]
+            median = number(row["quantiles"][2])
+            label = (
+                f"{who}histogram of sensitivity over {row['n_samples']:,} samples: mean {number(row['mean'])}, "
+                f"median {median}, "
+                f"{row['n_zero']:,} samples at 0."
+            )
+            return f"mean {number(row['mean'])}, median {median}", charts.histogram(rows, row["mean"], label)
+
+        budget.draw(block, by_group(bins[task_id]), panel)
+        lines = [
+            (row["model_id"], row["strategy"], count(row["n_samples"]), percent(row["n_zero"] / row["n_samples"]),
+             *(number(value) for value in row["quantiles"]), number(row["mean"]))
+            for row in summaries[task_id]
+        ]  # fmt: skip
+        kept, note = limited(lines)
+        columns = (
+            "Model",
+            "Strategy",
+            "Samples",
+            "At 0",
+            "Least",
+            "Lower quartile",
+            "Median",
+            "Upper quartile",
+            "Most",
+            "Mean",
+        )
+        block.tables.append(Table("Sensitivity over samples", columns, kept, 2, 8, note=note))
+    return section
+
+
+def consistency(found: Gathered, budget: Budget) -> Section:
+    """How alike samples of one class are treated."""
+    section = Section(
+        "consistency",
+        "Consistency by class",
+        "1: all samples of a class get the same labels over the wordings. Lines are 95 % intervals, none below "
+        "20 samples a class.",
+    )
+    rows_of = by_task(found.consistencies)
+    for task_id, rows in tasks_of(found.scorecard):
+        block = Block(task_id)
+        section.blocks.append(block)
+        if task_id not in rows_of:
+            missing = "No sample of this task has a gold label, so there are no classes to compare."
+            block.absent.append(why_no_answers(rows) or missing)
+            continue
+
+        def panel(who: str, _group: Group, rows: list[Row]) -> tuple[str, Markup]:
+            data = [
+                {"name": row["gold_label"], "value": row["consistency"], "low": row["consistency_low"],
+                 "high": row["consistency_high"]}
+                for row in rows[: charts.MOST_BARS]
+            ]  # fmt: skip
+            detail = "" if len(rows) <= charts.MOST_BARS else f"the first {charts.MOST_BARS} of {len(rows)} classes"
+            return detail, charts.bars(
+                data, f"{who}consistency of {len(data)} classes; the figures are in the table below."
+            )
+
+        budget.draw(block, by_group(rows_of[task_id]), panel)
+        lines = [
+            (row["model_id"], row["strategy"], row["gold_label"], count(row["n_samples"]), number(row["consistency"]),
+             interval(row["consistency_low"], row["consistency_high"]), number(row["consistency_distinct"]))
+            for row in rows_of[task_id]
+        ]  # fmt: skip
+        kept, note = limited(lines)
+        columns = ("Model", "Strategy", "Gold label", "Samples", "Consistency", "95 % interval", "Without self-pairs")
+        block.tables.append(Table("Consistency of each class", columns, kept, 3, 4, note=note))
+    return section

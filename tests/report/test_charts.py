@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from flows.report import charts
+from flows.report.svg import clean
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _parsed(drawn: str) -> ET.Element:
+    return ET.fromstring(drawn)  # noqa: S314 - drawn here
+
+
+def test_a_label_that_is_markup_is_drawn_as_text() -> None:
+    names = ["<script>alert(1)</script>", "</text></svg>", "a&b\"'", "nul\x00", "\u202eabc", "{{7*7}}"]
+    drawn = charts.bars([{"name": n, "value": 0.5, "low": 0.4, "high": None} for n in names], "five <classes>")
+    root = _parsed(drawn)
+    assert root.get("aria-label") == "five <classes>"
+    texts = [element.text or "" for element in root.iter(SVG + "text")]
+    assert {"a&b\"'", "nul\\x00", "\\u202eabc", "{{7*7}}"} <= set(texts)
+    assert any(text.startswith("<script>") for text in texts)
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
+        "svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath"
+    }  # fmt: skip
+
+
+def test_what_could_run_load_or_link_is_left_out() -> None:
+    hostile = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9" height="9" '
+        'onload="alert(1)"><script>alert(2)</script><image xlink:href="http://example.org/x.png"/>'
+        '<a xlink:href="javascript:alert(3)"><text>link</text></a><foreignObject><b>x</b></foreignObject>'
+        '<style>*{background:url(http://example.org)}</style><use href="#x"/>'
+        '<rect width="5" height="5" onclick="alert(4)" fill="url(http://example.org)" style="x" transform="a:b"/></svg>'
+    )
+    assert clean(hostile, "x").endswith('viewBox="0 0 9 9"><rect width="5" height="5"/></svg>')
+
+
+def test_a_document_type_is_refused() -> None:
+    with pytest.raises(ValueError, match="declaration"):
+        clean('<!DOCTYPE svg [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg"/>', "x")
+
+
+def test_two_drawings_on_a_page_share_no_id() -> None:
+    points = [{"series": "valid", "k": k, "pss": 0.9, "low": 0.8, "high": 1.0} for k in (2, 3)]
+    first = charts.lines(points, (0.0, 1.0), "asks", "a")
+    second = charts.lines(points, (0.5, 1.0), "asks", "b")
+
+    def ids(svg: str) -> set[str]:
+        return {found for element in _parsed(svg).iter() if (found := element.get("id"))}
+
+    assert ids(first)
+    assert not ids(first) & ids(second)
+
+
+def test_a_missing_interval_leaves_the_figure() -> None:
+    points = [{"temperature": t, "pss": 0.9, "low": None, "high": None} for t in (0.1, 1.0)]
+    assert "<path" in charts.temperatures(points, (0.0, 1.0), "x")
+
+
+@pytest.mark.parametrize(
+    ("values", "start"), [([0.93, 0.99], 0.9), ([0.41], 0.4), ([None], 0.0), ([-7.0], -1.0), ([1.0], 0.9)]
+)
+def test_an_axis_starts_at_the_tenth_below(values: list[float | None], start: float) -> None:
+    assert charts.domain_of(values) == (pytest.approx(start), 1.0)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import re
+import stat
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markupsafe import Markup
+
+from flows.report import report, scorecard_rows
+from flows.report.blocks import Block, Budget, Group
+from flows.report.gather import gather
+from flows.report.page import render, write
+from flows.report.text import number, percent, shown
+from flows.warehouse import read_published
+from models_registry.errors import WarehouseError
+from tests.report.conftest import Reported
+from tests.report.warehouses import HOSTILE
+
+SECTIONS = {
+    "scorecard", "sensitivity", "consistency", "repetition", "paraphrase", "formats", "accuracy", "samples", "gate",
+    "identity", "guide",
+}  # fmt: skip
+
+
+class Seen(HTMLParser):
+    """Elements, attributes and text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.pieces: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.pieces.append(data)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+def test_the_scorecard_prints_the_marts_figures(ordinary: Reported) -> None:
+    text = Seen(ordinary.html).text
+    rows = scorecard_rows(ordinary.warehouse, ordinary.audit_run_id)
+    for row in rows:
+        assert row["model_id"] in text
+        for name, value in row.items():
+            is_printed = name.startswith(("sensitivity", "consistency", "micro_f1", "pss_", "wording_share"))
+            left_out = ("sensitivity_valid", "sensitivity_std", "consistency_std", "micro_f1_low", "micro_f1_high")
+            if is_printed and name not in left_out:
+                assert number(value) in text, name
+        assert percent(row["invalid_rate"]) in text
+    assert "colours of things" in text
+
+
+def test_tables_print_the_marts_figures(ordinary: Reported) -> None:
+    text = Seen(ordinary.html).text
+    run = ordinary.audit_run_id
+    queries = (
+        "select consistency from marts.fct_consistency where {}",
+        "select pss from marts.fct_prompt_stability where {} and series = 'all' and annotation_filter = 'verbatim'",
+        "select max(accuracy) from marts.fct_variant_accuracy where {} group by model_id, strategy",
+    )
+    for query in queries:
+        values = read_published(ordinary.warehouse, query.format(f"audit_run_id = '{run}'"))[1]
+        assert values
+        assert all(number(value) in text for (value,) in values)
+
+
+def test_the_most_sensitive_samples_stand_with_their_answers(ordinary: Reported) -> None:
+    run = ordinary.audit_run_id
+    query = (
+        f"select sample_id, avg(sensitivity) as s from marts.fct_sensitivity where audit_run_id = '{run}' group by all "
+        "having s > 0 order by s desc, sample_id limit 20"
+    )
+    expected = [name for name, _ in read_published(ordinary.warehouse, query)[1]]
+    assert re.findall(r"<h3>(c\d+)</h3><span>colours", ordinary.html) == expected
+    assert 0 < len(expected) <= 20
+
+
+def test_what_is_absent_says_why(ordinary: Reported) -> None:
+    text = Seen(ordinary.html).text
+    for sentence in (
+        "Only one wording was asked, and sensitivity needs two.",
+        "No sample of this task has a gold label, so there are no classes to compare.",
+        "No original wording was asked twice, so there are no repetitions to compare.",
+        "Only one wording was asked, and PSS over wordings needs two.",
+        "No sample of this task has a gold label, so no answer can be called right or wrong.",
+        "Every answer was read as a label.",
+    ):
+        assert sentence in text
+
+
+def test_quarantined_variants_are_named_with_their_reason(ordinary: Reported) -> None:
+    text = Seen(ordinary.html).text
+    query = (
+        "select distinct quarantine_reason from marts.fct_answer_formats "
+        f"where is_quarantined and audit_run_id = '{ordinary.audit_run_id}'"
+    )
+    reasons = [reason for (reason,) in read_published(ordinary.warehouse, query)[1]]
+    assert reasons
+    assert all(reason in text for reason in reasons)
+
+
+def test_the_run_is_identified(ordinary: Reported) -> None:
+    text = Seen(ordinary.html).text
+    names, rows = read_published(
+        ordinary.warehouse, f"select * from marts.dim_audit_runs where audit_run_id = '{ordinary.audit_run_id}'"
+    )
+    run = dict(zip(names, rows[0], strict=True))
+    for name in ("audit_run_id", "fingerprint", "plan_fingerprint", "seed", "code_version", "origin", "state"):
+        assert str(run[name]) in text
+    assert "answers 0.parquet" in text
+    assert "dbt-duckdb" in text
+
+
+@pytest.mark.parametrize("name", ["ordinary", "hostile"])
+def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.FixtureRequest) -> None:
+    run: Reported = request.getfixturevalue(name)
+    seen = Seen(run.html)
+    ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
+    assert {i for i in ids if not i.startswith("c") or i in SECTIONS} == SECTIONS
+    assert len(ids) == len(set(ids))
+    policy = next(v for t, a, v in seen.attributes if t == "meta" and a == "content" and "default-src" in v)
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+    links = [value for _, attribute, value in seen.attributes if attribute in {"href", "src", "xlink:href"}]
+    assert all(value.startswith("#") or value == "data:," for value in links)
+    assert "url(http" not in run.html
+    assert seen.tags.count("svg") == sum(1 for t, a, v in seen.attributes if (t, a) == ("svg", "aria-label") and v)
+    assert seen.tags.count("th") == sum(1 for t, a, _ in seen.attributes if (t, a) == ("th", "scope"))
+    assert seen.tags.count("table") == seen.tags.count("caption")
+
+
+def test_nothing_hostile_is_live(hostile: Reported) -> None:
+    seen = Seen(hostile.html)
+    assert not {"script", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
+    assert not [found for found in seen.attributes if found[1].startswith("on") or "javascript:" in found[2].lower()]
+    assert not {chr(code) for code in (*range(9), 11, 12, *range(14, 32), 0x202E, 0xFFFF)} & set(hostile.html)
+
+
+def test_what_is_hostile_is_readable(hostile: Reported) -> None:
+    text = Seen(hostile.html).text
+    for words in HOSTILE:
+        assert shown(words) in text, words
+    for words in ("<script>alert(1)</script>", "<i onclick=alert(4)>", "<b>hostile</b>\\x00\\u202e"):
+        assert words in text, words
+    assert "{{7*7}}" in text
+
+
+def test_ten_megabytes_are_cut_with_an_ellipsis(hostile: Reported) -> None:
+    assert len(hostile.html) < 1_000_000
+    assert "<bdi>" in hostile.html
+    assert "x" * 301 not in hostile.html
+
+
+def test_rendering_twice_gives_the_same_page(hostile: Reported) -> None:
+    assert render(gather(hostile.warehouse, hostile.audit_run_id)) == hostile.html
+
+
+def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
+    groups: dict[Group, list[dict[str, object]]] = {(f"m{place}", "simple"): [] for place in range(14)}
+    for n_tasks, n_drawn in ((1, 12), (2, 8), (100, 1)):
+        block = Block("task")
+        Budget(n_tasks).draw(block, groups, lambda *_: ("", Markup("")))
+        assert len(block.panels) == n_drawn
+        assert block.notes[0].startswith(f"{n_drawn} of 14 model and strategy pairs")
+
+
+def test_reporting_is_cheap_to_import() -> None:
+    heavy = "{'altair', 'vl_convert', 'jinja2', 'rich.table'} & set(sys.modules)"
+    code = f"import sys, flows.report; sys.exit(bool({heavy}))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_page_is_private_and_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    path.with_name("report.html.new").write_text("left by a killed process")
+    write("new", path)
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_reported_is_one_line(ordinary: Reported, tmp_path: Path) -> None:
+    with pytest.raises(WarehouseError, match="no run 'nowhere' is published"):
+        report(ordinary.warehouse, "nowhere")
+    with pytest.raises(WarehouseError, match="nothing is published yet"):
+        report(tmp_path / "audit.duckdb", "nowhere")
+    with pytest.raises(WarehouseError, match="cannot be written"):
+        write("x", tmp_path / "missing" / "report.html")

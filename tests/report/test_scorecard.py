@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from flows.report import scorecard, scorecard_rows
+from flows.report.scorecard import Scorecard
+from flows.report.text import number, percent
+from flows.warehouse import read_published
+from tests.report.conftest import Reported
+
+
+def printed(run: Reported, width: int) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, force_terminal=True, color_system=None).print(
+        scorecard(run.warehouse, run.audit_run_id)
+    )
+    return out.getvalue()
+
+
+def test_rows_are_the_marts_rows_of_this_run(ordinary: Reported) -> None:
+    query = f"select count(*) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}'"
+    rows = scorecard_rows(ordinary.warehouse, ordinary.audit_run_id)
+    assert len(rows) == read_published(ordinary.warehouse, query)[1][0][0] == 9
+    assert {row["audit_run_id"] for row in rows} == {ordinary.audit_run_id}
+    json.dumps(rows)
+
+
+@pytest.mark.parametrize("width", [200, 120, 80, 60])
+def test_every_figure_is_printed_at_every_width(ordinary: Reported, width: int) -> None:
+    text = printed(ordinary, width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    for row in scorecard_rows(ordinary.warehouse, ordinary.audit_run_id):
+        for name in (
+            "sensitivity",
+            "sensitivity_corrected_low",
+            "consistency",
+            "micro_f1",
+            "pss_intra",
+            "pss_inter_high",
+        ):
+            assert number(row[name]) in text, (name, row[name])
+        assert percent(row["invalid_rate"]) in text
+
+
+def test_one_table_holds_all_of_it_in_120_columns(ordinary: Reported) -> None:
+    assert printed(ordinary, 120).count("task · strategy") == 1
+    assert "cost" in printed(ordinary, 120)
+
+
+def test_names_are_neither_markup_nor_control(hostile: Reported) -> None:
+    text = printed(hostile, 200)
+    assert "[bold red]m[/] \\x1b[2J\\x00" in text
+    assert not set(text) & {"\x00", "\x1b", "\u202e"}
+
+
+def test_an_unknown_run_has_no_rows_and_says_so(ordinary: Reported) -> None:
+    assert scorecard_rows(ordinary.warehouse, "x' or true --") == []
+    out = io.StringIO()
+    Console(file=out).print(Scorecard([]))
+    assert "no figures yet" in out.getvalue()

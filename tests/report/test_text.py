@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.report.text import ABSENT, cut, interval, number, paragraph, percent, ranged, shown, usd
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("plain", "plain"),
+        ("nul\x00bell\x07", "nul\\x00bell\\x07"),
+        ("a\nb\tc\r", "a\\nb\\tc\\r"),
+        ("abc\u202edef", "abc\\u202edef"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("\ufeff\u2028\uffff\ud800", "\\ufeff\\u2028\\uffff\\ud800"),
+        ("\U000e0001", "\\U000e0001"),
+        ("é 漢字 לשון 👩\u200d🔬", "é 漢字 לשון 👩\u200d🔬"),
+    ],
+)
+def test_what_is_invisible_becomes_an_escape_and_words_stay(text: str, printed: str) -> None:
+    assert shown(text) == printed
+
+
+@given(st.text(st.characters()))
+def test_whatever_is_shown_can_be_written_and_holds_no_control(text: str) -> None:
+    printed = shown(text)
+    assert printed.encode("utf-8").decode() == printed
+    assert not set(printed) & {chr(code) for code in (*range(32), 127, 0x202D, 0x202E, 0x2066, 0x2067, 0x2028)}
+
+
+def test_long_text_is_cut_and_says_so() -> None:
+    assert cut("x" * 300) == "x" * 300
+    assert cut("x" * 10_000_000) == "x" * 300 + "…"
+    assert paragraph("a\nb\x00") == ["a", "b\\x00"]
+    assert paragraph("x\n" * 50) == ["x"] * 7 + ["x…"]
+
+
+def test_figures() -> None:
+    assert number(None) == interval(None, 1.0)[1] == ABSENT == "–"
+    assert (number(0.23482), number(-0.0001), number(1)) == ("0.235", "0.000", "1.000")
+    assert ranged(0.5, 0.4, 0.6) == "0.500 [0.400, 0.600]"
+    assert ranged(0.5, None, None) == "0.500"
+    assert [percent(rate) for rate in (None, 0, 0.0003, 0.0107, 1)] == ["–", "0 %", "< 0.1 %", "1.1 %", "100 %"]
+    assert [usd(amount) for amount in (None, 0, 0.00123, 1234.5)] == ["–", "$0.00", "$0.0012", "$1,234.50"]

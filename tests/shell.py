@@ -1,0 +1,94 @@
+"""The command line as a user has it, in a folder of its own: in this process, which saves the imports, or in its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from flows.cli import main
+
+TIMEOUT_S = 280
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left: its exit code and both streams."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Standard output read as JSON."""
+        return json.loads(self.out)
+
+    def one_line(self) -> str:
+        """The one line an error is; what goes on before it is progress."""
+        lines = self.err.strip().splitlines()
+        assert lines, f"nothing on stderr, code {self.code}: {self.out}"
+        assert "Traceback" not in self.err, self.err
+        return lines[-1]
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The test's environment, without whatever could reach outside."""
+    return {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", **extra}
+
+
+def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
+    """Runs one command in `folder` to its end, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        mock.patch.dict(os.environ, environment(**extra)),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as left:
+            code = left.code
+    assert isinstance(code, int)
+    return Ended(code, out.getvalue(), err.getvalue())
+
+
+def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
+    """Runs one command in `folder` to its end, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "flows.cli", *map(str, arguments)],
+        cwd=folder,
+        env=environment(**extra),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def start(folder: Path, *arguments: str | Path, **extra: str) -> subprocess.Popen[str]:
+    """Starts one command in `folder` and leaves it running."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "flows.cli", *map(str, arguments)],
+        cwd=folder,
+        env=environment(**extra),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def sql(folder: Path, query: str) -> list[dict[str, Any]]:
+    """Rows of a query through `promptaudit sql --format json`."""
+    ended = promptaudit(folder, "sql", query, "--format", "json")
+    assert ended.code == 0, ended.err
+    rows: list[dict[str, Any]] = ended.json()
+    return rows
