@@ -26,7 +26,7 @@ test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones and the
 
 lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
 	@failed=; \
-	for check in "ruff check" "ruff format --check" mypy "sqlfluff lint --disable-progress-bar --processes 0 dbt flows" \
+	for check in "ruff check --output-format concise" "ruff format --check --output-format concise" mypy "sqlfluff lint --disable-progress-bar --processes 0 dbt flows" \
 	    lint-imports typos; do \
 	  echo "== $$check"; \
 	  $(BIN)/$$check || failed="$$failed [$$check]"; \

@@ -120,7 +120,7 @@ def import_predictions(
     task_ids = _task_ids(frame, options, files[0])
     cards = {task_id: _task_card(task_id, tasks_known, options) for task_id in task_ids}
     fingerprint = content_id(as_json(source), *(cards[task_id].canonical_json() for task_id in sorted(cards)))
-    source["names"] = [path.name for path in files]
+    source["files"] = [{"name": path.name, "sha256": digests[str(path)]} for path in files]
     audit_run_id = content_id("import", audit_id, fingerprint)
     known = fetch(warehouse, "select state from raw.audit_runs where audit_run_id = ?", [audit_run_id])
     if known:

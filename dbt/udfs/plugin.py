@@ -6,6 +6,7 @@ object is made per element.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from itertools import accumulate
@@ -18,7 +19,7 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from numpy.typing import NDArray
 
-from udfs import consistency, entropy, reading, resampling, sensitivity, stability
+from udfs import RUN_IDS, consistency, entropy, reading, resampling, sensitivity, stability
 from udfs.agreement import LEVELS
 from udfs.codes import dense_codes
 
@@ -389,3 +390,12 @@ class Plugin(BasePlugin):
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
         """Register the measures."""
         register(conn)
+
+    def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
+        """Tell the macro `in_this_build` which runs PROMPTAUDIT_RUN_IDS names."""
+        runs = sorted(run for run in os.environ.get(RUN_IDS, "").split(",") if run)
+        if runs and all(run.isalnum() for run in runs):
+            listed = ", ".join(f"'{run}'" for run in runs)
+            cursor.execute(f"set variable audit_run_ids = [{listed}]")
+            cursor.execute(f"set variable first_audit_run_id = '{runs[0]}'")
+            cursor.execute(f"set variable last_audit_run_id = '{runs[-1]}'")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+# texts are fetched with one character more than is shown (`left(…, 301)`), so that a cut is seen
 TOP_SAMPLES = 20
 EXAMPLES = 3
 MOST_ROWS = 200
-TEXT = 301  # one more than is shown, so that a cut is seen
 
 RUN = "select * from marts.dim_audit_runs where audit_run_id = $run"
 

@@ -4,7 +4,7 @@ select
     {{ by | join(', ') }},
     sum({{ column_name }}) as total
 from {{ model }}
-where {{ in_tested_build() }}
+where {{ in_this_build() }}
 group by all
 having abs(sum({{ column_name }}) - 1) > 1e-9
 {% endtest %}

@@ -4,7 +4,7 @@ select
     {{ columns | join(', ') }},
     count(*) as n_rows
 from {{ model }}
-where {{ in_tested_build() }}
+where {{ in_this_build() }}
 group by all
 having count(*) > 1
 {% endtest %}

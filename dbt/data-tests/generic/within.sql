@@ -2,5 +2,5 @@
 {% test within(model, column_name, low, high) %}
 select {{ column_name }}
 from {{ model }}
-where {{ in_tested_build() }} and not ({{ column_name }} between {{ low }} - 1e-9 and {{ high }} + 1e-9)
+where {{ in_this_build() }} and not ({{ column_name }} between {{ low }} - 1e-9 and {{ high }} + 1e-9)
 {% endtest %}

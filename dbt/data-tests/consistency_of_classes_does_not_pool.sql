@@ -1,0 +1,27 @@
+-- Would catch a pooled consistency that averages classes instead of pairs, or samples that fall between classes.
+with pooled as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sum(consistency * n_samples * n_samples) / sum(n_samples * n_samples) as consistency_pooled
+    from {{ ref('fct_consistency') }}
+    where {{ in_this_build() }}
+    group by all
+),
+
+scorecards as (
+    select audit_run_id, model_id, task_id, strategy, consistency
+    from {{ ref('rpt_audit') }}
+    where {{ in_this_build() }}
+)
+
+select
+    scorecards.*,
+    pooled.consistency_pooled
+from scorecards
+left join pooled using (audit_run_id, model_id, task_id, strategy)
+where
+    (scorecards.consistency is null) is distinct from (pooled.consistency_pooled is null)
+    or abs(scorecards.consistency - pooled.consistency_pooled) > 1e-9

@@ -1,0 +1,28 @@
+-- Would catch what happened: with cells missing, variants' accuracies weighed answers and micro_f1 weighed samples, and the
+-- scorecard's figure could not be traced to its variants.
+with averaged as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        avg(accuracy) as accuracy_averaged
+    from {{ ref('fct_variant_accuracy') }}
+    where scoring_method = 'label_match' and {{ in_this_build() }}
+    group by all
+),
+
+scorecards as (
+    select audit_run_id, model_id, task_id, strategy, micro_f1
+    from {{ ref('rpt_audit') }}
+    where {{ in_this_build() }}
+)
+
+select
+    scorecards.*,
+    averaged.accuracy_averaged
+from scorecards
+left join averaged using (audit_run_id, model_id, task_id, strategy)
+where
+    (scorecards.micro_f1 is null) is distinct from (averaged.accuracy_averaged is null)
+    or abs(scorecards.micro_f1 - averaged.accuracy_averaged) > 1e-9
