@@ -196,7 +196,7 @@ class Data(Card):
     """Where samples come from: a file of the registry or a Hugging Face dataset (extra `datasets`)."""
 
     path: str | None = Field(None, description="CSV, JSONL or Parquet, relative to the registry")
-    hub: str | None = Field(None, description="name of a Hugging Face dataset")
+    hub: str | None = Field(None, pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?$", description="name of a Hugging Face dataset")
     config: str | None = Field(None, description="hub: its configuration")
     split: str = Field("test", description="hub: its split")
     revision: str | None = Field(None, description="hub: branch, tag or commit")

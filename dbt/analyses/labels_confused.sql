@@ -2,23 +2,36 @@
 with newest as (
     select distinct audit_run_id, audit_id
     from {{ ref('rpt_latest') }}
+),
+
+averaged as (
+    select
+        newest.audit_id,
+        shares.model_id,
+        shares.task_id,
+        shares.strategy,
+        shares.gold_label,
+        shares.label,
+        avg(shares.p_tau) as mean_share,
+        count(*) filter (shares.p_tau > 0) as n_samples_with_it,
+        count(*) as n_samples
+    from {{ ref('fct_p_tau') }} as shares
+    inner join newest using (audit_run_id)
+    where shares.gold_label is not null
+    group by all
 )
 
 select
-    newest.audit_id,
-    shares.model_id,
-    shares.task_id,
-    shares.strategy,
-    shares.gold_label,
-    coalesce(shares.label, '(no valid answer)') as answered,
-    shares.label is not distinct from shares.gold_label as is_right,
-    avg(shares.p_tau) as mean_share,
-    count(*) filter (shares.p_tau > 0) as n_samples_with_it,
-    count(*) as n_samples
-from {{ ref('fct_p_tau') }} as shares
-inner join newest using (audit_run_id)
-where shares.gold_label is not null
--- a task may own a label spelled as the stand-in for none, so labels are grouped as they are
-group by all, shares.label
-having avg(shares.p_tau) > 0
-order by newest.audit_id, shares.model_id, shares.task_id, shares.strategy, shares.gold_label, mean_share desc, answered
+    audit_id,
+    model_id,
+    task_id,
+    strategy,
+    gold_label,
+    coalesce(label, '(no valid answer)') as answered,
+    label is not distinct from gold_label as is_right,
+    mean_share,
+    n_samples_with_it,
+    n_samples
+from averaged
+where mean_share > 0
+order by audit_id, model_id, task_id, strategy, gold_label, mean_share desc, answered

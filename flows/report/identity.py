@@ -91,15 +91,10 @@ def tables(found: Gathered) -> list[Table]:
 
 
 def _files(source: dict[str, Any]) -> Sequence[tuple[str, ...]]:
-    """Names with their sha256; several files land them as two lists of different order, so they are not paired."""
-    digests, names = source.get("files"), source.get("names")
-    if isinstance(digests, dict):
-        return [(cut(str(name)), cut(str(digest))) for name, digest in digests.items()]
-    digests = digests if isinstance(digests, list) else []
-    names = names if isinstance(names, list) else []
-    if len(names) == len(digests) == 1:
-        return [(cut(str(names[0])), cut(str(digests[0])))]
-    return [(cut(str(name)), "") for name in names] + [("", cut(str(digest))) for digest in digests]
+    """Names of imported files with their sha256."""
+    files = source.get("files")
+    found = [_mapping(file) for file in files] if isinstance(files, list) else []
+    return [(cut(str(file.get("name", ABSENT))), cut(str(file.get("sha256", ABSENT)))) for file in found]
 
 
 def price(value: float | None) -> str:

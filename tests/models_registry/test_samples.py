@@ -1,0 +1,104 @@
+"""Samples come from files and hubs as they are written, and rows that are added disturb few."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from models_registry.cards import Samples, TaskCard
+from models_registry.errors import DataError
+from models_registry.samples import choose_samples, load_samples
+
+
+def task(**data: Any) -> TaskCard:
+    columns = {"id": "id", "input": "text", "gold_label": "gold"}
+    return TaskCard.model_validate({"labels": ["a", "b"], "instruction": "Sort it.", "data": {**columns, **data}})
+
+
+def rows(n: int, *, share_of_a: float = 0.5) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "id": [f"{i:03d}" for i in range(n)],
+            "text": [f"text {i}" for i in range(n)],
+            "gold": ["a" if i < n * share_of_a else "b" for i in range(n)],
+        }
+    )
+
+
+def write(folder: Path, frame: pl.DataFrame, name: str) -> None:
+    {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[name.split(".")[1]](folder / name)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.parquet"])
+def test_every_format_reads_the_same(tmp_path: Path, name: str) -> None:
+    write(tmp_path, rows(6), name)
+    samples = load_samples("t", task(path=name), tmp_path)
+    assert [(s.sample_id, s.text, s.gold_label) for s in samples][::5] == [("000", "text 0", "a"), ("005", "text 5", "b")]
+
+
+def test_a_hub_dataset_is_loaded_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "org/small").mkdir(parents=True)
+    rows(6).with_columns(gold=pl.Series([0, 0, 0, 1, 1, 1])).write_parquet(tmp_path / "org/small/test-00000.parquet")
+    monkeypatch.chdir(tmp_path)  # load_dataset takes a folder for a repository: the same code, without a hub
+    card = task(hub="org/small", gold_labels={"0": "a", "1": "b"})
+    samples = load_samples("t", card, tmp_path)
+    assert [(s.sample_id, s.gold_label) for s in samples][::5] == [("000", "a"), ("005", "b")]
+
+
+def test_a_hub_out_of_reach_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="task 't': no/such: cannot be loaded"):
+        load_samples("t", task(hub="no/such"), tmp_path)
+
+
+def chosen(tmp_path: Path, frame: pl.DataFrame, **how: Any) -> list[str]:
+    frame.write_csv(tmp_path / "d.csv")
+    examples = how.pop("with_examples", False)
+    found = choose_samples("t", task(path="d.csv"), tmp_path, Samples(**how), with_examples=examples)
+    return [sample.sample_id for sample in found.samples]
+
+
+def test_a_balanced_limit_takes_classes_alike_as_far_as_they_reach(tmp_path: Path) -> None:
+    for share_of_a, wanted in ((0.5, {"a": 10, "b": 10}), (0.05, {"a": 5, "b": 15})):
+        frame = rows(100, share_of_a=share_of_a)
+        gold = dict(zip(frame["id"], frame["gold"], strict=True))
+        assert Counter(gold[name] for name in chosen(tmp_path, frame, limit=20)) == wanted
+
+
+def test_rows_that_are_added_disturb_few(tmp_path: Path) -> None:
+    before = set(chosen(tmp_path, rows(200), limit=50))
+    more = pl.concat([rows(200), rows(220).tail(20)])
+    after = set(chosen(tmp_path, more, limit=50))
+    # 20 of 220 rows are new: about 50 * 20 / 220 of the chosen are, and only they displace anything
+    assert len(after - before) <= 12
+    assert before - after <= before
+
+
+def test_another_seed_chooses_others(tmp_path: Path) -> None:
+    assert chosen(tmp_path, rows(200), limit=50, seed=1) != chosen(tmp_path, rows(200), limit=50, seed=2)
+
+
+def test_an_example_is_never_a_sample(tmp_path: Path) -> None:
+    rows(10).write_csv(tmp_path / "d.csv")
+    found = choose_samples("t", task(path="d.csv"), tmp_path, Samples(), with_examples=True)
+    assert set(found.examples) == {"a", "b"}
+    assert not set(found.examples.values()) & {sample.text for sample in found.samples}
+    assert len(found.samples) == 8
+
+
+def test_a_label_without_a_row_has_no_example(tmp_path: Path) -> None:
+    rows(4, share_of_a=1).write_csv(tmp_path / "d.csv")
+    with pytest.raises(DataError, match="needs an example of label 'b'"):
+        choose_samples("t", task(path="d.csv"), tmp_path, Samples(), with_examples=True)
+
+
+def test_numbers_and_surrogates_of_json_stay_text(tmp_path: Path) -> None:
+    lines = [{"id": 1.50, "text": "half \ud800", "gold": "a"}, {"id": 10, "text": "", "gold": None}]
+    (tmp_path / "d.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    first, second = load_samples("t", task(path="d.jsonl"), tmp_path)
+    assert (first.sample_id, first.text) == ("1.5", "half \\ud800")
+    assert (second.sample_id, second.text, second.gold_label) == ("10", "", None)
