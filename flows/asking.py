@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import datetime
+import datetime as dt
 import decimal
 import json
 import math
@@ -19,9 +19,10 @@ TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
 
 def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
     """Writes the rows of one query; raises WarehouseError in one line."""
-    with open_published(
-        settings.warehouse, query, memory=settings.sql_memory, seconds=settings.sql_seconds
-    ) as (names, rows):
+    with open_published(settings.warehouse, query, memory=settings.sql_memory, seconds=settings.sql_seconds) as (
+        names,
+        rows,
+    ):
         if format_ == "json":
             out.write("[")
             for index, row in enumerate(rows):
@@ -38,7 +39,7 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
             _table(names, rows, out)
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one kind a line
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, decimal.Decimal):
@@ -47,7 +48,7 @@ def _jsonable(value: Any) -> Any:
         return {str(k): _jsonable(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_jsonable(item) for item in value]
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+    if isinstance(value, dt.datetime | dt.date | dt.time):
         return value.isoformat()
     if value is None or isinstance(value, bool | int | str):
         return value

@@ -21,7 +21,8 @@ def tracked(step: Callable[..., Any]) -> Callable[..., Any]:
     """The step as a Prefect task inside a flow run, as it is elsewhere."""
     if FlowRunContext.get() is None:
         return step
-    return task(step, name=step.__name__, cache_policy=NO_CACHE, persist_result=False)
+    as_task: Callable[..., Any] = task(name=step.__name__, cache_policy=NO_CACHE, persist_result=False)(step)
+    return as_task
 
 
 @flow(name="audit", flow_run_name="{audit_id} {audit_run_id}", validate_parameters=False, persist_result=False)
@@ -39,7 +40,13 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     outcome.notes += made.notes
     with progress.asking(order.design, made.variants, warehouse, run) as on_answer:
         landed = tracked(infer)(
-            warehouse, run, order.design, made.variants, on_answer, max_usd=order.max_usd, max_requests=order.max_requests
+            warehouse,
+            run,
+            order.design,
+            made.variants,
+            on_answer,
+            max_usd=order.max_usd,
+            max_requests=order.max_requests,
         )
     outcome.n_asked = landed.n_landed
     n_missing = count_missing(warehouse, run, order.design, made.variants)

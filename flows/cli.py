@@ -57,10 +57,12 @@ class State:
             given["warehouse"] = self.warehouse
         try:
             settings = Settings(**given)
-        except (ValidationError, ValueError) as error:
-            first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": ("",), "msg": str(error)}
+        except ValidationError as error:
+            first = error.errors()[0]
             msg = f"PROMPTAUDIT_{'_'.join(str(part) for part in first['loc']).upper()}: {first['msg']}"
             raise UsageError(msg) from None
+        except ValueError as error:  # a list that is no JSON
+            raise UsageError(str(error)) from None
         return settings.model_copy(update={"registry": (*settings.registry, *self.registry)})
 
     def load(self) -> tuple[Settings, Registry]:
@@ -90,7 +92,7 @@ def show(result: dict[str, Any] | list[Any], text: str | None = None) -> None:
         sys.stdout.write(text + "\n")
 
 
-def _version(value: bool) -> None:  # noqa: FBT001 - Typer calls it so
+def _version(value: bool) -> None:
     if value:
         from importlib.metadata import version
 
@@ -102,10 +104,16 @@ def _version(value: bool) -> None:  # noqa: FBT001 - Typer calls it so
 def shared(
     warehouse: Annotated[Path | None, typer.Option(envvar="PROMPTAUDIT_WAREHOUSE", help="The DuckDB file.")] = None,
     registry: Annotated[list[Path] | None, typer.Option(help="A folder of cards beside the shipped ones.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", envvar="PROMPTAUDIT_JSON", help="Machine-readable result.")] = False,  # noqa: FBT002
-    quiet: Annotated[bool, typer.Option("--quiet", envvar="PROMPTAUDIT_QUIET", help="Say nothing but results.")] = False,  # noqa: FBT002
-    debug: Annotated[bool, typer.Option("--debug", envvar="PROMPTAUDIT_DEBUG", help="Show tracebacks.")] = False,  # noqa: FBT002
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,  # noqa: ARG001, FBT002
+    as_json: Annotated[
+        bool, typer.Option("--json", envvar="PROMPTAUDIT_JSON", help="Machine-readable result.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", envvar="PROMPTAUDIT_QUIET", help="Say nothing but results.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", envvar="PROMPTAUDIT_DEBUG", help="Show tracebacks.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Options shared by all commands, accepted before or after the command."""
     state.warehouse, state.registry = warehouse, tuple(registry or ())
@@ -113,13 +121,22 @@ def shared(
 
 
 @app.command()
-def run(  # noqa: PLR0913 - one option each
+def run(
     audit: AuditName = DEFAULT_AUDIT,
-    new: Annotated[bool, typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Ask everything again.")] = False,  # noqa: FBT002
-    rephrase: Annotated[bool, typer.Option("--rephrase", envvar="PROMPTAUDIT_REPHRASE", help="Make the prompt variants again, in a new run.")] = False,  # noqa: FBT002
-    prompts: Annotated[Path | None, typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="Prompt variants that a person edited.")] = None,
-    max_usd: Annotated[float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")] = None,
-    max_requests: Annotated[int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")] = None,
+    new: Annotated[bool, typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Ask everything again.")] = False,
+    rephrase: Annotated[
+        bool,
+        typer.Option("--rephrase", envvar="PROMPTAUDIT_REPHRASE", help="Make the prompt variants again, in a new run."),
+    ] = False,
+    prompts: Annotated[
+        Path | None, typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="Prompt variants that a person edited.")
+    ] = None,
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")
+    ] = None,
+    max_requests: Annotated[
+        int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")
+    ] = None,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
     from flows.running import run_audit
@@ -133,16 +150,28 @@ def run(  # noqa: PLR0913 - one option each
 
 
 @app.command("import")
-def import_(  # noqa: PLR0913 - one option each
+def import_(
     files: Annotated[list[Path], typer.Argument(help="Recorded predictions: Parquet, CSV or JSONL.")],
-    labels: Annotated[list[str] | None, typer.Option(envvar="PROMPTAUDIT_LABELS", help="The labels in order: a,b,c (or a JSON list).")] = None,
+    labels: Annotated[
+        list[str] | None, typer.Option(envvar="PROMPTAUDIT_LABELS", help="The labels in order: a,b,c (or a JSON list).")
+    ] = None,
     level: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_LEVEL", help="nominal, ordinal or interval.")] = None,
-    task: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task card, or a name for the task.")] = None,
-    strategy: Annotated[str, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="The strategy of rows without one.")] = "simple",
-    audit: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="The audit's name; default: the file's.")] = None,
-    reader: Annotated[str, typer.Option(envvar="PROMPTAUDIT_READER", help="exact, first_integer or label_in_text.")] = "exact",
+    task: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task card, or a name for the task.")
+    ] = None,
+    strategy: Annotated[
+        str, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="The strategy of rows without one.")
+    ] = "simple",
+    audit: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="The audit's name; default: the file's.")
+    ] = None,
+    reader: Annotated[
+        str, typer.Option(envvar="PROMPTAUDIT_READER", help="exact, first_integer or label_in_text.")
+    ] = "exact",
     policy: Annotated[str, typer.Option(envvar="PROMPTAUDIT_POLICY", help="warn, quarantine or fail.")] = "warn",
-    resamples: Annotated[int, typer.Option(min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Resamples an interval.")] = 1000,
+    resamples: Annotated[
+        int, typer.Option(min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Resamples an interval.")
+    ] = 1000,
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed of the resamples.")] = 20250601,
 ) -> None:
     """Take recorded predictions in as a run; then validate, transform, publish and report."""
@@ -166,7 +195,7 @@ def _close(warehouse: Path, done: Any) -> None:  # noqa: ANN401 - flows.running.
         return
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Console(width=None if sys.stdout.isatty() else 130)
     if done.is_published:
         console.print(scorecard(warehouse, done.audit_run_id))
     for line in done.lines():
@@ -176,16 +205,18 @@ def _close(warehouse: Path, done: Any) -> None:  # noqa: ANN401 - flows.running.
 @app.command()
 def plan(
     audit: AuditName = DEFAULT_AUDIT,
-    export_prompts: Annotated[Path | None, typer.Option(help="Write the prompt variants to a CSV or JSONL file to edit.")] = None,
+    export_prompts: Annotated[
+        Path | None, typer.Option(help="Write the prompt variants to a CSV or JSONL file to edit.")
+    ] = None,
 ) -> None:
     """Requests, tokens and USD of an audit, and of subsamples of it; calls nothing."""
     from flows.estimate import estimate_audit, render_estimate
 
-    settings, registry = state.load()
+    _, registry = state.load()
     if export_prompts is not None:
         from flows.running import export_variants
 
-        n = export_variants(settings, registry, audit, export_prompts, state.progress())
+        n = export_variants(registry, audit, export_prompts, state.progress())
         show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
         return
     estimate = estimate_audit(registry, audit)
@@ -203,12 +234,16 @@ def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; de
 
 
 @app.command()
-def init(folder: Annotated[Path, typer.Argument(help="Where to put a folder of your own cards.")] = Path("registry")) -> None:
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to put a folder of your own cards.")] = Path("registry"),
+) -> None:
     """Scaffold a folder of your own cards: a model, a task with data, a rephraser and an audit."""
     from flows.scaffold import scaffold
 
     written = scaffold(folder)
-    show({"written": [str(path) for path in written]}, "\n".join([*(str(path) for path in written), _next_step(folder)]))
+    show(
+        {"written": [str(path) for path in written]}, "\n".join([*(str(path) for path in written), _next_step(folder)])
+    )
 
 
 def _next_step(folder: Path) -> str:
@@ -219,7 +254,9 @@ def _next_step(folder: Path) -> str:
 @app.command()
 def sql(
     query: Annotated[str, typer.Argument(help="One SQL query over the published copy.")],
-    format_: Annotated[str, typer.Option("--format", envvar="PROMPTAUDIT_FORMAT", help="table, csv or json.")] = "table",
+    format_: Annotated[
+        str, typer.Option("--format", envvar="PROMPTAUDIT_FORMAT", help="table, csv or json.")
+    ] = "table",
 ) -> None:
     """Ask the published copy, closed in: no files, no network, limited memory and time."""
     from flows.asking import FORMATS, ask
@@ -275,9 +312,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if said is not None:
             code = _fail(f"UsageError: {said()}", 2, error, debug=debug)
         elif isinstance(error, OSError):
-            code = _fail(f"{type(error).__name__}: {error.filename or ''}: {error.strerror or error}", 2, error, debug=debug)
+            code = _fail(
+                f"{type(error).__name__}: {error.filename or ''}: {error.strerror or error}", 2, error, debug=debug
+            )
         else:
-            code = _fail(f"{type(error).__name__}: {error} (a defect: run with --debug and tell us)", 2, error, debug=debug)
+            code = _fail(
+                f"{type(error).__name__}: {error} (a defect: run with --debug and tell us)", 2, error, debug=debug
+            )
     sys.stdout.flush()
     raise SystemExit(code)
 

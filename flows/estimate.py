@@ -53,7 +53,12 @@ def _samples(registry: Registry, audit: AuditCard, name: str) -> tuple[int, list
         unseen = Sample("", UNSEEN_INPUT, None, {})
         where = card.data.path or card.data.hub
         examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
-        return count, [unseen], dict(examples), f"task '{name}': {where} is not here; counted {count} rows as the card says"
+        return (
+            count,
+            [unseen],
+            dict(examples),
+            f"task '{name}': {where} is not here; counted {count} rows as the card says",
+        )
     chosen = choose_samples(name, card, root, audit.samples, with_examples="one_shot" in audit.strategies)
     return len(chosen.samples), list(chosen.samples[:MEASURED_SAMPLES]), dict(chosen.examples), None
 

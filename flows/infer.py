@@ -41,7 +41,7 @@ class Budget:
         self.spent_usd += (estimated_usd if usd is None else usd) - estimated_usd
 
 
-def infer(
+def infer(  # noqa: PLR0913 - a run, and where it must stop
     warehouse: Path,
     audit_run_id: str,
     design: Design,

@@ -36,7 +36,7 @@ def prompt_variant_id(
     return content_id("variant", task_id, strategy, temperature_key(temperature), str(variant_index), instruction)
 
 
-def prediction_id(
+def prediction_id(  # noqa: PLR0913 - the parts of a cell
     audit_run_id: str, model_id: str, variant_id: str, sample_id: str, repetition: int, request_sha256: str
 ) -> str:
     """A prediction is its run, its cell and exactly what was sent."""
@@ -45,9 +45,7 @@ def prediction_id(
 
 def sent_by(card: ModelCard) -> dict[str, object]:
     """What of a model card reaches the model, and so decides its answers: neither limits, price, host nor key."""
-    return card.model_dump(
-        mode="json", exclude_defaults=True, exclude={"limits", "price", "base_url", "api_key_env"}
-    )
+    return card.model_dump(mode="json", exclude_defaults=True, exclude={"limits", "price", "base_url", "api_key_env"})
 
 
 def request_sha256(sent: Mapping[str, object], messages: Sequence[tuple[str, str]], repetition: int) -> str:

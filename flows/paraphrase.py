@@ -14,8 +14,8 @@ from flows.plan import Design, Variant, prompt_of
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.keep import why_refused
 from flows.rephrasers.select import open_rephraser
-from flows.rows import frame_of
-from flows.warehouse import as_json, fetch, land
+from flows.rows import as_json, frame_of
+from flows.warehouse import fetch, land
 from models_registry.cards import ModelCard
 from models_registry.errors import DataError, nearest
 from models_registry.placeholders import placeholders
@@ -94,6 +94,7 @@ def make_proposals(design: Design, task_id: str) -> list[Proposal]:
     rephrasing = design.audit.rephrasing
     if rephrasing is None:
         return proposals
+    groups: list[tuple[float | None, int]]
     if rephrasing.temperatures is not None:
         groups = [(t, rephrasing.variants_per_temperature or 0) for t in rephrasing.temperatures]
     else:
@@ -127,9 +128,7 @@ def _engine_at(design: Design, model: str | None) -> Callable[[float | None], En
     return open_at
 
 
-async def _proposed(
-    rephraser: Rephraser, wording: Wording, temperature: float | None, wanted: int
-) -> list[Proposal]:
+async def _proposed(rephraser: Rephraser, wording: Wording, temperature: float | None, wanted: int) -> list[Proposal]:
     """Distinct, kept rewordings at one temperature; what is missing is asked for again a bounded number of times."""
     seen = {_folded(wording.instruction)}
     kept: list[Proposal] = []
@@ -312,9 +311,14 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
 
 def same_wordings(warehouse: Path, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:
     """Whether a run asks exactly these wordings."""
-    asked = {(v.task_id, v.paraphrase_temperature, v.variant_index, v.instruction) for v in _landed_variants(warehouse, audit_run_id)}
+    asked = {
+        (v.task_id, v.paraphrase_temperature, v.variant_index, v.instruction)
+        for v in _landed_variants(warehouse, audit_run_id)
+    }
     wanted = {
-        (task_id, p.paraphrase_temperature, p.variant_index, p.instruction) for task_id, ps in edited.items() for p in ps
+        (task_id, p.paraphrase_temperature, p.variant_index, p.instruction)
+        for task_id, ps in edited.items()
+        for p in ps
     }
     return asked == wanted
 

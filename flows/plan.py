@@ -10,11 +10,15 @@ from pathlib import Path
 from flows.engines import Request
 from flows.keys import content_id, prediction_id, request_sha256, sent_by
 from flows.prompts import label_block, render, template
-from flows.warehouse import as_json, fetch
+from flows.rows import as_json
+from flows.warehouse import fetch
 from models_registry.cards import AuditCard, ModelCard, TaskCard
 from models_registry.errors import CardError
 from models_registry.registry import Entry, Registry
 from models_registry.samples import ChosenSamples, choose_samples
+
+
+NOT_SENT = {"data", "reader", "refusal_pattern", "level"}  # of a task card: these decide no request
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,8 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
     asked = audit.model_dump(mode="json", include={"strategies", "rephrasing", "repetitions", "samples"})
     decides = [
         as_json(asked),
-        *(as_json([name, sent_by(card), sent_by(registry.model(card.of)) if card.of else None]) for name, card in models.items()),
-        *(as_json([name, card.model_dump(mode="json", exclude={"data", "reader", "refusal_pattern", "level"})]) for name, card in tasks.items()),
+        *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),
+        *(as_json([name, card.model_dump(mode="json", exclude=NOT_SENT)]) for name, card in tasks.items()),
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
         *(content_id(name, *(f"{s.sample_id}\x00{s.text}" for s in chosen.samples)) for name, chosen in samples.items()),
     ]  # fmt: skip
@@ -94,6 +98,10 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
         fingerprint=registry.fingerprint(audit_id),
         plan_fingerprint=content_id(*decides),
     )
+
+
+def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | None:
+    return None if card.of is None else sent_by(registry.model(card.of))
 
 
 def model_order(design: Design) -> list[list[str]]:

@@ -52,7 +52,9 @@ class Progress:
             yield lambda model, answer: meters[model].count(answer)
         elif sys.stderr.isatty():
             with _bars() as bars:
-                tasks = {name: bars.add_task(visible(name), total=wanted, completed=landed[name], cost="") for name in meters}
+                tasks = {
+                    name: bars.add_task(visible(name), total=wanted, completed=landed[name], cost="") for name in meters
+                }
 
                 def on_answer(model: str, answer: Answer) -> None:
                     meters[model].count(answer)

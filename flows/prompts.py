@@ -15,7 +15,9 @@ def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> s
     """How a strategy shows the labels: their names, a description each, or an example each."""
     names = card.label_names
     if strategy == "detail":
-        lines = [f"- {item.label}: {item.description}" if item.description else f"- {item.label}" for item in card.labels]
+        lines = [
+            f"- {item.label}: {item.description}" if item.description else f"- {item.label}" for item in card.labels
+        ]
         return "The labels are:\n" + "\n".join(lines)
     plain = f"The labels are: {', '.join(names)}."
     if strategy == "one_shot":
@@ -32,9 +34,7 @@ def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Mess
     if not has_place:
         asked = f"{asked}\n{block}\n"
     values = {**data, "instruction": asked, "output_format": fixed, "labels": block}
-    return tuple(
-        (message.role, _tidy(substitute(message.content, values), asked, fixed)) for message in card.messages
-    )
+    return tuple((message.role, _tidy(substitute(message.content, values), asked, fixed)) for message in card.messages)
 
 
 def _tidy(text: str, asked: str, fixed: str) -> str:

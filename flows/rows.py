@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from models_registry.cards import TaskCard
 from models_registry.tables import escape
 
 TEXT, WHOLE, REAL, YES, TIME = pl.String(), pl.Int32(), pl.Float64(), pl.Boolean(), pl.Datetime("us")
@@ -72,3 +74,27 @@ def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         except UnicodeEncodeError:
             columns[name] = pl.Series(name, [None if v is None else escape(v)[0] for v in values], dtype=dtype)
     return pl.DataFrame(columns)
+
+
+def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, object]:
+    """The row of raw.tasks for a task card."""
+    reader = card.reader if isinstance(card.reader, str) else card.reader.model_dump()
+    return {
+        "audit_run_id": audit_run_id, "task_id": task_id, "kind": card.kind, "level": card.level,
+        "instruction": card.instruction, "output_format": card.output_format, "reader": as_json(reader),
+        "refusal_pattern": card.refusal_pattern, "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+    }  # fmt: skip
+
+
+def label_rows(audit_run_id: str, task_id: str, card: TaskCard) -> list[dict[str, object]]:
+    """The rows of raw.task_labels for a task card, in its order."""
+    return [
+        {"audit_run_id": audit_run_id, "task_id": task_id, "label": item.label, "label_index": index,
+         "description": item.description}
+        for index, item in enumerate(card.labels)
+    ]  # fmt: skip
+
+
+def as_json(value: object) -> str:
+    """Compact JSON for a JSON column of raw."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

@@ -9,18 +9,18 @@ from datetime import timedelta
 from pathlib import Path
 
 from flows.guard import guarded
-from flows.importing import ImportOptions, import_predictions, label_rows, task_row
+from flows.importing import ImportOptions, import_predictions
 from flows.keys import content_id
 from flows.paraphrase import export_prompts, make_proposals, read_prompts, same_wordings
 from flows.plan import Design, design_audit
 from flows.prices import price_of
 from flows.progress import Progress
-from flows.rows import frame_of
+from flows.rows import as_json, frame_of, label_rows, task_row
 from flows.runs import Run, newest_run, run_row
 from flows.settings import Settings
 from flows.steps import Order, Outcome, derive
 from flows.transform import transform
-from flows.warehouse import apply_schema, as_json, fetch, hold, land, now, publish, published_path, read_published
+from flows.warehouse import apply_schema, fetch, hold, land, now, publish, published_path, read_published
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
 
@@ -120,7 +120,9 @@ def run_import(
         if taken.n_missing:
             outcome.notes.append(f"{taken.n_missing} cells of the file's grid have no answer")
         outcome = derive(warehouse, outcome, options.format_limits, progress)
-    return _done(taken.audit_id, f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported", outcome)
+    return _done(
+        taken.audit_id, f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported", outcome
+    )
 
 
 def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
@@ -128,7 +130,9 @@ def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
     found = outcome.validated
     if found is not None and found.failures:
         acted = {"quarantined": f", {found.n_quarantined} of {found.n_variants} model × variant pairs quarantined"}
-        notes.append(f"format gate: {len(found.failures)} of {found.n_checks} checks failed{acted.get(found.action, '')}")
+        notes.append(
+            f"format gate: {len(found.failures)} of {found.n_checks} checks failed{acted.get(found.action, '')}"
+        )
         notes += [f"  {line}" for line in found.failures[:5]]
     return Done(
         outcome.audit_run_id, audit_id, headline, outcome.n_asked, tuple(notes), outcome.published, outcome.report
@@ -218,7 +222,7 @@ def _open_run(warehouse: Path, design: Design) -> str:
     return audit_run_id
 
 
-def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
+def export_variants(registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
     """Writes the prompt variants an audit would ask for a person to edit; a rephraser of kind model is asked for them."""
     design = design_audit(registry, audit_id)
     rephrasing = design.audit.rephrasing
@@ -251,9 +255,7 @@ def rebuild_runs(settings: Settings, audit_run_id: str | None, progress: Progres
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         apply_schema(warehouse)
-        rows = fetch(
-            warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at"
-        )
+        rows = fetch(warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
         if audit_run_id is not None:
             known = [row["audit_run_id"] for row in rows]
             rows = [row for row in rows if row["audit_run_id"].startswith(audit_run_id)]

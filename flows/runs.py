@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from flows.rows import frame_of
-from flows.warehouse import as_json, connect, fetch, now
+from flows.rows import as_json, frame_of
+from flows.warehouse import connect, fetch, now
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
 

@@ -116,6 +116,9 @@ def _offenders(summary: Sequence[dict[str, Any]], limits: Mapping[str, float]) -
 
     import great_expectations as gx
     import pandas as pd
+    from great_expectations.expectations.core.expect_column_values_to_be_between import (
+        ExpectColumnValuesToBeBetween,
+    )
 
     logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
@@ -127,15 +130,15 @@ def _offenders(summary: Sequence[dict[str, Any]], limits: Mapping[str, float]) -
     suite = gx.ExpectationSuite(
         name="answer formats",
         expectations=[
-            gx.expectations.ExpectColumnValuesToBeBetween(column=column, max_value=limit)
-            for column, limit in limits.items()
+            ExpectColumnValuesToBeBetween(column=column, max_value=limit) for column, limit in limits.items()
         ],
     )
     how = {"result_format": "COMPLETE", "unexpected_index_column_names": ["row"]}
-    found = batch.validate(suite, result_format=how)  # type: ignore[arg-type]
-    return {
-        result.expectation_config.kwargs["column"]: {
-            offender["row"] for offender in result.result.get("unexpected_index_list") or []
-        }
-        for result in found.results
-    }
+    found = batch.validate(suite, result_format=how)
+    offenders: dict[str, set[int]] = {}
+    for result in found.results:
+        checked = result.expectation_config
+        if checked is not None:
+            rows = result.result.get("unexpected_index_list") or []
+            offenders[checked.kwargs["column"]] = {row["row"] for row in rows}
+    return offenders

@@ -5,13 +5,12 @@ The writer holds the file briefly; readers have the published copy and are never
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,7 +67,7 @@ def _private_folder(folder: Path) -> None:
 
 
 @contextmanager
-def hold(warehouse: Path, wait_s: float = 60, say: Any = None) -> Iterator[None]:
+def hold(warehouse: Path, wait_s: float = 60, say: Callable[[str], None] | None = None) -> Iterator[None]:
     """The one lock of a run, with who holds it; waits `wait_s` seconds, saying so once, then raises WarehouseLocked."""
     _private_folder(warehouse.parent)
     path = warehouse.with_name(warehouse.name + ".lock")
@@ -260,7 +259,7 @@ def _export_marts(con: duckdb.DuckDBPyConnection, folder: Path, audit_run_id: st
 def _copy_durably(source: Path, target: Path) -> None:
     draft = target.with_name(target.name + ".new")
     try:
-        with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:  # noqa: PTH123 - needs opener
+        with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:
             shutil.copyfileobj(reader, writer, 16 * 1024 * 1024)
             writer.flush()
             os.fsync(writer.fileno())
@@ -336,8 +335,3 @@ def read_published(
     """Column names and all rows of a query on the published copy."""
     with open_published(warehouse, query, memory=memory, seconds=seconds) as (names, rows):
         return names, list(rows)
-
-
-def as_json(value: object) -> str:
-    """Compact JSON for a JSON column of raw."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

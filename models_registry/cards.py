@@ -53,7 +53,9 @@ class Sampling(Card):
 
     temperature: float | None = Field(None, ge=0, le=10, description="sampling temperature")
     top_p: float | None = Field(None, gt=0, le=1, description="nucleus sampling")
-    seed: int | None = Field(None, description="the provider's seed, plus the repetition less 1, so that repetitions are different draws")
+    seed: int | None = Field(
+        None, description="the provider's seed, plus the repetition less 1, so that repetitions are different draws"
+    )
     max_tokens: int | None = Field(None, ge=1, description="cap on the completion's tokens")
     stop: tuple[str, ...] | None = Field(None, description="strings that end the completion")
 
@@ -196,7 +198,9 @@ class Data(Card):
     """Where samples come from: a file of the registry or a Hugging Face dataset (extra `datasets`)."""
 
     path: str | None = Field(None, description="CSV, JSONL or Parquet, relative to the registry")
-    hub: str | None = Field(None, pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?$", description="name of a Hugging Face dataset")
+    hub: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?$", description="name of a Hugging Face dataset"
+    )
     config: str | None = Field(None, description="hub: its configuration")
     split: str = Field("test", description="hub: its split")
     revision: str | None = Field(None, description="hub: branch, tag or commit")
@@ -249,7 +253,9 @@ class TaskCard(Card):
     output_format: str = Field("", description="how to answer; never rephrased")
     messages: tuple[Message, ...] = Field(DEFAULT_MESSAGES, min_length=1, description="the prompt")
     reader: Reader = Field("exact", description="turns a completion into a label")
-    refusal_pattern: str | None = Field(None, max_length=1000, description="RE2: an unread completion it matches is refused")
+    refusal_pattern: str | None = Field(
+        None, max_length=1000, description="RE2: an unread completion it matches is refused"
+    )
     examples: dict[str, str] | None = Field(
         None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
     )
@@ -259,7 +265,7 @@ class TaskCard(Card):
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         names = self.label_names
-        if len(names) < 2:
+        if len(names) < 2:  # noqa: PLR2004 - one label is no question
             msg = f"labels needs at least two, found {len(names)}"
             raise ValueError(msg)
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -366,7 +372,7 @@ class Samples(Card):
 
     limit: int | None = Field(None, ge=1, description="at most so many; default: all")
     seed: int = Field(42, description="seed of the hash that orders the rows")
-    balanced: bool = Field(True, description="the same number of every gold label, as far as they reach")
+    balanced: bool = Field(default=True, description="the same number of every gold label, as far as they reach")
 
 
 class FormatLimits(Card):

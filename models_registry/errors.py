@@ -27,6 +27,7 @@ class PromptauditError(Exception):
         super().__init__(" ".join(message.split()))
 
     def __str__(self) -> str:
+        """The kind of error and its line."""
         return f"{type(self).__name__}: {super().__str__()}"
 
 

@@ -16,6 +16,8 @@ from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, Rephras
 from models_registry.errors import CardError, UnknownCard, nearest
 
 MAX_CARD_BYTES = 1_000_000
+MAX_ID = 200
+MAX_SHOWN = 60
 SHIPPED = Path(__file__).parent
 KINDS: Mapping[str, type[Card]] = {
     "models": ModelCard,
@@ -148,7 +150,7 @@ def _load_folder(root: Path, kind: str) -> Iterable[tuple[str, Entry]]:
 
 def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping[tuple[str | int, ...], int]) -> Card:
     where = Entry(Card(), Path(), file, lines).where
-    if not name or len(name) > 200 or not name.isprintable():
+    if not name or len(name) > MAX_ID or not name.isprintable():
         msg = f"{where(name)}: a card's id is 1 to 200 printable characters, found {name!r}"
         raise CardError(msg)
     if not isinstance(body, dict):
@@ -187,7 +189,7 @@ def _model_at(kind: type[Card], path: tuple[str | int, ...]) -> type[Card]:
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
 def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
@@ -207,7 +209,7 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | i
         text = raw.decode("utf-8")
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
-                msg = f"{file} line {event.start_mark.line + 1}: aliases are refused; write the value out"
+                msg = f"{file} line {_line(event)}: aliases are refused; write the value out"
                 raise CardError(msg)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
@@ -215,7 +217,7 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | i
         raise CardError(msg) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}" if mark else ""
+        line = "" if mark is None else f" line {mark.line + 1}"
         msg = f"{file}{line}: not YAML: {getattr(error, 'problem', None) or error}"
         raise CardError(msg) from None
     except RecursionError:
@@ -228,6 +230,10 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | i
         raise CardError(msg)
     lines: dict[tuple[str | int, ...], int] = {}
     return _built(node, (), lines, file), lines
+
+
+def _line(event: yaml.Event) -> int:
+    return 1 if event.start_mark is None else event.start_mark.line + 1
 
 
 def _built(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int], file: str) -> Any:

@@ -158,7 +158,7 @@ def _as_text(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def escape(text: str) -> tuple[str, bool]:
-    """The text with lone surrogates written as \\udXXX, and whether there were any: UTF-8 cannot hold them."""
+    r"""The text with lone surrogates written as \udXXX, and whether there were any: UTF-8 cannot hold them."""
     try:
         text.encode()
     except UnicodeEncodeError:

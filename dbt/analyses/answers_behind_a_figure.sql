@@ -8,10 +8,16 @@ with newest as (
 ),
 
 chosen as (
-    select audit_run_id, model_id, task_id, strategy, sample_id, sensitivity
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_id,
+        sensitivity
     from {{ ref('fct_sensitivity') }}
     inner join newest using (audit_run_id)
-    order by sensitivity desc nulls last, task_id, sample_id, model_id, strategy
+    order by sensitivity desc nulls last, task_id asc, sample_id asc, model_id asc, strategy asc
     limit 1
 )
 

@@ -19,4 +19,4 @@ select
     sensitivity,
     sensitivity_corrected
 from {{ ref('rpt_latest') }}
-order by wording_share desc nulls last, audit_id, task_id, strategy, model_id
+order by wording_share desc nulls last, audit_id asc, task_id asc, strategy asc, model_id asc

@@ -1,6 +1,8 @@
 -- What is answered instead of the gold label, in each audit's newest run: one row per gold label and answer.
 with newest as (
-    select distinct audit_run_id, audit_id
+    select distinct
+        audit_run_id,
+        audit_id
     from {{ ref('rpt_latest') }}
 ),
 
@@ -28,10 +30,10 @@ select
     strategy,
     gold_label,
     coalesce(label, '(no valid answer)') as answered,
-    label is not distinct from gold_label as is_right,
+    coalesce(label = gold_label, false) as is_right,
     mean_share,
     n_samples_with_it,
     n_samples
 from averaged
 where mean_share > 0
-order by audit_id, model_id, task_id, strategy, gold_label, mean_share desc, answered
+order by audit_id asc, model_id asc, task_id asc, strategy asc, gold_label asc, mean_share desc, answered asc

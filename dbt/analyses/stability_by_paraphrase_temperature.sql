@@ -1,6 +1,8 @@
 -- How agreement between wordings falls as the rephraser may reword more freely, in each audit's newest run.
 with newest as (
-    select distinct audit_run_id, audit_id
+    select distinct
+        audit_run_id,
+        audit_id
     from {{ ref('rpt_latest') }}
 )
 

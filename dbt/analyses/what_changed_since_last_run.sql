@@ -3,7 +3,10 @@
 with numbered as (
     select
         audit_run_id,
-        row_number() over (partition by audit_id order by started_at desc, audit_run_id desc) as age
+        row_number() over (
+            partition by audit_id
+            order by started_at desc, audit_run_id desc
+        ) as age
     from {{ ref('dim_audit_runs') }}
     where state = 'complete'
 ),
@@ -47,4 +50,10 @@ select
 from measures as newer
 inner join measures as older using (audit_id, model_id, task_id, strategy, measure)
 where newer.age = 1 and older.age = 2
-order by abs(difference) desc, newer.audit_id, newer.model_id, newer.task_id, newer.strategy, newer.measure
+order by
+    abs(difference) desc,
+    newer.audit_id asc,
+    newer.model_id asc,
+    newer.task_id asc,
+    newer.strategy asc,
+    newer.measure asc

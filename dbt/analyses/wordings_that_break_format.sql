@@ -1,6 +1,8 @@
 -- Which wordings get answers that cannot be read more often than the original does, in each audit's newest run.
 with newest as (
-    select distinct audit_run_id, audit_id
+    select distinct
+        audit_run_id,
+        audit_id
     from {{ ref('rpt_latest') }}
 ),
 
@@ -52,5 +54,11 @@ select
 from rates
 left join originals using (audit_run_id, model_id, task_id, strategy)
 where not rates.is_original and rates.invalid_rate > coalesce(originals.invalid_rate_original, 0)
-order by difference desc nulls last, rates.audit_id, rates.model_id, rates.task_id, rates.strategy, rates.variant_index
+order by
+    difference desc nulls last,
+    rates.audit_id asc,
+    rates.model_id asc,
+    rates.task_id asc,
+    rates.strategy asc,
+    rates.variant_index asc
 limit 50

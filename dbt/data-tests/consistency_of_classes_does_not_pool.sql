@@ -12,7 +12,12 @@ with pooled as (
 ),
 
 scorecards as (
-    select audit_run_id, model_id, task_id, strategy, consistency
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        consistency
     from {{ ref('rpt_audit') }}
     where {{ in_this_build() }}
 )

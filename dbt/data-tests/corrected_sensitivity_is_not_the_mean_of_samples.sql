@@ -1,5 +1,5 @@
--- Would catch two paths to one figure that part: the scorecard's comes from the whole group with its interval, a sample's
--- from the sample alone.
+-- Would catch two paths to one figure that part: the scorecard's comes from the whole group with its interval, a
+-- sample's from the sample alone.
 with averaged as (
     select
         audit_run_id,
@@ -13,7 +13,12 @@ with averaged as (
 ),
 
 scorecards as (
-    select audit_run_id, model_id, task_id, strategy, sensitivity_corrected
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sensitivity_corrected
     from {{ ref('rpt_audit') }}
     where {{ in_this_build() }}
 )

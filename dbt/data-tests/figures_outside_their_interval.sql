@@ -1,5 +1,5 @@
--- Would catch what happened: with the original asked more often, invalid_rate weighed answers and its interval variants,
--- so that the printed interval left the printed figure out. Shares and consistency are symmetric or resampled, not centred.
+-- Would catch what happened: with the original asked more often, invalid_rate weighed answers and its interval
+-- variants, so that the printed interval left the printed figure out. Consistency is resampled, which need not hold it.
 select *
 from (
     select
@@ -9,12 +9,12 @@ from (
         strategy,
         unnest([
             {%- for measure in ['sensitivity_corrected', 'micro_f1', 'invalid_rate', 'pss_intra', 'pss_inter'] %}
-            {
-                'measure': '{{ measure }}',
-                'low': {{ measure }}_low,
-                'figure': {{ measure }},
-                'high': {{ measure }}_high
-            }{{ ',' if not loop.last }}
+                {
+                    'measure': '{{ measure }}',
+                    'low': {{ measure }}_low,
+                    'figure': {{ measure }},
+                    'high': {{ measure }}_high
+                }{{ ',' if not loop.last }}
             {%- endfor %}
         ]) as interval
     from {{ ref('rpt_audit') }}

@@ -1,5 +1,5 @@
--- Would catch what happened: with cells missing, variants' accuracies weighed answers and micro_f1 weighed samples, and the
--- scorecard's figure could not be traced to its variants.
+-- Would catch what happened: with cells missing, variants' accuracies weighed answers and micro_f1 weighed samples, and
+-- the scorecard's figure could not be traced to its variants.
 with averaged as (
     select
         audit_run_id,
@@ -13,7 +13,12 @@ with averaged as (
 ),
 
 scorecards as (
-    select audit_run_id, model_id, task_id, strategy, micro_f1
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        micro_f1
     from {{ ref('rpt_audit') }}
     where {{ in_this_build() }}
 )

@@ -1,5 +1,5 @@
--- Would catch an inner join on a sample or variant that never landed, which drops answers without a word, and a grid that
--- leaves out a repetition, which measures answers it does not count.
+-- Would catch an inner join on a sample or variant that never landed, which drops answers without a word, and a grid
+-- that leaves out a repetition, which measures answers it does not count.
 with landed as (
     select
         audit_run_id,

@@ -38,13 +38,13 @@ def read_answer(completion: str, reader: str, labels: Sequence[str], refusal_pat
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(reader: str) -> Any:
+def _parsed(reader: str) -> tuple[str, str]:
     found = json.loads(reader)
-    return tuple(found.items())[0] if isinstance(found, dict) else (found, "")
+    return next(iter(found.items())) if isinstance(found, dict) else (found, "")
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
+def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no stubs
     options = re2.Options()
     options.log_errors = False
     return re2.compile(pattern, options)

@@ -38,7 +38,7 @@ def jackknife_half_width(replicates: NDArray[np.float64]) -> float:
     """t_{n-1} times the jackknife standard error of n leave-one-out figures; NaN below two, undefined ones left out."""
     figures = replicates[~np.isnan(replicates)]
     n = len(figures)
-    if n < 2:  # noqa: PLR2004 - one figure has no spread
+    if n < 2:
         return np.nan
     return t_quantile(n - 1) * float(np.sqrt((n - 1) / n * np.square(figures - figures.mean()).sum()))
 

@@ -14,7 +14,9 @@ from flows.engines.scrub import one_line, without_values
 MAX_TOKENS = 2**31 - 1
 
 
-def read_completion(body: bytes, request_id: str | None, secrets: Sequence[str], sent: Sequence[str]) -> Answer | Failure:
+def read_completion(
+    body: bytes, request_id: str | None, secrets: Sequence[str], sent: Sequence[str]
+) -> Answer | Failure:
     """The answer in a 200's body, or why it is none: no JSON, no choice, or an error reported with status 200.
 
     The completion is verbatim (lone surrogates and NULs too), but for the exact values of `secrets`; a value that stands
@@ -24,7 +26,9 @@ def read_completion(body: bytes, request_id: str | None, secrets: Sequence[str],
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
         # the error's own text may quote the body, the type says enough
-        return Failure("again", f"an answer of {len(body)} bytes that is no JSON ({type(error).__name__})", HTTPStatus.OK)
+        return Failure(
+            "again", f"an answer of {len(body)} bytes that is no JSON ({type(error).__name__})", HTTPStatus.OK
+        )
     choices = found.get("choices") if isinstance(found, dict) else None
     if not isinstance(choices, list) or not choices:
         return _without_choices(found)

@@ -31,7 +31,9 @@ class EmbeddedEngine:
         if completion is None:
             return Answer()
         latency_ms = (time.perf_counter() - started) * 1000
-        return Answer(completion=completion, finish_reason="stop", latency_ms=latency_ms, served_model=self._served_model)
+        return Answer(
+            completion=completion, finish_reason="stop", latency_ms=latency_ms, served_model=self._served_model
+        )
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -16,7 +16,17 @@ from models_registry.errors import EngineError
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_KEY_ENV = "OPENAI_API_KEY"
 NO_KEY = "none"
-_TELLTALES = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async", "Retry-Count", "Read-Timeout")
+_TELLTALES = (
+    "Lang",
+    "Package-Version",
+    "OS",
+    "Arch",
+    "Runtime",
+    "Runtime-Version",
+    "Async",
+    "Retry-Count",
+    "Read-Timeout",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class BoundedClient(DefaultAioHttpClient):  # type: ignore[misc,valid-type,unuse
 
     secrets: Sequence[str] = ()
 
-    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:  # noqa: ANN401 - httpx2's own
         """The response, read whole whatever `stream` says; raises BodyTooLarge."""
         del stream
         response = await super().send(request, stream=True, **options)

@@ -120,7 +120,9 @@ class OpenAIEngine:
         return response
 
     def _stop(self, endpoint: Endpoint, failure: Failure) -> NoReturn:
-        advice = f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
+        advice = (
+            f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
+        )
         msg = f"model '{self._card.model}' at {endpoint.host}: {one_line(failure.text, self._secrets)}{advice}"
         raise EngineError(msg)
 

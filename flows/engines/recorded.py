@@ -16,7 +16,16 @@ from models_registry.errors import CardError, DataError, nearest
 from models_registry.registry import Entry
 from models_registry.tables import ESCAPED, read_text_table
 
-COLUMNS = ("sample_id", "completion", "model", "task", "strategy", "variant_index", "paraphrase_temperature", "repetition")
+COLUMNS = (
+    "sample_id",
+    "completion",
+    "model",
+    "task",
+    "strategy",
+    "variant_index",
+    "paraphrase_temperature",
+    "repetition",
+)
 _SURROGATE = re.compile(r"\\u(d[89a-f][0-9a-f]{2})")
 Cell = tuple[str | None, str, int, float | None, str, int]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from models_registry.placeholders import placeholders
-
 from flows.rephrasers.protect import whole_word
+from models_registry.placeholders import placeholders
 
 MAX_GROWTH = 4
 MAX_ADDED_CHARACTERS = 400

@@ -6,13 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 
-from models_registry.cards import RephraserCard
-from models_registry.errors import EngineError
-from models_registry.placeholders import substitute
-
 from flows.engines import Engine, Request
 from flows.rephrasers import Wording
 from flows.rephrasers.read_list import read_list
+from models_registry.cards import RephraserCard
+from models_registry.errors import EngineError
+from models_registry.placeholders import substitute
 
 OpenEngineAt = Callable[[float | None], Engine]
 """The engine of the rephraser's model with this sampling temperature; None: as its card says."""
@@ -38,9 +37,11 @@ FREEDOM = (  # (up to this paraphrase temperature, what the model is told)
     (1.0, "Change the wording moderately; keep the structure recognisable."),
     (2.0, "Reword freely: other words, other sentence structure."),
     (3.5, "Reword very freely: each rewording should share few words and no sentence structure with the original."),
-    (float("inf"), "Rewrite from scratch, as unlike the original and each other in words, length, tone and "
-     "structure as the same meaning allows."),
-)  # fmt: skip
+    (
+        float("inf"),
+        "Rewrite from scratch: in words, length, tone and structure as unlike the original as the meaning allows.",
+    ),
+)
 ORDINARY_TEMPERATURE = 1.5  # how freely a card without temperatures may reword
 
 

@@ -9,7 +9,7 @@ MAX_COMPLETION = 200_000
 MAX_ITEM = 20_000
 
 _FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_BULLET = re.compile(r"^[ \t]{0,8}(?:\d{1,5}[.):]|[-*•–])[ \t]+(.+)$", re.MULTILINE)  # noqa: RUF001
+_BULLET = re.compile(r"^[ \t]{0,8}(?:\d{1,5}[.):]|[-*•–])[ \t]+(.+)$", re.MULTILINE)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}  # noqa: RUF001
 
 

@@ -6,12 +6,11 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from models_registry.cards import RephraserCard
-
 from flows.rephrasers import Wording
 from flows.rephrasers.keep import why_refused
 from flows.rephrasers.protect import protected_spans
 from flows.rephrasers.reword import Draws, reword
+from models_registry.cards import RephraserCard
 
 ORDINARY_TEMPERATURE = 1.5
 SPREAD = 1.0  # without temperatures, wordings are made at 0.5 to 2.5

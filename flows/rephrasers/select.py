@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from models_registry.cards import RephraserCard
-
 from flows.rephrasers import Rephraser
 from flows.rephrasers.fixed import FixedRephraser
 from flows.rephrasers.model import ModelRephraser, OpenEngineAt
 from flows.rephrasers.rules import RulesRephraser
+from models_registry.cards import RephraserCard
 
 
 def open_rephraser(card: RephraserCard, open_engine_at: OpenEngineAt) -> Rephraser:

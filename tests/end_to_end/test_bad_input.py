@@ -47,7 +47,10 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cells disagree": ("model,sample_id,completion\nm,1,a\nm,1,b\n", ("row 2", "another completion in row 1")),
     "repetition no number": (GOOD_ROWS.replace(",2\n", ",two\n"), ("row 2", "repetition", "'two'")),
     "repetition from zero": (GOOD_ROWS.replace(",2\n", ",0\n"), ("row 2", "repetition", "from 1")),
-    "fractional variant": ("model,sample_id,completion,variant_index\nm,1,a,0.5\n", ("row 1", "variant_index", "'0.5'")),
+    "fractional variant": (
+        "model,sample_id,completion,variant_index\nm,1,a,0.5\n",
+        ("row 1", "variant_index", "'0.5'"),
+    ),
     "no model": ("model,sample_id,completion\n,1,a\n", ("row 1", "model")),
     "no sample": ("model,sample_id,completion\nm,,a\n", ("row 1", "sample_id")),
     "infinite temperature": ("model,sample_id,completion,paraphrase_temperature\nm,1,a,inf\n", ("row 1", "'inf'")),
@@ -161,7 +164,10 @@ CARDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "no column": ({"datasets/d.csv": "id,txt,gold\n1,one,a\n"}, ("'text'", "nearest: txt")),
     "data leaves": ({"tasks/t.yml": TASK.replace("datasets/d.csv", "../../secret.csv")}, ("leaves the registry",)),
     "no data": ({"tasks/t.yml": TASK.replace("d.csv", "e.csv")}, ("e.csv", "no such file")),
-    "unknown model": ({"audits/a.yml": "a: {tasks: [t], models: [lexcal]}\n"}, ("audits/a.yml line 1", "nearest: lexical")),
+    "unknown model": (
+        {"audits/a.yml": "a: {tasks: [t], models: [lexcal]}\n"},
+        ("audits/a.yml line 1", "nearest: lexical"),
+    ),
     "judges": ({"audits/a.yml": "a: {tasks: [t], models: [lexical], judges: [match]}\n"}, ("judges are not run",)),
     "noise alone": ({"audits/a.yml": "a: {tasks: [t], models: [lexical_noisy]}\n"}, ("'lexical'", "does not ask")),
     "binary card": ({"tasks/t.yml": "\x00\x01"}, ("tasks/t.yml",)),
@@ -169,7 +175,11 @@ CARDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 
 
 def write_cards(folder: Path, changes: dict[str, str]) -> None:
-    files = {"tasks/t.yml": TASK, "datasets/d.csv": ROWS, "audits/a.yml": "a: {tasks: [t], models: [lexical]}\n"} | changes
+    files = {
+        "tasks/t.yml": TASK,
+        "datasets/d.csv": ROWS,
+        "audits/a.yml": "a: {tasks: [t], models: [lexical]}\n",
+    } | changes
     for name, text in files.items():
         path = folder / "registry" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -199,7 +209,9 @@ def test_labels_are_kept_as_written(tmp_path: Path) -> None:
     text = "model,sample_id,completion,gold_label\nm,1,no,no\nm,2,010,010\nm,3,1e3,1e3\nm,4,10,010\n"
     ended = promptaudit(tmp_path, "import", predictions(tmp_path, text), "--labels", "no,010,1e3", "--json")
     assert ended.code == 0, ended.err
-    rows = promptaudit(tmp_path, "sql", "select label, is_correct from marts.fct_predictions order by sample_id", "--json")
+    rows = promptaudit(
+        tmp_path, "sql", "select label, is_correct from marts.fct_predictions order by sample_id", "--json"
+    )
     assert [(row["label"], row["is_correct"]) for row in rows.json()] == [
         ("no", True),
         ("010", True),

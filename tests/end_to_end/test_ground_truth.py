@@ -53,7 +53,7 @@ def imported(ground_truth: Path, tmp_path_factory: pytest.TempPathFactory) -> Im
 
 
 def series(imported: Imported, name: str, series: str, annotation_filter: str) -> list[float]:
-    """pss by number of annotators, from 2."""
+    """Pss by number of annotators, from 2."""
     rows = imported.rows(
         name,
         "select n_annotators, pss from marts.fct_prompt_stability where audit_run_id = {run} and scope = 'intra' "
@@ -162,7 +162,10 @@ class TestRobustness:
         scorecard = imported.rows(
             name, "select micro_f1, micro_f1_std from marts.rpt_audit where audit_run_id = {run}"
         )[0]
-        wanted = (figures["derived_micro_f1_mean_over_rephrasings"], figures["std_micro_f1_over_rephrasings_ddof0_printed"])
+        wanted = (
+            figures["derived_micro_f1_mean_over_rephrasings"],
+            figures["std_micro_f1_over_rephrasings_ddof0_printed"],
+        )
         assert scorecard == pytest.approx(wanted, abs=TOLERANCE)
         last = imported.rows(
             name,

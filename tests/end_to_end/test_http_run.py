@@ -23,7 +23,9 @@ def server() -> Iterator[RunningServer]:
         yield running
 
 
-def write_registry(folder: Path, base_url: str, *, n_samples: int, variants: int, repetitions: int = 1, **limits: int) -> None:
+def write_registry(
+    folder: Path, base_url: str, *, n_samples: int, variants: int, repetitions: int = 1, **limits: int
+) -> None:
     """A user's registry: one model on loopback, which rephrases as well, and one task of `n_samples` rows."""
     for kind in ("models", "tasks", "rephrasers", "audits", "datasets"):
         (folder / kind).mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ STRANGE = {
     "nul": "a\x00b",
     "html": "<script>alert(1)</script>",
     "sql": "'; drop table raw.predictions; --",
-    "rtl": "\u202eمرحبا",
+    "rtl": "\u202e\u0645\u0631\u062d\u0628\u0627",
     "empty": "",
     "template": "{{ 7 * 7 }} {0} %s {input}",
     "newlines": "a\nb\r\nc",
@@ -64,7 +64,9 @@ def test_a_lone_surrogate_is_escaped_and_marked(strange: Path) -> None:
 
 
 def test_an_empty_answer_stands_beside_a_missing_one(strange: Path) -> None:
-    rows = sql(strange, "select sample_id, answer_status from marts.fct_predictions where sample_id in ('empty', 'missing')")
+    rows = sql(
+        strange, "select sample_id, answer_status from marts.fct_predictions where sample_id in ('empty', 'missing')"
+    )
     assert rows == [{"sample_id": "empty", "answer_status": "empty"}]
     (scorecard,) = sql(strange, "select n_planned, n_landed from marts.rpt_audit")
     assert scorecard == {"n_planned": len(STRANGE) + 3, "n_landed": len(STRANGE) + 2}
@@ -107,7 +109,12 @@ SHAPES: dict[str, tuple[pl.DataFrame, tuple[str, ...]]] = {
     "one_sample": (shape(sample_id=["1"] * 3, completion=["a", "a", "b"], repetition=[1, 2, 3]), ()),
     "one_repetition": (shape(sample_id=["1", "2"], completion=["a", "b"], repetition=[1, 1]), ()),
     "class_without_samples": (
-        shape(sample_id=["1", "1", "2", "2"], variant_index=[0, 1, 0, 1], completion=["a", "b", "a", "a"], gold_label=["a"] * 4),
+        shape(
+            sample_id=["1", "1", "2", "2"],
+            variant_index=[0, 1, 0, 1],
+            completion=["a", "b", "a", "a"],
+            gold_label=["a"] * 4,
+        ),
         (),
     ),
     "missing_cells": (

@@ -51,7 +51,9 @@ def test_every_format_holds_the_same_cells(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     table = pl.DataFrame(rows)
     {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[suffix](path)
-    requests = [request_of(sample_id="s", variant_index=row["variant_index"], repetition=row["repetition"]) for row in rows]
+    requests = [
+        request_of(sample_id="s", variant_index=row["variant_index"], repetition=row["repetition"]) for row in rows
+    ]
     assert ask(tmp_path, path.name, *requests) == ["0/1", "0/2", "1/1", "1/2"]
     assert ask(tmp_path, path.name, request_of(sample_id="s", repetition=3)) == [None]
 

@@ -54,7 +54,13 @@ def test_things_shaped_like_keys_are_hidden_unasked(text: str, secret: str) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["https://api.openai.com/v1/chat", "the token limit is 8192", "a risk-averse, task-specific key point", "me@host", ""],
+    [
+        "https://api.openai.com/v1/chat",
+        "the token limit is 8192",
+        "a risk-averse, task-specific key point",
+        "me@host",
+        "",
+    ],
 )
 def test_plain_text_is_kept(text: str) -> None:
     assert scrub(text, ["unrelated-secret"]) == text

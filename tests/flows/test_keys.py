@@ -31,6 +31,8 @@ def test_what_is_not_sent_does_not_count() -> None:
     def card(**more: object) -> ModelCard:
         return ModelCard.model_validate({"engine": "openai_api", "model": "m", **more})
 
-    dear = card(price={"input_usd_per_mtok": 1, "output_usd_per_mtok": 2}, limits={"max_connections": 3}, base_url="http://h/v1")
+    dear = card(
+        price={"input_usd_per_mtok": 1, "output_usd_per_mtok": 2}, limits={"max_connections": 3}, base_url="http://h/v1"
+    )
     assert sent_by(card()) == sent_by(dear)
     assert sent_by(card()) != sent_by(card(sampling={"temperature": 1}))

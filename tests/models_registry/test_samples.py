@@ -31,14 +31,19 @@ def rows(n: int, *, share_of_a: float = 0.5) -> pl.DataFrame:
 
 
 def write(folder: Path, frame: pl.DataFrame, name: str) -> None:
-    {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[name.split(".")[1]](folder / name)
+    {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[name.split(".")[1]](
+        folder / name
+    )
 
 
 @pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.parquet"])
 def test_every_format_reads_the_same(tmp_path: Path, name: str) -> None:
     write(tmp_path, rows(6), name)
     samples = load_samples("t", task(path=name), tmp_path)
-    assert [(s.sample_id, s.text, s.gold_label) for s in samples][::5] == [("000", "text 0", "a"), ("005", "text 5", "b")]
+    assert [(s.sample_id, s.text, s.gold_label) for s in samples][::5] == [
+        ("000", "text 0", "a"),
+        ("005", "text 5", "b"),
+    ]
 
 
 def test_a_hub_dataset_is_loaded_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,6 @@ def test_a_model_of_this_machine_never_gets_a_providers_key() -> None:
             assert (card.api_key_env == "OPENAI_API_KEY") == (hosts == {"api.openai.com"})
 
 
-
 @pytest.mark.parametrize("kind", ["audits", "tasks"])
 def test_every_file_says_what_it_is_and_a_papers_design_what_it_is_unsure_of(kind: str) -> None:
     entries: dict[str, Entry] = {entry.file: entry for entry in REGISTRY.entries[kind].values()}

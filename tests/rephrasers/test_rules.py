@@ -119,7 +119,7 @@ def test_the_same_wordings_in_every_process() -> None:
         "RulesRephraser(RephraserCard(kind='rules')).rephrase(wording, 10, 1.0, 0)))))"
     )
     for hash_seed in ("1", "2"):
-        ran = subprocess.run(  # noqa: S603 - this interpreter, our own program
+        ran = subprocess.run(
             [sys.executable, "-c", program],
             env={"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": hash_seed},
             capture_output=True,

@@ -15,7 +15,7 @@ from flows.rephrasers.select import open_rephraser
 from models_registry.cards import RephraserCard
 
 
-class Opened(Exception):  # noqa: N818 - a signal, not an error
+class Opened(Exception):
     """An engine was opened."""
 
 

@@ -27,7 +27,7 @@ def browser() -> Iterator[Any]:
 @pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize("name", ["ordinary", "hostile"])
 def test_a_browser_shows_all_of_it_and_asks_for_nothing(
-    browser: Any,  # noqa: ANN401 - playwright is imported where chromium is
+    browser: Any,
     name: str,
     width: int,
     scheme: str,

@@ -235,7 +235,9 @@ class Server:
             if name is not None:
                 response: web.StreamResponse = await getattr(self.faults, name)(request)
                 return response
-            answer = web.json_response(_completion(self._answer(body)), headers={"x-request-id": f"req-{len(self.seen)}"})
+            answer = web.json_response(
+                _completion(self._answer(body)), headers={"x-request-id": f"req-{len(self.seen)}"}
+            )
         except ConnectionError:  # the client had enough
             return web.Response()
         finally:
@@ -279,7 +281,9 @@ class Server:
         return labels[int.from_bytes(digest[:8], "big") % len(labels)]
 
     async def counters(self, _: web.Request) -> web.Response:
-        return web.json_response({"requests": self.counts.total(), "peak_in_flight": self.peak, "by_outcome": self.counts})
+        return web.json_response(
+            {"requests": self.counts.total(), "peak_in_flight": self.peak, "by_outcome": self.counts}
+        )
 
     async def requests(self, _: web.Request) -> web.Response:
         return web.json_response(list(self.seen))
@@ -302,7 +306,14 @@ class Server:
         return app
 
 
-OPENINGS = ("", "Please do the following: ", "Your job: ", "Here is what to do. ", "In this exercise: ", "Read carefully. ")
+OPENINGS = (
+    "",
+    "Please do the following: ",
+    "Your job: ",
+    "Here is what to do. ",
+    "In this exercise: ",
+    "Read carefully. ",
+)
 ENDINGS = ("", " Think before you answer.", " Take the question as it stands.", " Be precise.", " Decide once.")
 
 
@@ -315,7 +326,9 @@ def rephrased(prompt: str, draw: str, shape: str) -> str:
     """
     number = re.search(r"\b\d{1,4}\b", prompt)
     n = min(int(number[0]) if number else 5, 1000)
-    passages = re.findall(r"<instruction>(.+?)</instruction>", prompt, re.DOTALL) or re.findall(r'"([^"\n]{10,})"', prompt)
+    passages = re.findall(r"<instruction>(.+?)</instruction>", prompt, re.DOTALL) or re.findall(
+        r'"([^"\n]{10,})"', prompt
+    )
     instruction = (max(passages, key=len) if passages else prompt.strip().splitlines()[-1]).strip()
     made = [a + instruction + b + c for a in OPENINGS for b in ENDINGS for c in ENDINGS if a or b or c]
     made = list(dict.fromkeys(made))
@@ -339,7 +352,9 @@ def _last_user(body: dict[str, Any]) -> str:
     return texts[-1] if texts else ""
 
 
-def _completion(content: object, *, refusal: str | None = None, finish_reason: str = "stop", **more: str) -> dict[str, Any]:
+def _completion(
+    content: object, *, refusal: str | None = None, finish_reason: str = "stop", **more: str
+) -> dict[str, Any]:
     message = {"role": "assistant", "content": content, "refusal": refusal, **more}
     return {
         "id": "chatcmpl-loopback",
@@ -393,7 +408,7 @@ def running_server(**behaviour: Any) -> Iterator[RunningServer]:
     """A server in its own process on a free port of 127.0.0.1; takes the fields of `Behaviour`; ends with the block."""
     options = json.dumps(asdict(Behaviour(**behaviour)))
     command = [sys.executable, "-m", "tests.servers.openai_server", "--child", "--behaviour", options]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
+
 from tests.transform.reference import Answer, Group, Key
 
 JUNK = ("", "  ", "I cannot tell", "40 Environment", "N/A", "None", "n/a")
@@ -33,7 +34,7 @@ class Case:
             "repetition": "repetition", "gold_label": "gold",
         }  # fmt: skip
         data = {
-            name: pl.Series([None if (v := getattr(a, attribute)) is None else str(v) for a, _ in rows], dtype=pl.String)
+            name: pl.Series([_text(getattr(answer, attribute)) for answer, _ in rows], dtype=pl.String)
             for name, attribute in columns.items()
         }
         return pl.DataFrame(data | {"completion": pl.Series([said for _, said in rows], dtype=pl.String)})
@@ -81,6 +82,10 @@ class Case:
             if invalid and sum(invalid) / len(invalid) > self.max_invalid_rate:
                 found.add(key)
         return found
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -131,10 +136,18 @@ def answered(
                             original = variant.index == 0 if variant.is_original is None else variant.is_original
                             found.append(
                                 Answer(
-                                    model=model, sample=f"s{sample}", completion=said, task=task, strategy=strategy,
-                                    temperature=variant.temperature, variant=variant.index, is_original=original,
-                                    instruction=variant.instruction, repetition=repetition, gold=gold[sample],
-                                )  # fmt: skip
+                                    model=model,
+                                    sample=f"s{sample}",
+                                    completion=said,
+                                    task=task,
+                                    strategy=strategy,
+                                    temperature=variant.temperature,
+                                    variant=variant.index,
+                                    is_original=original,
+                                    instruction=variant.instruction,
+                                    repetition=repetition,
+                                    gold=gold[sample],
+                                )
                             )
     return found
 
@@ -147,7 +160,9 @@ def wordings(n: int, repetitions: Sequence[int] = (1, 2)) -> list[Variant]:
 def _duplicated(answers: Sequence[Answer]) -> list[Answer]:
     """Every variant twice, under another index."""
     n = 1 + max(answer.variant for answer in answers)
-    copies = [replace(a, variant=a.variant + n, is_original=False, instruction=f"again {a.instruction}") for a in answers]
+    copies = [
+        replace(a, variant=a.variant + n, is_original=False, instruction=f"again {a.instruction}") for a in answers
+    ]
     return [*answers, *copies]
 
 
@@ -185,7 +200,10 @@ def swept(original: Sequence[Variant]) -> list[Variant]:
 
 AB = ("a", "b")
 ABCD = ("a", "b", "c", "d")
-UNEQUAL = [Variant(0, (1, 2, 3, 4, 5), instruction="w0"), *(Variant(i, (1, 2), instruction=f"w{i}") for i in range(1, 6))]
+UNEQUAL = [
+    Variant(0, (1, 2, 3, 4, 5), instruction="w0"),
+    *(Variant(i, (1, 2), instruction=f"w{i}") for i in range(1, 6)),
+]
 SELDOM = [Variant(0, range(1, 11), instruction="w0"), *(Variant(i, (1, 2), instruction=f"w{i}") for i in range(1, 15))]
 BASE = answered(103, ABCD, wordings(4), junk_rate=0.1)
 
@@ -198,12 +216,14 @@ def all_cases() -> list[Case]:
     three = answered(32, ABCD, wordings(5), models=("m1", "m2", "m3"), n_samples=7)
     alike = [replace(a, instruction="alike") if a.variant >= 3 else a for a in three]
     steady = [
-        replace(a, completion="?" if a.variant and i % 2 else a.gold or "") for i, a in
-        enumerate(answered(38, ABCD, SELDOM, n_samples=10, junk_rate=0.0))
+        replace(a, completion="?" if a.variant and i % 2 else a.gold or "")
+        for i, a in enumerate(answered(38, ABCD, SELDOM, n_samples=10, junk_rate=0.0))
     ]
     partly = answered(33, AB, wordings(5, (1, 2, 3)), models=("m1", "m2"))
     noisy = [
-        replace(a, completion="Well, it depends.") if a.model == "m1" and a.variant in (2, 4) and a.repetition == 1 else a
+        replace(a, completion="Well, it depends.")
+        if a.model == "m1" and a.variant in (2, 4) and a.repetition == 1
+        else a
         for a in answered(34, ABCD, wordings(6), models=("m1", "m2"), junk_rate=0.02)
     ]
     return [
@@ -220,22 +240,51 @@ def all_cases() -> list[Case]:
         Case(
             "many_groups",
             ABCD,
-            answered(10, ABCD, UNEQUAL, models=("m1", "m2", "m3"), tasks=("t1", "t2"), strategies=("simple", "detail"),
-                     n_samples=5, missing_rate=0.1, gold_rate=0.7),
+            answered(
+                10,
+                ABCD,
+                UNEQUAL,
+                models=("m1", "m2", "m3"),
+                tasks=("t1", "t2"),
+                strategies=("simple", "detail"),
+                n_samples=5,
+                missing_rate=0.1,
+                gold_rate=0.7,
+            ),
         ),
         Case("swept", ABCD, answered(11, ABCD, swept([Variant(0, (1, 2, 3, 4), None, "as it was")]))),
         Case(
             "swept_originals",
             ABCD,
-            answered(12, ABCD, swept([Variant(0, (1, 2, 3), 0.1, "as it was"), Variant(0, (1, 2), 1.0, "as it was")]),
-                     missing_rate=0.1, models=("m1", "m2")),
+            answered(
+                12,
+                ABCD,
+                swept([Variant(0, (1, 2, 3), 0.1, "as it was"), Variant(0, (1, 2), 1.0, "as it was")]),
+                missing_rate=0.1,
+                models=("m1", "m2"),
+            ),
         ),
         Case("one_temperature", AB, answered(13, AB, [Variant(i, (1,), 0.7, f"w{i % 3}") for i in range(5)])),
-        Case("ordinal", ("low", "mid", "high", "never"), answered(14, ("low", "mid", "high"), wordings(4), missing_rate=0.1),
-             level="ordinal"),
-        Case("interval", ("1", "2", "3.5", "10", "-1"), answered(15, ("1", "2", "3.5", "10", "-1"), UNEQUAL), level="interval"),
-        Case("ordinal_swept", ABCD, answered(16, ABCD, swept([Variant(0, (1, 2), None, "as it was")])), level="ordinal"),
-        Case("odd_texts", texts, answered(17, texts, wordings(4), models=("it's a, \"model\"", "模型"), strategies=("d'oh",))),
+        Case(
+            "ordinal",
+            ("low", "mid", "high", "never"),
+            answered(14, ("low", "mid", "high"), wordings(4), missing_rate=0.1),
+            level="ordinal",
+        ),
+        Case(
+            "interval",
+            ("1", "2", "3.5", "10", "-1"),
+            answered(15, ("1", "2", "3.5", "10", "-1"), UNEQUAL),
+            level="interval",
+        ),
+        Case(
+            "ordinal_swept", ABCD, answered(16, ABCD, swept([Variant(0, (1, 2), None, "as it was")])), level="ordinal"
+        ),
+        Case(
+            "odd_texts",
+            texts,
+            answered(17, texts, wordings(4), models=('it\'s a, "model"', "模型"), strategies=("d'oh",)),
+        ),
         Case("no_gold", AB, answered(18, AB, wordings(4), gold_rate=0.0)),
         Case("nothing_valid", AB, answered(19, AB, wordings(3), junk_rate=1.0)),
         Case("nothing_said", AB, answered(20, AB, wordings(3), junk_rate=1.0, junk=("", " \n"))),
@@ -260,24 +309,30 @@ def all_cases() -> list[Case]:
         Case(
             "repetition_of_one_model",
             AB,
-            _without(partly, lambda a: a.model == "m2" and (a.repetition == 3 or (a.repetition == 2 and a.variant == 1))),
+            _without(
+                partly, lambda a: a.model == "m2" and (a.repetition == 3 or (a.repetition == 2 and a.variant == 1))
+            ),
         ),
         Case("quarantined", ABCD, noisy, max_invalid_rate=0.3),
         Case(
             "quarantined_original",
             AB,
-            [replace(a, completion="?") if a.variant == 0 and a.model == "m1" else a for a in
-             answered(35, AB, wordings(4), models=("m1", "m2"), junk_rate=0.0)],
+            [
+                replace(a, completion="?") if a.variant == 0 and a.model == "m1" else a
+                for a in answered(35, AB, wordings(4), models=("m1", "m2"), junk_rate=0.0)
+            ],
             max_invalid_rate=0.5,
         ),
         Case(
             "quarantined_swept",
             ABCD,
-            [replace(a, completion="?") if a.temperature == 0.1 and a.variant in (1, 3) else a for a in
-             answered(36, ABCD, swept([Variant(0, (1, 2, 3, 4), None, "as it was")]), junk_rate=0.0)],
+            [
+                replace(a, completion="?") if a.temperature == 0.1 and a.variant in (1, 3) else a
+                for a in answered(36, ABCD, swept([Variant(0, (1, 2, 3, 4), None, "as it was")]), junk_rate=0.0)
+            ],
             max_invalid_rate=0.5,
         ),
         Case("base", ABCD, BASE),
         Case("duplicated", ABCD, _duplicated(BASE)),
         Case("noise_alone", tuple("abcdef"), noise_alone(37, 300, 12), is_small=False),
-    ]  # fmt: skip
+    ]

@@ -62,7 +62,9 @@ def entropy(shares: Sequence[float], n_classes: int) -> float | None:
 class Group:
     """The answers of one model, task and strategy, those of quarantined variants left out."""
 
-    def __init__(self, answers: Sequence[Answer], planned: dict[Key, list[int]], labels: Sequence[str], level: str) -> None:
+    def __init__(
+        self, answers: Sequence[Answer], planned: dict[Key, list[int]], labels: Sequence[str], level: str
+    ) -> None:
         """Take the group's answers, and the repetitions planned for each variant that is not quarantined."""
         self.answers = [answer for answer in answers if answer.key in planned]
         self.planned = planned
@@ -242,7 +244,7 @@ class Group:
 
 
 def alpha(units: Sequence[Sequence[Hashable]], level: str) -> float | None:
-    """Krippendorff's alpha, D_o and D_e as sums over ordered pairs; labels at ordinal and interval level are numbers."""
+    """Krippendorff's alpha, D_o and D_e as sums over ordered pairs; labels are numbers unless nominal."""
     units = [unit for unit in units if len(unit) >= 2]
     values = [value for unit in units for value in unit]
     if not values:
@@ -300,7 +302,9 @@ def annotation(group: Group, answer: Answer, annotation_filter: str) -> Hashable
     return float(label) if group.level == "interval" else group.labels.index(label)
 
 
-def stability(group: Group, annotators: Sequence[Annotator], annotation_filter: str) -> dict[tuple[str, int], Stability]:
+def stability(
+    group: Group, annotators: Sequence[Annotator], annotation_filter: str
+) -> dict[tuple[str, int], Stability]:
     """Cumulative and adjacent for k from 2, and all; annotators who never answered are none."""
     annotators = [one for one in annotators if any(one.answers.values())]
     level = "nominal" if annotation_filter == "verbatim" else group.level
@@ -348,9 +352,7 @@ def inter(group: Group) -> dict[float | None, list[Annotator]]:
     """By paraphrase temperature: its variants, and an original that has no temperature."""
     found = {}
     for temperature in {key[0] for key in group.planned}:
-        keys = [
-            key for key in group.planned if key[0] == temperature or (key[0] is None and group.original[key])
-        ]
+        keys = [key for key in group.planned if key[0] == temperature or (key[0] is None and group.original[key])]
         if len(keys) < 2:
             continue
         keys.sort(key=lambda key: (not group.original[key], key[1]))

@@ -54,11 +54,13 @@ def _answers(seed: int) -> list[Answer]:
                        junk_rate=0.05)  # fmt: skip
     rng = random.Random(seed)  # noqa: S311 - no secret
     # the small model loses its format under one wording
+    broken = ("small", 1.0, 2)
     return [
-        replace(a, completion="Let me think.") if (a.model, a.temperature, a.variant) == ("small", 1.0, 2) and rng.random() < 0.7
+        replace(a, completion="Let me think.")
+        if (a.model, a.temperature, a.variant) == broken and rng.random() < 0.7
         else a
         for a in answers
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
         options = ImportOptions(labels=ABCD, audit="nightly", resamples=10)
         runs.append(import_predictions(warehouse, [path], load_registry(), options).audit_run_id)
     with connect(warehouse) as con:
-        con.execute("update raw.predictions set cost_usd = 0.001, prompt_tokens = 10, completion_tokens = 2, latency_ms = 5")
+        con.execute(
+            "update raw.predictions set cost_usd = 0.001, prompt_tokens = 10, completion_tokens = 2, latency_ms = 5"
+        )
     transform(warehouse, runs, "up_to_formats")
     for run in runs:
         close_run(warehouse, run, "complete")
@@ -129,7 +133,12 @@ def test_does_a_description_help(published: Published) -> None:
 
 def test_models_side_by_side(published: Published) -> None:
     rows = published.ask("models_side_by_side")
-    assert [(row["strategy"], row["place"]) for row in rows] == [("detail", 1), ("detail", 2), ("simple", 1), ("simple", 2)]
+    assert [(row["strategy"], row["place"]) for row in rows] == [
+        ("detail", 1),
+        ("detail", 2),
+        ("simple", 1),
+        ("simple", 2),
+    ]
     assert len({row["pss_inter_model"] for row in rows}) == 2
     for first, second in (rows[:2], rows[2:]):
         assert first["sensitivity_corrected"] <= second["sensitivity_corrected"]

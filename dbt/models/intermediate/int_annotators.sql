@@ -1,10 +1,13 @@
 -- One row per run, scope, group, annotator and ask: who speaks where, and how many wordings have spoken up to here.
 with planned as (
-    select * from {{ ref('int_annotators_intra') }} where {{ in_this_build() }}
+    select * from {{ ref('int_annotators_intra') }}
+where {{ in_this_build() }}
     union all
-    select * from {{ ref('int_annotators_inter') }} where {{ in_this_build() }}
+    select * from {{ ref('int_annotators_inter') }}
+where {{ in_this_build() }}
     union all
-    select * from {{ ref('int_annotators_inter_model') }} where {{ in_this_build() }}
+    select * from {{ ref('int_annotators_inter_model') }}
+where {{ in_this_build() }}
 ),
 
 -- who never answered is no annotator: the k-th of the figures is the k-th that spoke

@@ -23,7 +23,7 @@ members as (
     select
         wordings.*,
         temperatures.group_temperature,
-        row_number() over (one_group order by wordings.is_original desc, wordings.variant_index, wordings.prompt_variant_id)
+        row_number() over (one_group order by not wordings.is_original, wordings.variant_index, wordings.prompt_variant_id)
             as annotator,
         count(*) over one_group as n_members
     from wordings

@@ -11,7 +11,10 @@ with planned as (
     from {{ ref('stg_prompt_variants') }} as variants
     inner join {{ ref('stg_models') }} as models using (audit_run_id)
     inner join (
-        select audit_run_id, task_id, count(*) as n_planned
+        select
+audit_run_id,
+task_id,
+count(*) as n_planned
         from {{ ref('stg_samples') }}
         where {{ in_this_build() }}
         group by all

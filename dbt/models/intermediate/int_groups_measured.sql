@@ -1,6 +1,9 @@
 -- One row per run, model, task and strategy: the measures that take a whole group at once, with their intervals.
 with runs as (
-    select audit_run_id, seed, n_resamples
+    select
+audit_run_id,
+seed,
+n_resamples
     from {{ ref('stg_audit_runs') }}
     where {{ in_this_build() }}
 ),
@@ -20,7 +23,10 @@ sensitivities as (
         ) as sensitivity
     from {{ ref('int_wordings_shared') }} as wordings
     inner join (
-        select audit_run_id, task_id, count(*)::integer + 1 as n_classes
+        select
+audit_run_id,
+task_id,
+count(*)::integer + 1 as n_classes
         from {{ ref('stg_task_labels') }}
         where {{ in_this_build() }}
         group by all

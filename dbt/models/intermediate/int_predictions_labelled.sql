@@ -26,7 +26,10 @@ readings as (
         md5(answers.completion) as completion_md5,
         read_answer(answers.completion, tasks.reader, tasks.labels, tasks.refusal_pattern) as reading
     from (
-        select distinct audit_run_id, task_id, completion
+        select distinct
+audit_run_id,
+task_id,
+completion
         from predictions
         where completion is not null
     ) as answers

@@ -28,4 +28,4 @@ from (
         *,
         if(answer_status = 'valid' and gold_label is not null, 'scored', 'unscored') as score_state
     from labelled
-)
+) as judged

@@ -19,17 +19,32 @@ samples as (
 ),
 
 labels as (
-    select audit_run_id, task_id, label, label_index
+    select
+audit_run_id,
+task_id,
+label,
+label_index
     from {{ ref('stg_task_labels') }}
     where {{ in_this_build() }}
     union all
-    select audit_run_id, task_id, null as label, -1 as label_index
+    select
+audit_run_id,
+task_id,
+null as label,
+-1 as label_index
     from {{ ref('stg_tasks') }}
     where {{ in_this_build() }}
 ),
 
 summed as (
-    select audit_run_id, model_id, task_id, strategy, sample_index, label_index, sum(p_wording) as p_summed
+    select
+audit_run_id,
+model_id,
+task_id,
+strategy,
+sample_index,
+label_index,
+sum(p_wording) as p_summed
     from wordings
     group by all
 ),

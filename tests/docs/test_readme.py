@@ -1,0 +1,85 @@
+"""README's commands print what README says, in order, in one empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.shell import environment
+
+README = Path(__file__).parents[2] / "README.md"
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+VARYING = (
+    (re.compile(r"\b[0-9a-f]{32}\b"), "<run>"),
+    (re.compile(r"is complete and .* old"), "is complete and <age> old"),
+)
+
+
+def steps() -> list[tuple[str, list[str]]]:
+    """Commands with the lines they print; a command goes on to the end of its here-document."""
+    found: list[tuple[str, list[str]]] = []
+    for block in BLOCK.findall(README.read_text(encoding="utf-8")):
+        end = None
+        for line in block.splitlines():
+            if line.startswith("$ ") and end is None:
+                found.append((line[2:], []))
+                marker = re.search(r"<<'(\w+)'", line)
+                end = marker[1] if marker else None
+            elif end is not None:
+                command, printed = found[-1]
+                found[-1] = (f"{command}\n{line}", printed)
+                end = None if line == end else end
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def fixed(text: str) -> str:
+    """The text with what differs from run to run put aside."""
+    for pattern, name in VARYING:
+        text = pattern.sub(name, text)
+    return text
+
+
+def pattern(lines: list[str]) -> str:
+    """`...` alone stands for any lines, at a line's end for the rest of it."""
+    parts = []
+    for line in lines:
+        if line == "...":
+            parts.append(r"(?:.*\n)*?")
+        elif line.endswith(" ..."):
+            parts.append(re.escape(fixed(line[:-4])) + r"[^\n]*\n(?:.*\n)*?")
+        else:
+            parts.append(re.escape(fixed(line)) + r"\n")
+    return "".join(parts)
+
+
+@pytest.mark.slow
+def test_commands_print_what_readme_says(tmp_path: Path) -> None:
+    shown = steps()
+    assert len(shown) > 8
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, lines in shown:
+        done = subprocess.run(
+            ["/bin/bash", "-c", command],
+            cwd=tmp_path,
+            env=environment(PATH=path),
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert re.fullmatch(pattern(lines), fixed(done.stdout)), f"{command}\n{done.stdout}"
+
+
+def test_the_two_commands_are_targets() -> None:
+    makefile = (README.parent / "Makefile").read_text()
+    for target in ("audit", "test", "lint", "build", "docs"):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    assert "make audit" in README.read_text()
