@@ -82,7 +82,14 @@ def landed(folder: Path) -> int:
         return con.execute("select count(*) from raw.predictions").fetchone()[0]
 
 
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow),
+        (signal.SIGTERM, 130),
+        (signal.SIGKILL, -9),
+    ],
+)
 def test_interrupted_run_goes_on_with_what_is_missing(
     tmp_path: Path, server: RunningServer, how: signal.Signals, code: int
 ) -> None:
@@ -126,6 +133,7 @@ def test_budget_stops_before_it_is_crossed_and_a_larger_one_goes_on(tmp_path: Pa
     assert sql(tmp_path, "select n_landed from marts.rpt_audit") == [{"n_landed": 150}]
 
 
+@pytest.mark.slow
 def test_prefect_out_of_reach_loses_no_audit(tmp_path: Path, server: RunningServer) -> None:
     write_registry(tmp_path / "registry", server.base_url, n_samples=6, variants=2)
     ended = promptaudit(tmp_path, "run", "over_http", AUDIT_KEY=KEY, PREFECT_API_URL="http://127.0.0.1:9/api")
