@@ -20,9 +20,10 @@ TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
 def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
     """Writes the rows of one query; raises WarehouseError in one line."""
     with open_published(settings.warehouse, query, memory=settings.sql_memory, seconds=settings.sql_seconds) as (
-        names,
+        columns,
         rows,
     ):
+        names = told_apart(columns)
         if format_ == "json":
             out.write("[")
             for index, row in enumerate(rows):
@@ -39,6 +40,16 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
             _table(names, rows, out)
 
 
+def told_apart(names: list[str]) -> list[str]:
+    """Column names with repeats numbered, so that no value hides another: a, a_2."""
+    seen: dict[str, int] = {}
+    told = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        told.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return told
+
+
 def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one kind a line
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -52,7 +63,7 @@ def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one kind a line
         return value.isoformat()
     if value is None or isinstance(value, bool | int | str):
         return value
-    return str(value)
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _plain(value: Any) -> Any:

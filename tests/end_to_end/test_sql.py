@@ -1,0 +1,88 @@
+"""`promptaudit sql`: every format holds what was asked, and nothing but the published copy can be reached."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from flows.warehouse import published_path
+from tests.shell import promptaudit
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published copy of one small table, which is all that `sql` needs."""
+    folder = tmp_path_factory.mktemp("sql")
+    path = published_path(folder / "warehouse/audit.duckdb")
+    path.parent.mkdir(parents=True)
+    with duckdb.connect(str(path)) as con:
+        con.execute("create schema marts")
+        con.execute(
+            "create table marts.t as select 1 as n, 'a\"b' as text, 0.1::double + 0.2::double as real, null as nothing"
+        )
+    return folder
+
+
+def test_json_has_full_precision_and_hides_no_column(folder: Path) -> None:
+    ended = promptaudit(folder, "sql", "select *, n, 'x'::blob as raw, 'nan'::double as nan from marts.t", "--json")
+    assert ended.json() == [
+        {"n": 1, "text": 'a"b', "real": 0.30000000000000004, "nothing": None, "n_2": 1, "raw": "78", "nan": None}
+    ]
+
+
+def test_csv(folder: Path) -> None:
+    ended = promptaudit(folder, "--quiet", "sql", "select * from marts.t", "--format", "csv")
+    assert list(csv.reader(io.StringIO(ended.out))) == [
+        ["n", "text", "real", "nothing"],
+        ["1", 'a"b', "0.30000000000000004", ""],
+    ]
+
+
+def test_table_shows_control_characters(folder: Path) -> None:
+    ended = promptaudit(folder, "sql", "select chr(27) || '[31mred' as text")
+    assert "\\x1b[31mred" in ended.out
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from read_csv('/etc/passwd')",
+        "select * from glob('/*')",
+        "copy (select 1) to 'stolen.csv'",
+        "attach 'other.duckdb'",
+        "install httpfs",
+        "load httpfs",
+        "create table marts.u (n int)",
+        "delete from marts.t",
+        "set memory_limit = '1TB'",
+        "reset enable_external_access",
+        "selec 1",
+    ],
+)
+def test_what_reaches_out_is_refused_in_one_line(folder: Path, query: str) -> None:
+    before = sorted(path.name for path in folder.rglob("*"))
+    ended = promptaudit(folder, "sql", query)
+    assert ended.code == 2
+    assert len(ended.err.strip().splitlines()) == 1
+    assert sorted(path.name for path in folder.rglob("*")) == before
+
+
+def test_time_is_limited(folder: Path) -> None:
+    started = time.monotonic()
+    query = "select sum(a.range * b.range) from range(10000000) as a, range(10000000) as b"
+    ended = promptaudit(folder, "sql", query, PROMPTAUDIT_SQL_SECONDS="1")
+    assert ended.code == 2
+    assert "stopped after 1 s" in ended.err
+    assert time.monotonic() - started < 20
+
+
+def test_memory_is_limited(folder: Path) -> None:
+    query = "select list(range) from range(100000000)"
+    ended = promptaudit(folder, "sql", query, PROMPTAUDIT_SQL_MEMORY="100MB")
+    assert ended.code == 2
+    assert "Out of Memory" in ended.err
