@@ -1,0 +1,89 @@
+"""The format gate: what it keeps out, what it stops, and that the last good publication stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.shell import promptaudit, sql
+
+
+def answers(path: Path, *, n_bad_variants: int, n_samples: int = 6) -> Path:
+    """Four variants of three labels, the last ones answering in prose."""
+    rows: list[dict[str, Any]] = [
+        {
+            "model": "m",
+            "sample_id": f"s{sample}",
+            "variant_index": variant,
+            "completion": "The answer is a." if variant >= 4 - n_bad_variants else "ab"[(sample + variant) % 2],
+            "gold_label": "a",
+        }
+        for variant in range(4)
+        for sample in range(n_samples)
+    ]
+    pl.DataFrame(rows).write_parquet(path)
+    return path
+
+
+def test_quarantine_keeps_the_variant_and_leaves_it_out(tmp_path: Path) -> None:
+    path = answers(tmp_path / "one.parquet", n_bad_variants=1)
+    ended = promptaudit(tmp_path, "import", path, "--labels", "a,b", "--policy", "quarantine", "--resamples", "0")
+    assert ended.code == 0, ended.err
+    assert "1 of 4 model × variant pairs quarantined" in ended.out
+    (row,) = sql(tmp_path, "select n_variants, n_variants_quarantined, n_landed, invalid_rate from marts.rpt_audit")
+    assert row == {"n_variants": 4, "n_variants_quarantined": 1, "n_landed": 24, "invalid_rate": 0}
+    kept = sql(
+        tmp_path,
+        "select variant_index, is_quarantined, any_value(quarantine_reason) as reason from marts.fct_predictions "
+        "group by all order by variant_index",
+    )
+    assert [row["is_quarantined"] for row in kept] == [False, False, False, True]
+    assert kept[3]["reason"] == "invalid rate 1, allowed 0.1"
+    assert sql(tmp_path, "select max(n_variants) as n from marts.fct_p_tau") == [{"n": 3}]
+    checks = sql(
+        tmp_path,
+        "select count(*) as n, count(*) filter (not is_success) as bad from raw.format_checks where policy = 'quarantine'",
+    )
+    assert checks == [{"n": 20, "bad": 1}]
+
+    # a run that fails leaves this publication as it is
+    before = (tmp_path / "warehouse/published/audit.duckdb").read_bytes()
+    worse = answers(tmp_path / "two.parquet", n_bad_variants=2)
+    failed = promptaudit(tmp_path, "import", worse, "--labels", "a,b", "--policy", "fail", "--resamples", "0")
+    assert failed.code == 3
+    assert failed.one_line().startswith("MeasureError: the format gate failed: model 'm'")
+    assert (tmp_path / "warehouse/published/audit.duckdb").read_bytes() == before
+
+    # all of it unusable: there is nothing to measure, whatever the policy's kindness
+    worst = answers(tmp_path / "three.parquet", n_bad_variants=4)
+    empty = promptaudit(tmp_path, "import", worst, "--labels", "a,b", "--policy", "quarantine", "--resamples", "0")
+    assert empty.code == 3
+    assert "every prompt variant is quarantined" in empty.one_line()
+
+
+@pytest.mark.slow
+def test_a_person_edits_the_variants_before_the_run(tmp_path: Path) -> None:
+    ended = promptaudit(tmp_path, "init")
+    assert ended.code == 0, ended.err
+    ended = promptaudit(tmp_path, "plan", "mine", "--export-prompts", "prompts.csv")
+    assert ended.out == "10 prompt variants in prompts.csv\n"
+    frame = pl.read_csv(tmp_path / "prompts.csv", infer_schema=False)
+    edited = pl.when(pl.col("variant_index") == "3").then(pl.lit("Say what the writer feels.")).otherwise("instruction")
+    frame.with_columns(edited.alias("instruction")).write_csv(tmp_path / "edited.csv")
+    ended = promptaudit(tmp_path, "run", "mine", "--prompts", "edited.csv", "--quiet")
+    assert ended.code == 0, ended.err
+    rows = sql(tmp_path, "select distinct variant_index, instruction from marts.dim_prompt_variants where is_edited")
+    assert rows == [{"variant_index": 3, "instruction": "Say what the writer feels."}]
+    again = promptaudit(tmp_path, "run", "mine", "--prompts", "edited.csv", "--quiet")
+    assert "nothing asked" in again.out
+
+    lost = frame.with_columns(
+        pl.when(pl.col("variant_index") == "2").then(pl.lit("???")).otherwise("instruction").alias("instruction")
+    )
+    lost.write_csv(tmp_path / "lost.csv")
+    refused = promptaudit(tmp_path, "run", "mine", "--prompts", "lost.csv")
+    assert refused.code == 2
+    assert "lost.csv row 3: the wording is refused: it has no letter or digit" in refused.one_line()
