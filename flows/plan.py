@@ -17,7 +17,6 @@ from models_registry.errors import CardError
 from models_registry.registry import Entry, Registry
 from models_registry.samples import ChosenSamples, choose_samples
 
-
 NOT_SENT = {"data", "reader", "refusal_pattern", "level"}  # of a task card: these decide no request
 
 

@@ -61,7 +61,7 @@ def test_table_shows_control_characters(folder: Path) -> None:
         "delete from marts.t",
         "set memory_limit = '1TB'",
         "reset enable_external_access",
-        "selec 1",
+        "choose 1",
     ],
 )
 def test_what_reaches_out_is_refused_in_one_line(folder: Path, query: str) -> None:
