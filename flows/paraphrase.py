@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flows.editing import read_prompts
 from flows.engines import Engine, open_engine
-from flows.keys import content_id, prompt_variant_id, sent_by
+from flows.keys import prompt_variant_id
 from flows.plan import Design, Variant, prompt_of
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.keep import why_refused
 from flows.rephrasers.select import open_rephraser
-from flows.rows import as_json, frame_of
+from flows.rows import frame_of
 from flows.warehouse import fetch, land
+from flows.wordings import Proposal, protected, rephrasing_key
 from models_registry.cards import ModelCard
-from models_registry.errors import DataError, nearest
-from models_registry.placeholders import placeholders
-from models_registry.tables import escape, read_text_table
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A wording of one task's instruction; the original is variant 0, refused ones count down from -1."""
-
-    paraphrase_temperature: float | None
-    variant_index: int
-    instruction: str
-    is_edited: bool = False
-    refused_because: str | None = None
+from models_registry.tables import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,45 +34,37 @@ def paraphrase(
 ) -> Paraphrased:
     """The run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now."""
     landed = _landed_variants(warehouse, audit_run_id)
-    if landed:
-        return Paraphrased(tuple(landed), ())
     edited = None if prompts is None else read_prompts(prompts, design)
-    rows, variants, notes = [], [], []
+    variants: list[Variant] = []
+    notes: list[str] = []
     for task_id in design.tasks:
-        key = rephrasing_key(design, task_id)
-        proposals = None if edited is None else edited[task_id]
-        if proposals is None and not anew:
-            proposals = _made_before(warehouse, key)
-        if proposals is None:
-            proposals = make_proposals(design, task_id)
-        notes += _shortfalls(design, task_id, proposals)
-        for strategy in design.audit.strategies:
-            for proposal in proposals:
-                variant = _as_variant(design, task_id, strategy, proposal)
-                rows.append(_row(audit_run_id, design, variant, proposal, key))
-                if proposal.refused_because is None:
-                    variants.append(variant)
-    land(warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
+        mine = [variant for variant in landed if variant.task_id == task_id]
+        if not mine:
+            key = rephrasing_key(design, task_id)
+            proposals = edited[task_id] if edited else None
+            if proposals is None and not anew:
+                proposals = _made_before(warehouse, key)
+            if proposals is None:
+                proposals = make_proposals(design, task_id)
+            notes += _shortfalls(design, task_id, proposals)
+            # a task at a time: rewordings may have been paid for
+            mine = _landed_now(warehouse, audit_run_id, design, task_id, proposals, key)
+        variants += mine
     return Paraphrased(tuple(variants), tuple(notes))
 
 
-def rephrasing_key(design: Design, task_id: str) -> str:
-    """What decides a task's variants: the instruction, what must be kept, the rephraser and how many are wanted."""
-    rephrasing = design.audit.rephrasing
-    card = design.tasks[task_id]
-    decides: list[str | None] = [task_id, card.instruction, as_json(protected(design, task_id))]
-    if rephrasing is not None:
-        rephraser = design.registry.rephraser(rephrasing.rephraser)
-        asked = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
-        decides += [rephrasing.canonical_json(), rephraser.canonical_json(), asked]
-    return content_id("rephrasing", *decides)
-
-
-def protected(design: Design, task_id: str) -> tuple[str, ...]:
-    """What a rephrasing of a task must keep: labels, placeholders, the card's own words."""
-    card = design.tasks[task_id]
-    braces = [f"{{{name}}}" for name in placeholders(card.instruction)]
-    return tuple(dict.fromkeys([*card.label_names, *braces, *card.protected]))
+def _landed_now(  # noqa: PLR0913 - one task's share
+    warehouse: Path, audit_run_id: str, design: Design, task_id: str, proposals: Sequence[Proposal], key: str
+) -> list[Variant]:
+    rows, variants = [], []
+    for strategy in design.audit.strategies:
+        for proposal in proposals:
+            variant = _as_variant(design, task_id, strategy, proposal)
+            rows.append(_row(audit_run_id, design, variant, proposal, key))
+            if proposal.refused_because is None:
+                variants.append(variant)
+    land(warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
+    return variants
 
 
 def make_proposals(design: Design, task_id: str) -> list[Proposal]:
@@ -244,71 +224,6 @@ def _made_before(warehouse: Path, key: str) -> list[Proposal] | None:
     return [Proposal(**row) for row in rows] or None
 
 
-# ---------------------------------------------------------------- a person's edits
-EDITABLE = ("task", "paraphrase_temperature", "variant_index", "instruction", "made")
-
-
-def export_prompts(proposals: Mapping[str, Sequence[Proposal]], path: Path) -> int:
-    """Writes the wordings that would be asked as CSV or JSONL for a person to edit; returns how many."""
-    import polars as pl
-
-    rows = [
-        {
-            "task": task_id,
-            "paraphrase_temperature": p.paraphrase_temperature,
-            "variant_index": p.variant_index,
-            "instruction": p.instruction,
-            "made": content_id(p.instruction)[:12],
-        }
-        for task_id, wordings in proposals.items()
-        for p in wordings
-        if p.refused_because is None
-    ]
-    frame = pl.DataFrame(rows, schema_overrides={"paraphrase_temperature": pl.Float64})
-    try:
-        if path.suffix.lower() in (".jsonl", ".ndjson"):
-            frame.write_ndjson(path)
-        else:
-            frame.write_csv(path)
-    except OSError as error:
-        msg = f"{path}: cannot be written: {error.strerror or error}"
-        raise DataError(msg) from None
-    return len(rows)
-
-
-def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
-    """The wordings of a person's file; one whose text is not what was exported is marked edited."""
-    frame = read_text_table(path)
-    for column in EDITABLE[:4]:
-        if column not in frame.columns:
-            msg = f"{path}: no column '{column}'{nearest(column, frame.columns)}"
-            raise DataError(msg)
-    found: dict[str, list[Proposal]] = {task_id: [] for task_id in design.tasks}
-    for number, row in enumerate(frame.iter_rows(named=True), start=1):
-        where = f"{path} row {number}"
-        if row["task"] not in found:
-            msg = f"{where}: task {row['task']!r} is not in the audit{nearest(row['task'] or '', found)}"
-            raise DataError(msg)
-        proposal = _edited(where, row)
-        card = design.tasks[row["task"]]
-        reason = why_refused(card.instruction, proposal.instruction, protected(design, row["task"]))
-        if reason:
-            msg = f"{where}: the wording is refused: {reason}"
-            raise DataError(msg)
-        if any(
-            (p.paraphrase_temperature, p.variant_index) == (proposal.paraphrase_temperature, proposal.variant_index)
-            for p in found[row["task"]]
-        ):
-            msg = f"{where}: variant {proposal.variant_index} of task {row['task']!r} stands twice"
-            raise DataError(msg)
-        found[row["task"]].append(proposal)
-    for task_id, proposals in found.items():
-        if not any(p.variant_index == 0 for p in proposals):
-            msg = f"{path}: task {task_id!r} has no variant 0, the original"
-            raise DataError(msg)
-    return found
-
-
 def same_wordings(warehouse: Path, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:
     """Whether a run asks exactly these wordings."""
     asked = {
@@ -321,17 +236,3 @@ def same_wordings(warehouse: Path, audit_run_id: str, edited: Mapping[str, Seque
         for p in ps
     }
     return asked == wanted
-
-
-def _edited(where: str, row: Mapping[str, str | None]) -> Proposal:
-    try:
-        index = int(row["variant_index"] or "")
-        temperature = float(row["paraphrase_temperature"]) if row["paraphrase_temperature"] else None
-        if index < 0 or (temperature is not None and not (math.isfinite(temperature) and temperature >= 0)):
-            raise ValueError  # noqa: TRY301 - one message for both
-    except ValueError:
-        msg = f"{where}: variant_index is a whole number from 0, paraphrase_temperature a number from 0 or nothing"
-        raise DataError(msg) from None
-    instruction = (row["instruction"] or "").strip()
-    is_edited = row.get("made") != content_id(instruction)[:12]
-    return Proposal(temperature, index, instruction, is_edited=is_edited)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from flows.editing import export_prompts, read_prompts
 from flows.guard import guarded
 from flows.importing import ImportOptions, import_predictions
 from flows.keys import content_id
-from flows.paraphrase import export_prompts, make_proposals, read_prompts, same_wordings
+from flows.paraphrase import make_proposals, same_wordings
 from flows.plan import Design, design_audit
 from flows.prices import price_of
 from flows.progress import Progress
