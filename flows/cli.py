@@ -152,9 +152,7 @@ def run(
 @app.command("import")
 def import_(
     files: Annotated[list[Path], typer.Argument(help="Recorded predictions: Parquet, CSV or JSONL.")],
-    labels: Annotated[
-        list[str] | None, typer.Option(envvar="PROMPTAUDIT_LABELS", help="The labels in order: a,b,c (or a JSON list).")
-    ] = None,
+    labels: Annotated[list[str] | None, typer.Option(help="The labels in order: a,b,c (or a JSON list).")] = None,
     level: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_LEVEL", help="nominal, ordinal or interval.")] = None,
     task: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task card, or a name for the task.")
@@ -166,8 +164,9 @@ def import_(
         str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="The audit's name; default: the file's.")
     ] = None,
     reader: Annotated[
-        str, typer.Option(envvar="PROMPTAUDIT_READER", help="exact, first_integer or label_in_text.")
-    ] = "exact",
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_READER", help="exact, first_integer or label_in_text; default: the card's."),
+    ] = None,
     policy: Annotated[str, typer.Option(envvar="PROMPTAUDIT_POLICY", help="warn, quarantine or fail.")] = "warn",
     resamples: Annotated[
         int, typer.Option(min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Resamples an interval.")
@@ -179,8 +178,10 @@ def import_(
     from flows.running import run_import
 
     settings, registry = state.load()
+    # not Typer's envvar, which would cut a label at its blanks
+    given = [text for text in (os.environ.get("PROMPTAUDIT_LABELS"),) if text]
     options = options_of(
-        labels=labels or [], level=level, task=task, strategy=strategy, audit=audit, reader=reader, policy=policy,
+        labels=labels or given, level=level, task=task, strategy=strategy, audit=audit, reader=reader, policy=policy,
         resamples=resamples, seed=seed,
     )  # fmt: skip
     _close(settings.warehouse, run_import(settings, registry, files, options, state.progress()))
@@ -294,7 +295,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """The console script: runs a command and ends with its exit code; every error is one line."""
     given = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _interrupt)
-    debug = "--debug" in given or os.environ.get("PROMPTAUDIT_DEBUG") in ("1", "true")
+    debug = "--debug" in given or os.environ.get("PROMPTAUDIT_DEBUG", "").lower() in (
+        "1",
+        "true",
+        "yes",
+        "on",
+        "t",
+        "y",
+    )
     try:
         left = app(hoisted(given), standalone_mode=False, prog_name="promptaudit")
         if left == INTERRUPTED:  # what Typer makes of an interrupt
@@ -337,6 +345,9 @@ def hoisted(arguments: list[str]) -> list[str]:
         if word in SHARED_FLAGS or (name in SHARED_VALUES and "=" in word):
             shared_part.append(word)
         elif name in SHARED_VALUES:
+            if position + 1 == len(arguments):
+                msg = f"{name} needs a value"
+                raise UsageError(msg)
             shared_part += arguments[position : position + 2]
             position += 1
         else:

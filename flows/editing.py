@@ -20,6 +20,9 @@ EDITABLE = ("task", "paraphrase_temperature", "variant_index", "instruction", "m
 
 def export_prompts(proposals: Mapping[str, Sequence[Proposal]], path: Path) -> int:
     """Writes the wordings that would be asked as CSV or JSONL for a person to edit; returns how many."""
+    if path.suffix.lower() not in (".csv", ".jsonl", ".ndjson"):
+        msg = f"{path}: name a .csv or .jsonl file"
+        raise DataError(msg)
     rows = [
         {
             "task": task_id,

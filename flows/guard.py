@@ -24,7 +24,7 @@ def guarded() -> Iterator[None]:
     os.environ[MARK] = mark
     reading, writing = os.pipe()
     watcher = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
-        [sys.executable, "-m", "flows.guard", mark],
+        [sys.executable, "-P", "-m", "flows.guard", mark],
         stdin=reading,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

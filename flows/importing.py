@@ -17,7 +17,7 @@ from flows.recordings import VARIANT, fail, read_recordings, samples_of, typed, 
 from flows.rows import SCHEMAS, as_json, frame_of, label_rows, task_row
 from flows.runs import run_row
 from flows.warehouse import fetch, land, now
-from models_registry.cards import FormatLimits, TaskCard, TaskLabel
+from models_registry.cards import FormatLimits, TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
 from models_registry.tables import ESCAPED
@@ -32,7 +32,7 @@ class ImportOptions:
     level: str | None = None
     strategy: str = "simple"
     audit: str | None = None
-    reader: str = "exact"
+    reader: str | None = None  # of the card, else exact
     format_limits: FormatLimits = field(default_factory=lambda: FormatLimits(policy="warn"))
     seed: int = 20250601
     resamples: int = 1000
@@ -45,7 +45,7 @@ def options_of(  # noqa: PLR0913 - one option each
     task: str | None,
     strategy: str,
     audit: str | None,
-    reader: str,
+    reader: str | None,
     policy: str,
     resamples: int,
     seed: int,
@@ -173,26 +173,35 @@ def _sha256(path: Path) -> str:
 
 
 def _task_card(task_id: str, known: Mapping[str, object], options: ImportOptions) -> TaskCard:
+    """The task's card with what the options change, or one made of the options alone."""
+    changes: dict[str, object] = {}
+    if options.labels:
+        changes["labels"] = list(options.labels)
+    if options.level:
+        changes["level"] = options.level
+    if options.reader:
+        changes["reader"] = options.reader
     card = known.get(task_id)
     if isinstance(card, TaskCard):
-        changes: dict[str, object] = {}
         if options.labels:
-            changes["labels"] = tuple(TaskLabel(label=label) for label in options.labels)
-        if options.level:
-            changes["level"] = options.level
-        return TaskCard.model_validate(card.model_copy(update=changes).model_dump())
-    if not options.labels:
+            changes["examples"] = None
+        fields = {**card.model_dump(), **changes}
+    elif options.labels:
+        fields = {"instruction": "(recorded)", "data": {"path": "(recorded)"}, **changes}
+    else:
         msg = f"task '{task_id}' has no card, so its labels are needed: --labels a,b{nearest(task_id, known)}"
         raise UsageError(msg)
     try:
-        return TaskCard.model_validate(
-            {"labels": list(options.labels), "level": options.level or "nominal", "reader": options.reader,
-             "instruction": "(recorded)", "data": {"path": "(recorded)"}}
-        )  # fmt: skip
+        return TaskCard.model_validate(fields)
     except ValidationError as error:
         reason = error.errors()[0]["msg"].removeprefix("Value error, ")
-        msg = f"--labels {','.join(options.labels)[:80]} --level {options.level or 'nominal'}: {reason}"
+        given = " ".join(f"--{name} {_shown(value)}" for name, value in changes.items() if value)
+        msg = f"{given}: {reason}"
         raise UsageError(msg) from None
+
+
+def _shown(value: object) -> str:
+    return (",".join(value) if isinstance(value, list) else str(value))[:80]
 
 
 def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.DataFrame, list[str]]) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from flows.engines import Answer, Engine, Request, open_engine
+from flows.engines import Answer, Engine, LandedWithoutAnswer, Request, open_engine
 from flows.land import Landing, cost_of
 from flows.plan import Design, Variant, missing_requests, model_order
 from flows.prices import completion_tokens, price_of, prompt_tokens
@@ -173,18 +173,21 @@ class LandedAnswers:
     def __init__(self, warehouse: Path, audit_run_id: str) -> None:
         self._warehouse, self._run = warehouse, audit_run_id
         self._held: tuple[str, str] | None = None
-        self._completions: dict[tuple[str, int], str] = {}
+        self._completions: dict[tuple[str, int], str | None] = {}
 
     def __call__(self, model_id: str, request: Request) -> str | None:
-        """The landed completion of the same cell by `model_id`; None where there is none."""
+        """The landed completion of the same cell by `model_id`; None where none has landed."""
         wanted = (model_id, request.prompt_variant_id)
         if wanted != self._held:
             rows = fetch(
                 self._warehouse,
                 "select sample_id, repetition, completion from raw.predictions where audit_run_id = ? "
-                "and model_id = ? and prompt_variant_id = ? and completion is not null",
+                "and model_id = ? and prompt_variant_id = ?",
                 [self._run, *wanted],
             )
             self._completions = {(row["sample_id"], row["repetition"]): row["completion"] for row in rows}
             self._held = wanted
-        return self._completions.get((request.sample_id, request.repetition))
+        cell = (request.sample_id, request.repetition)
+        if cell in self._completions and self._completions[cell] is None:
+            raise LandedWithoutAnswer
+        return self._completions.get(cell)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from flows.rows import as_json
 from flows.warehouse import fetch
 from models_registry.cards import AuditCard, ModelCard, TaskCard
 from models_registry.errors import CardError
+from models_registry.placeholders import placeholders
 from models_registry.registry import Entry, Registry
-from models_registry.samples import ChosenSamples, choose_samples
+from models_registry.samples import ChosenSamples, Sample, choose_samples
 
 NOT_SENT = {"data", "reader", "refusal_pattern", "level"}  # of a task card: these decide no request
 
@@ -61,6 +63,7 @@ def design_checks(registry: Registry, audit_id: str) -> dict[str, dict[str, Entr
         if base is not None and base not in audit.models:
             msg = f"{used['models'][name].where(name, 'of')}: '{name}' perturbs '{base}', which audit '{audit_id}' does not ask"
             raise CardError(msg)
+    perturbed_last({name: registry.model(name).of for name in audit.models})
     if audit.judges:
         msg = f"{used['audits'][audit_id].where(audit_id, 'judges')}: judges are not run by this version"
         raise CardError(msg)
@@ -85,7 +88,13 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
         *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),
         *(as_json([name, card.model_dump(mode="json", exclude=NOT_SENT)]) for name, card in tasks.items()),
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
-        *(content_id(name, *(f"{s.sample_id}\x00{s.text}" for s in chosen.samples)) for name, chosen in samples.items()),
+        *(as_json([name, dict(chosen.examples)]) for name, chosen in samples.items()),
+        *(
+            content_id(name, sample.sample_id, sample.text, sample.gold_label, as_json(used_fields(tasks[name], sample)))
+            for name, chosen in samples.items()
+            for sample in chosen.samples
+        ),
+        *(_sha256_of_recorded(used["models"][name]) for name in models),
     ]  # fmt: skip
     return Design(
         audit_id=audit_id,
@@ -99,15 +108,46 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
     )
 
 
+def used_fields(card: TaskCard, sample: Sample) -> dict[str, str]:
+    """The other columns of the data that a prompt of the task uses."""
+    texts = (card.instruction, card.output_format, *(message.content for message in card.messages))
+    names = {name for text in texts for name in placeholders(text)} - {
+        "instruction",
+        "output_format",
+        "labels",
+        "input",
+    }
+    return {name: value for name, value in sample.fields.items() if name in names}
+
+
+def _sha256_of_recorded(entry: Entry) -> str | None:
+    path = entry.card.path if isinstance(entry.card, ModelCard) else None
+    found = None if path is None else entry.root / path
+    return None if found is None or not found.is_file() else hashlib.sha256(found.read_bytes()).hexdigest()
+
+
 def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | None:
     return None if card.of is None else sent_by(registry.model(card.of))
 
 
 def model_order(design: Design) -> list[list[str]]:
     """The models in rounds: those that perturb another's answers come after it."""
-    later = [name for name, card in design.models.items() if card.of is not None]
-    first = [name for name in design.models if name not in later]
-    return [names for names in (first, later) if names]
+    return perturbed_last({name: card.of for name, card in design.models.items()})
+
+
+def perturbed_last(bases: Mapping[str, str | None]) -> list[list[str]]:
+    """Names in rounds, each after its base; raises CardError where they go in a circle."""
+    rounds: list[list[str]] = []
+    done: set[str | None] = {None}
+    while len(done) <= len(bases):
+        ready = [name for name, base in bases.items() if name not in done and base in done]
+        if not ready:
+            circle = ", ".join(sorted(name for name in bases if name not in done))
+            msg = f"models that perturb each other in a circle: {circle}"
+            raise CardError(msg)
+        rounds.append(ready)
+        done.update(ready)
+    return rounds
 
 
 def n_planned(design: Design, variants: Sequence[Variant]) -> int:

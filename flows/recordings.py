@@ -71,7 +71,9 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(absent, dtype=pl.Int32).alias(column))
             continue
-        number = pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
+        text = pl.col(column).str.strip_chars()
+        blank = text.is_null() | (text == "")
+        number = pl.when(blank).then(absent).otherwise(text.cast(pl.Float64, strict=False))
         is_whole = (number == number.floor()) & (number >= least) & (number < 2**31)
         fail(frame, ~is_whole.fill_null(False), column, f"a whole number from {least} is wanted")  # noqa: FBT003
         frame = frame.with_columns(number.cast(pl.Int32).alias(column))

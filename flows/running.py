@@ -13,9 +13,10 @@ from flows.guard import guarded
 from flows.importing import ImportOptions, import_predictions
 from flows.keys import content_id
 from flows.paraphrase import make_proposals, same_wordings
-from flows.plan import Design, design_audit
+from flows.plan import Design, design_audit, used_fields
 from flows.prices import price_of
 from flows.progress import Progress
+from flows.report import report_of
 from flows.rows import as_json, frame_of, label_rows, task_row
 from flows.runs import Run, newest_run, run_row
 from flows.settings import Settings
@@ -24,6 +25,10 @@ from flows.transform import transform
 from flows.warehouse import apply_schema, fetch, hold, land, now, publish, published_path, read_published
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
+
+CARDS_CHANGED = (
+    "cards changed since in what asks nothing (a reader, limits, a seed): they hold from the next run, --new"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +87,17 @@ def run_audit(  # noqa: PLR0913 - one option each
     design = design_audit(registry, audit_id)
     if prompts is not None:
         read_prompts(prompts, design)
+    _refuse_unpriced(design, design.audit.budget.max_usd if max_usd is None else max_usd)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         apply_schema(warehouse)
         found = None if new or rephrase else _same_run(warehouse, design, prompts)
         if found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id):
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
+            changed = () if found.fingerprint == design.fingerprint else (CARDS_CHANGED,)
             return Done(
-                found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, (),
-                published_path(warehouse), published_path(warehouse).parent / "report.html",
+                found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, changed,
+                published_path(warehouse), report_of(warehouse, found.audit_run_id),
             )  # fmt: skip
         audit_run_id = _open_run(warehouse, design) if found is None else found.audit_run_id
         progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
@@ -113,7 +120,7 @@ def run_import(
         if not taken.is_new and _is_published(warehouse, audit_run_id):
             return Done(
                 audit_run_id, taken.audit_id, f"run {audit_run_id}: this import is here already: nothing done", 0, (),
-                published_path(warehouse), published_path(warehouse).parent / "report.html",
+                published_path(warehouse), report_of(warehouse, audit_run_id),
             )  # fmt: skip
         outcome = Outcome(audit_run_id, notes=list(taken.notes))
         if taken.n_duplicates:
@@ -138,6 +145,14 @@ def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
     return Done(
         outcome.audit_run_id, audit_id, headline, outcome.n_asked, tuple(notes), outcome.published, outcome.report
     )
+
+
+def _refuse_unpriced(design: Design, max_usd: float | None) -> None:
+    """A budget in dollars holds only where every price is known."""
+    for name, card in design.models.items():
+        if max_usd is not None and price_of(card) is None:
+            msg = f"a budget of {max_usd:g} USD, but no price of model '{name}' is known; put `price` in its card (`free`)"
+            raise UsageError(msg)
 
 
 def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | None:
@@ -194,7 +209,7 @@ def _open_run(warehouse: Path, design: Design) -> str:
     samples = [
         {
             "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
-            "input": sample.text, "gold_label": sample.gold_label, "fields": as_json(dict(sample.fields)),
+            "input": sample.text, "gold_label": sample.gold_label, "fields": as_json(used_fields(design.tasks[task_id], sample)),
         }
         for task_id, chosen in design.samples.items()
         for index, sample in enumerate(chosen.samples)

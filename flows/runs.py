@@ -27,6 +27,7 @@ class Run:
     origin: str
     state: str
     started_at: datetime
+    fingerprint: str
     plan_fingerprint: str
 
 
@@ -68,10 +69,10 @@ def run_row(  # noqa: PLR0913 - one row's columns
 
 
 def close_run(warehouse: Path, audit_run_id: str, state: str) -> None:
-    """Closes a run, once: complete or failed."""
+    """Closes a run, once: complete, or failed, which other limits may still make complete."""
     with connect(warehouse) as con:
         con.execute(
-            "update raw.audit_runs set state = ?, finished_at = ? where audit_run_id = ? and state = 'running'",
+            "update raw.audit_runs set state = ?, finished_at = ? where audit_run_id = ? and state != 'complete'",
             [state, now(), audit_run_id],
         )
 
@@ -80,7 +81,7 @@ def newest_run(warehouse: Path, audit_id: str, origin: str = "run") -> Run | Non
     """The run of an audit that started last."""
     rows = fetch(
         warehouse,
-        "select audit_run_id, audit_id, origin, state, started_at, plan_fingerprint from raw.audit_runs "
+        "select audit_run_id, audit_id, origin, state, started_at, fingerprint, plan_fingerprint from raw.audit_runs "
         "where audit_id = ? and origin = ? order by started_at desc, audit_run_id desc limit 1",
         [audit_id, origin],
     )

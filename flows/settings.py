@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 # before prefect, dbt or great_expectations are imported anywhere: none of them reports home
 SILENT = {
@@ -30,10 +31,17 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="PROMPTAUDIT_", frozen=True)
 
     warehouse: Path = Field(Path("warehouse/audit.duckdb"), description="the DuckDB file")
-    registry: tuple[Path, ...] = Field((), description="folders of cards beside the shipped ones")
+    registry: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description="folders of cards, a path separator between"
+    )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")
+
+    @field_validator("registry", mode="before")
+    @classmethod
+    def _separated(cls, value: object) -> object:
+        return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
 
 
 @cache

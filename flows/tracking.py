@@ -15,6 +15,8 @@ def run_tracked(order: Order, progress: Progress) -> Outcome:
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
     server = os.environ.get("PREFECT_API_URL")
+    if not server:  # an ephemeral server's files belong to the audit, not to the user's home
+        os.environ.setdefault("PREFECT_HOME", str(order.warehouse.resolve().parent / "prefect"))
     progress.say(f"Prefect server: {server}" if server else "no PREFECT_API_URL: starting an ephemeral Prefect server")
     from flows.audit import audit, run_steps
 
@@ -48,5 +50,4 @@ class _Body:
 
 def _is_prefects(error: BaseException) -> bool:
     """Whether an error came out of Prefect's own client rather than out of a step."""
-    module = type(error).__module__
-    return module.startswith(("prefect", "httpx", "httpcore"))
+    return type(error).__module__.partition(".")[0] in ("prefect", "httpx", "httpcore")

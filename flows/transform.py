@@ -34,7 +34,7 @@ def dbt(warehouse: Path, command: str, *arguments: str, audit_run_ids: Sequence[
     environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
     environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": str(warehouse.resolve()), RUN_IDS: ",".join(audit_run_ids)}
     line = [
-        sys.executable, "-m", "dbt.cli.main", "--no-use-colors", "--log-level", "warn", "--log-level-file", "none", command,
+        sys.executable, "-P", "-m", "dbt.cli.main", "--no-use-colors", "--log-level", "warn", "--log-level-file", "none", command,
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
         "--log-path", str(place), *arguments,
     ]  # fmt: skip

@@ -58,7 +58,8 @@ def published_path(warehouse: Path) -> Path:
     return warehouse.parent / "published" / warehouse.name
 
 
-def _private_folder(folder: Path) -> None:
+def private_folder(folder: Path) -> None:
+    """Makes a folder that only its owner enters."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -69,7 +70,7 @@ def _private_folder(folder: Path) -> None:
 @contextmanager
 def hold(warehouse: Path, wait_s: float = 60, say: Callable[[str], None] | None = None) -> Iterator[None]:
     """The one lock of a run, with who holds it; waits `wait_s` seconds, saying so once, then raises WarehouseLocked."""
-    _private_folder(warehouse.parent)
+    private_folder(warehouse.parent)
     path = warehouse.with_name(warehouse.name + ".lock")
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -94,9 +95,11 @@ def hold(warehouse: Path, wait_s: float = 60, say: Callable[[str], None] | None 
         who = f"process {os.getpid()} on {socket.gethostname()} since {now():%Y-%m-%d %H:%M:%S} UTC"
         os.ftruncate(handle, 0)
         os.pwrite(handle, who.encode(), 0)
-        yield
+        try:
+            yield
+        finally:
+            os.ftruncate(handle, 0)
     finally:
-        os.ftruncate(handle, 0)
         os.close(handle)
 
 
@@ -106,7 +109,7 @@ def connect(warehouse: Path, *, wait_s: float = 30) -> Iterator[duckdb.DuckDBPyC
 
     Another program that has the file open is waited for, then named.
     """
-    _private_folder(warehouse.parent)
+    private_folder(warehouse.parent)
     con = _opened(warehouse, wait_s)
     try:
         yield con
@@ -227,7 +230,7 @@ def publish(warehouse: Path, audit_run_ids: Sequence[str] = ()) -> Path:
     A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
     """
     target = published_path(warehouse)
-    _private_folder(target.parent)
+    private_folder(target.parent)
     with connect(warehouse) as con:
         con.execute("force checkpoint")
         for audit_run_id in audit_run_ids:
@@ -246,7 +249,7 @@ def _export_marts(con: duckdb.DuckDBPyConnection, folder: Path, audit_run_id: st
         if "audit_run_id" not in columns:
             continue
         place = folder / table / f"audit_run_id={audit_run_id}"
-        _private_folder(place)
+        private_folder(place)
         draft = place / "data.parquet.new"
         con.execute(
             f"copy (select * from marts.\"{table}\" where audit_run_id = '{audit_run_id}') "  # noqa: S608 - ours, hex
@@ -311,6 +314,10 @@ def open_published(
     timer.daemon = True
     timer.start()
     try:
+        n_statements = len(con.extract_statements(query))
+        if n_statements != 1:
+            msg = f"one statement is asked at a time, found {n_statements}"
+            raise WarehouseError(msg)
         cursor = con.execute(query)
         yield [column[0] for column in cursor.description or ()], _streamed(cursor)
     except duckdb.InterruptException:

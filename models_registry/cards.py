@@ -22,10 +22,6 @@ Rate = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
-class SecretInCard(ValueError):
-    """A value that must not be shown in an error."""
-
-
 def _listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -116,7 +112,7 @@ class ModelCard(Card):
     model: Name = Field(description="the engine's name of it; embedded: lexical, random, simulated, noisy")
     base_url: Names = Field((), description="one or several endpoints; default: OPENAI_BASE_URL")
     api_key_env: str | None = Field(
-        None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="variable that holds the key; default: OPENAI_API_KEY"
+        None, pattern=r"^[A-Z_][A-Z0-9_]*$", description="variable that holds the key; default: OPENAI_API_KEY"
     )
     sampling: Sampling = Field(default_factory=Sampling, description="how the answer is drawn")
     limits: Limits = Field(default_factory=Limits, description="what the other side bears")
@@ -137,7 +133,7 @@ class ModelCard(Card):
                 raise ValueError(msg)
             if parts.username or parts.password or parts.query or parts.fragment:
                 msg = "an address with credentials or a query would land with the card; name the key's variable instead"
-                raise SecretInCard(msg)
+                raise ValueError(msg)
         return value
 
     @model_validator(mode="after")
@@ -212,6 +208,9 @@ class Data(Card):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
+        if self.path is not None and "\x00" in self.path:
+            msg = "a path holds no NUL"
+            raise ValueError(msg)
         if (self.path is None) == (self.hub is None):
             msg = "data needs either path or hub"
             raise ValueError(msg)

@@ -12,11 +12,12 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, SecretInCard, TaskCard
+from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard
 from models_registry.errors import CardError, UnknownCard, nearest
 
 MAX_CARD_BYTES = 1_000_000
 MAX_ID = 200
+MAX_DEPTH = 30
 MAX_SHOWN = 60
 SHIPPED = Path(__file__).parent
 KINDS: Mapping[str, type[Card]] = {
@@ -168,7 +169,7 @@ def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping
         elif error["type"] == "missing":
             msg = f"{where(name, *path)}: '{name}' needs the field '{field_path}'"
         else:
-            is_hidden = isinstance(error.get("ctx", {}).get("error"), SecretInCard)
+            is_hidden = bool({"base_url", "api_key_env"} & set(path))  # where a key may have been put by mistake
             is_long = isinstance(error["input"], dict | list | tuple | Card)
             found = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
             text = error["msg"].removeprefix("Value error, ")
@@ -207,10 +208,7 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | i
         raise CardError(msg)
     try:
         text = raw.decode("utf-8")
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                msg = f"{file} line {_line(event)}: aliases are refused; write the value out"
-                raise CardError(msg)
+        _refuse_tricks(text, file)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
         msg = f"{file}: not UTF-8 text at byte {error.start}"
@@ -230,6 +228,19 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | i
         raise CardError(msg)
     lines: dict[tuple[str | int, ...], int] = {}
     return _built(node, (), lines, file), lines
+
+
+def _refuse_tricks(text: str, file: str) -> None:
+    """Refuses aliases, which multiply, and nesting, which the scanner takes quadratic time for, while it is still shallow."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            msg = f"{file} line {_line(event)}: nested deeper than {MAX_DEPTH}"
+            raise CardError(msg)
+        if isinstance(event, yaml.AliasEvent):
+            msg = f"{file} line {_line(event)}: aliases are refused; write the value out"
+            raise CardError(msg)
 
 
 def _line(event: yaml.Event) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
     if reader is None:
         msg = f"{shown}: not a .csv, .jsonl or .parquet file"
         raise DataError(msg)
-    if not path.is_file():
+    if "\x00" in str(path) or not path.is_file():
         msg = f"{shown}: no such file"
         raise DataError(msg)
     try:
@@ -56,6 +58,7 @@ def _csv(path: Path, shown: str) -> pl.DataFrame:
         if b"\x00" in file.readline(1_000_000):
             msg = f"{shown} line 1: NUL bytes in the header: a binary file, not CSV"
             raise DataError(msg)
+    _even(path, shown)
     frame = pl.read_csv(path, infer_schema=False)
     for column in frame.columns:
         head, _, number = column.rpartition("_duplicated_")
@@ -64,6 +67,22 @@ def _csv(path: Path, shown: str) -> pl.DataFrame:
             raise DataError(msg)
     quotes_empty = [c for c in frame.columns if (frame[c] == "").any()]
     return frame.with_columns(pl.col(c).fill_null("") for c in frame.columns if c not in quotes_empty)
+
+
+def _even(path: Path, shown: str) -> None:
+    """Refuses a record of fewer or more fields than the header: a file cut off must not read as blank answers."""
+    csv.field_size_limit(sys.maxsize)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            records = csv.reader(file)
+            n_columns = len(next(records, ()))
+            for number, record in enumerate(records, start=1):
+                if record and len(record) != n_columns:
+                    msg = f"{shown} row {number}: {len(record)} fields, the header has {n_columns}"
+                    raise DataError(msg)
+    except csv.Error as error:
+        msg = f"{shown}: not readable as CSV: {error}"
+        raise DataError(msg) from None
 
 
 def _parquet(path: Path, shown: str) -> pl.DataFrame:
@@ -146,7 +165,8 @@ def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _as_text(row: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for key, value in row.items():
+    for name, value in row.items():
+        key = escape(name)[0]
         if value is not None and not isinstance(value, str):
             value = json.dumps(value, ensure_ascii=False)  # noqa: PLW2901
         if value is not None and not value.isascii():

@@ -181,7 +181,9 @@ def series_table(
         sums, square_sums = values.sum(axis=0), (values**2).sum(axis=0)
         observed = np.where(squares == n_values**2, 0.0, 2 * (n_values * square_sums - sums**2) / others)
         return IntervalTable(padded, n_values, sums, square_sums, observed, label_counts)
-    by_label = np.array([np.count_nonzero(codes == c, axis=0) for c in range(n_labels)]).reshape(n_labels, -1)
+    by_label = np.array([np.count_nonzero(codes == c, axis=0) for c in range(n_labels)]).reshape(
+        n_labels, codes.shape[1]
+    )
     together = np.zeros((n_labels + 2, n_labels + 2))
     together[:n_labels, :n_labels] = (by_label / others) @ by_label.T
     np.fill_diagonal(together, 0.0)

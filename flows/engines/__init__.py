@@ -84,8 +84,13 @@ class Engine(Protocol):
         """Lets go of connections and files."""
 
 
+class LandedWithoutAnswer(Exception):
+    """The cell that is asked for has landed as a permanent error."""
+
+
 LandedAnswers = Callable[[str, Request], str | None]
-"""(model_id, request) -> the landed completion of the same cell by that model: what `noisy` perturbs."""
+"""(model_id, request) -> the landed completion of the same cell by that model, None where none has landed yet: what
+`noisy` perturbs. Raises LandedWithoutAnswer for a permanent error."""
 
 
 def open_engine(entry: Entry, landed: LandedAnswers | None = None) -> Engine:

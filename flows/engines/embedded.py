@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from flows.engines import Answer, LandedAnswers, Request
+from flows.engines import Answer, LandedAnswers, LandedWithoutAnswer, Request
 from flows.engines.draws import choice
 from models_registry.cards import ModelCard
 
@@ -27,7 +27,10 @@ class EmbeddedEngine:
         # lets writers, bars and signals have their turn: nothing else here ever waits
         await asyncio.sleep(0)
         started = time.perf_counter()
-        completion = self._annotate(request)
+        try:
+            completion = self._annotate(request)
+        except LandedWithoutAnswer:
+            return Answer(error="the model that is perturbed has no answer here")
         if completion is None:
             return Answer()
         latency_ms = (time.perf_counter() - started) * 1000

@@ -51,7 +51,9 @@ class RecordedEngine:
         temperature = request.paraphrase_temperature
         cell = (task, request.strategy, request.variant_index, temperature, request.sample_id, request.repetition)
         completion = self._answers.get(cell)
-        return Answer() if completion is None else Answer(completion=completion, served_model=self._model)
+        if completion is None:
+            return Answer(error=f"{self._model}: the file has no answer for this cell")
+        return Answer(completion=completion, served_model=self._model)
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +42,7 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "missing column": ("model,sample,completion\nm,1,a\n", ("sample_id", "nearest: sample")),
     "no rows": ("model,sample_id,completion\n", ("no rows",)),
     "empty file": ("", ("no column",)),
+    "a short row": ("model,sample_id,completion\nm,1,a\nm,2\n", ("row 2", "2 fields, the header has 3")),
     "column twice": ("model,sample_id,completion,completion\nm,1,a,b\n", ("line 1", "'completion' stands twice")),
     "cells disagree": ("model,sample_id,completion\nm,1,a\nm,1,b\n", ("row 2", "another completion in row 1")),
     "repetition no number": (GOOD_ROWS.replace(",2\n", ",two\n"), ("row 2", "repetition", "'two'")),
@@ -112,6 +112,7 @@ OPTIONS = [
     ((), ("--labels",)),
     (("--labels", "a,b", "--resamples", "-3"), ("--resamples",)),
     (("--label", "a,b"), ("--label",)),
+    (("--task", "question_type", "--level", "interval"), ("--level interval", "no number")),
 ]
 
 
@@ -148,6 +149,7 @@ TASK = "t:\n  labels: [a, b]\n  instruction: Sort it.\n  data: {path: datasets/d
 ROWS = "id,text,gold\n1,one,a\n2,two,b\n"
 
 CARDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+    "too deep": ({"tasks/t.yml": "t: " + "[" * 20_000 + "]" * 20_000}, ("tasks/t.yml line 1", "nested deeper")),
     "malformed": ({"tasks/t.yml": "t: [a, {b\n"}, ("tasks/t.yml line 2", "not YAML")),
     "unknown key": ({"tasks/t.yml": TASK + "  lables: [a]\n"}, ("tasks/t.yml line 5", "'lables'", "nearest: labels")),
     "duplicate key": ({"tasks/t.yml": TASK + "  labels: [c, d]\n"}, ("tasks/t.yml line 5", "'labels' stands twice")),
@@ -196,6 +198,30 @@ def test_bad_cards(tmp_path: Path, name: str) -> None:
         refused(ended.err, *words)
         assert len(ended.err.strip().splitlines()) == 1
     assert run_rows(tmp_path / "warehouse/audit.duckdb") == 0
+
+
+@pytest.mark.parametrize("url", ["ftp://me:SECRET@host/v1", "me:SECRET@host/v1", "https://me:SECRET@[bad/v1"])
+def test_an_address_or_a_variable_that_may_be_a_key_is_never_shown(tmp_path: Path, url: str) -> None:
+    for field in (f'base_url: "{url}"', "api_key_env: sk-proj-SECRET"):
+        write_cards(tmp_path, {"models/m.yml": f"m:\n  engine: openai_api\n  model: x\n  {field}\n"})
+        ended = promptaudit(tmp_path, "validate")
+        assert ended.code == 2
+        assert "models/m.yml line 4" in ended.err
+        assert "SECRET" not in ended.err + ended.out
+
+
+def test_models_that_perturb_each_other_in_a_circle(tmp_path: Path) -> None:
+    noisy = "{engine: embedded, model: noisy, rate: 0.1, of: "
+    write_cards(
+        tmp_path,
+        {
+            "models/m.yml": f"x: {noisy}y}}\ny: {noisy}x}}\n",
+            "audits/a.yml": "a: {tasks: [t], models: [x, y, lexical]}\n",
+        },
+    )
+    ended = promptaudit(tmp_path, "run", "a")
+    assert ended.code == 2
+    refused(ended.err, "in a circle: x, y")
 
 
 def test_a_card_over_a_megabyte_is_refused(tmp_path: Path) -> None:
@@ -252,6 +278,13 @@ def test_a_locked_warehouse_is_waited_for_and_its_holder_named(tmp_path: Path) -
     assert "waiting for" in ended.err
 
 
+def test_a_waiter_that_gives_up_leaves_the_holders_name(tmp_path: Path) -> None:
+    with hold(tmp_path / "warehouse/audit.duckdb"):
+        for _ in range(2):
+            ended = small_import(tmp_path)(PROMPTAUDIT_LOCK_WAIT_S="0")
+            refused(ended.err, f"process {os.getpid()}")
+
+
 def test_a_warehouse_open_elsewhere_names_who(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse/audit.duckdb"
     apply_schema(warehouse)
@@ -289,7 +322,7 @@ def test_a_full_disk_loses_nothing_that_had_landed(tmp_path: Path, full_disk: Pa
         os.system(f"umount {full_disk}")  # noqa: S605
 
 
-@pytest.mark.skipif(shutil.which("setpriv") is None or os.geteuid() != 0, reason="root writes anywhere: needs setpriv")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to mount a read-only file system")
 def test_a_read_only_folder(tmp_path: Path) -> None:
     os.system(f"mount -t tmpfs tmpfs {tmp_path} 2>/dev/null")  # noqa: S605
     try:

@@ -130,6 +130,10 @@ SHAPES: dict[str, tuple[pl.DataFrame, tuple[str, ...]]] = {
         shape(sample_id=["1", "1", "2", "2"], repetition=[1, 2, 1, 2], completion=["1", "2", "10", "9"]),
         ("--labels", "1,2,9,10", "--level", "interval"),
     ),
+    "never_valid": (
+        shape(sample_id=["1", "1", "2", "2"], repetition=[1, 2, 1, 2], completion=["no", "idea", "at", "all"]),
+        ("--labels", "1,2,3", "--level", "ordinal"),
+    ),
     "no_gold": (shape(sample_id=["1", "2"], variant_index=[0, 0], completion=["a", "b"]), ()),
 }
 
@@ -189,6 +193,10 @@ class TestShapes:
     def test_interval_labels_are_numbers(self, shapes: Path) -> None:
         # D_o = (1 + 1) / 2 = 1; all ordered pairs of 1, 2, 10, 9: 2 (1 + 81 + 64 + 64 + 49 + 1) / 12 = 520 / 12
         assert scorecard(shapes, "interval")["pss_intra"] == pytest.approx(1 - 12 / 520)
+
+    def test_a_model_that_never_gives_a_label_is_measured_as_that(self, shapes: Path) -> None:
+        row = scorecard(shapes, "never_valid")
+        assert (row["invalid_rate"], row["pss_intra"]) == (1, None)
 
     def test_without_gold_only_gold_measures_are_null(self, shapes: Path) -> None:
         row = scorecard(shapes, "no_gold")

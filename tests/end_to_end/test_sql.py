@@ -62,6 +62,8 @@ def test_table_shows_control_characters(folder: Path) -> None:
         "set memory_limit = '1TB'",
         "reset enable_external_access",
         "choose 1",
+        "select 1; select 2",
+        "",
     ],
 )
 def test_what_reaches_out_is_refused_in_one_line(folder: Path, query: str) -> None:

@@ -71,7 +71,7 @@ def test_what_is_absent_is_the_simple_original_asked_once(tmp_path: Path) -> Non
     ]
     assert ask(tmp_path, "a.csv", *asked) == ["yes", "yes", None, None, None, None, None]
     missing = full_answers(tmp_path, "a.csv", asked[-1])[0]
-    assert missing == Answer()
+    assert missing == Answer(error="m: the file has no answer for this cell")
 
 
 def test_temperatures_and_whole_numbers_are_compared_as_numbers(tmp_path: Path) -> None:

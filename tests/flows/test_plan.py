@@ -1,0 +1,59 @@
+"""What decides a run's requests decides whether a run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flows.plan import design_audit, perturbed_last
+from models_registry.errors import CardError
+from models_registry.registry import load_registry
+
+TASK = """t:
+  labels: [a, b]
+  instruction: Sort it for {reader}.
+  reader: exact
+  data: {path: datasets/d.csv, id: id, input: text, gold_label: gold}
+"""
+AUDIT = "a: {tasks: [t], models: [lexical], strategies: [simple, one_shot], samples: {limit: 4}}\n"
+ROWS = "id,text,gold,reader,unused\n" + "".join(f"{n},text {n},{'ab'[n % 2]},me,x\n" for n in range(12))
+
+
+def fingerprint(folder: Path, change: Callable[[str], str]) -> str:
+    files = {"tasks/t.yml": TASK, "audits/a.yml": AUDIT, "datasets/d.csv": ROWS}
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(change(text))
+    return design_audit(load_registry([folder]), "a").plan_fingerprint
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("instruction: Sort", "instruction: Arrange"),
+        (",me,", ",you,"),  # a column that a placeholder uses
+        ("text ", "texts "),  # the samples, and the examples of one_shot among them
+        ("limit: 4", "limit: 5"),
+        ("models: [lexical]", "models: [lexical, random]"),
+        ("9,text 9,b", "9,text 9,a"),  # a gold label
+    ],
+)
+def test_what_is_asked_or_scored_differently_is_another_run(tmp_path: Path, before: str, after: str) -> None:
+    assert fingerprint(tmp_path, lambda text: text.replace(before, after)) != fingerprint(tmp_path, str)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("reader: exact", "reader: label_in_text"), (",x\n", ",y\n"), ("limit: 4}", "limit: 4}, seed: 3")],
+)
+def test_what_asks_nothing_asks_nothing_again(tmp_path: Path, before: str, after: str) -> None:
+    assert fingerprint(tmp_path, lambda text: text.replace(before, after)) == fingerprint(tmp_path, str)
+
+
+def test_models_wait_for_the_one_they_perturb() -> None:
+    assert perturbed_last({"c": "b", "a": None, "b": "a", "d": None}) == [["a", "d"], ["b"], ["c"]]
+    with pytest.raises(CardError, match="in a circle: x"):
+        perturbed_last({"x": "x", "a": None})
