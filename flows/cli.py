@@ -152,7 +152,10 @@ def run(
 @app.command("import")
 def import_(
     files: Annotated[list[Path], typer.Argument(help="Recorded predictions: Parquet, CSV or JSONL.")],
-    labels: Annotated[list[str] | None, typer.Option(help="The labels in order: a,b,c (or a JSON list).")] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_LABELS", help="The labels in order: a,b,c (or a JSON list)."),
+    ] = None,
     level: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_LEVEL", help="nominal, ordinal or interval.")] = None,
     task: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task card, or a name for the task.")
@@ -178,10 +181,8 @@ def import_(
     from flows.running import run_import
 
     settings, registry = state.load()
-    # not Typer's envvar, which would cut a label at its blanks
-    given = [text for text in (os.environ.get("PROMPTAUDIT_LABELS"),) if text]
     options = options_of(
-        labels=labels or given, level=level, task=task, strategy=strategy, audit=audit, reader=reader, policy=policy,
+        labels=labels, level=level, task=task, strategy=strategy, audit=audit, reader=reader, policy=policy,
         resamples=resamples, seed=seed,
     )  # fmt: skip
     _close(settings.warehouse, run_import(settings, registry, files, options, state.progress()))

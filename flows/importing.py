@@ -40,7 +40,7 @@ class ImportOptions:
 
 def options_of(  # noqa: PLR0913 - one option each
     *,
-    labels: Sequence[str],
+    labels: str | None,
     level: str | None,
     task: str | None,
     strategy: str,
@@ -66,20 +66,17 @@ def options_of(  # noqa: PLR0913 - one option each
     )  # fmt: skip
 
 
-def _split_labels(given: Sequence[str]) -> tuple[str, ...]:
-    """`a,b` or a JSON list, which may hold labels with commas; given several times, they add up."""
-    labels: list[str] = []
-    for text in given:
-        if text.lstrip().startswith("["):
-            try:
-                found = json.loads(text, parse_int=str, parse_float=str)
-            except ValueError as error:
-                msg = f"--labels {text[:80]}: not a JSON list: {error}"
-                raise UsageError(msg) from None
-            labels += [str(label) for label in found]
-        else:
-            labels += [label.strip() for label in text.split(",")]
-    return tuple(labels)
+def _split_labels(text: str | None) -> tuple[str, ...]:
+    """`a,b`, or a JSON list, which may hold labels with commas."""
+    if not text:
+        return ()
+    if not text.lstrip().startswith("["):
+        return tuple(label.strip() for label in text.split(","))
+    try:
+        return tuple(str(label) for label in json.loads(text, parse_int=str, parse_float=str))
+    except ValueError as error:
+        msg = f"--labels {text[:80]}: not a JSON list: {error}"
+        raise UsageError(msg) from None
 
 
 @dataclass(frozen=True, slots=True)
