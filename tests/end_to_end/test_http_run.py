@@ -86,7 +86,7 @@ def landed(folder: Path) -> int:
     ("how", "code"),
     [
         pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow),
-        (signal.SIGTERM, 130),
+        pytest.param(signal.SIGTERM, 130, marks=pytest.mark.slow),
         (signal.SIGKILL, -9),
     ],
 )

@@ -205,6 +205,7 @@ class TestShapes:
         assert row["n_landed"] == 2
 
 
+@pytest.mark.slow
 def test_csv_tells_an_empty_answer_from_a_missing_one_only_where_it_quotes(tmp_path: Path) -> None:
     quoted = tmp_path / "quoted.csv"
     quoted.write_text('model,sample_id,completion\nm,1,""\nm,2,\nm,3,a\n')
