@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from tests.servers.openai_server import LABELS, RunningServer, running_server
-from tests.shell import promptaudit, sql, start
+from tests.shell import promptaudit, promptaudit_process, sql, start
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 
@@ -136,7 +136,9 @@ def test_budget_stops_before_it_is_crossed_and_a_larger_one_goes_on(tmp_path: Pa
 @pytest.mark.slow
 def test_prefect_out_of_reach_loses_no_audit(tmp_path: Path, server: RunningServer) -> None:
     write_registry(tmp_path / "registry", server.base_url, n_samples=6, variants=2)
-    ended = promptaudit(tmp_path, "run", "over_http", AUDIT_KEY=KEY, PREFECT_API_URL="http://127.0.0.1:9/api")
+    # a process of its own: Prefect reads its settings once
+    nowhere = "http://127.0.0.1:9/api"
+    ended = promptaudit_process(tmp_path, "run", "over_http", AUDIT_KEY=KEY, PREFECT_API_URL=nowhere)
     assert ended.code == 0, ended.err
     assert "goes on without it" in ended.err
     assert sql(tmp_path, "select n_landed from marts.rpt_audit") == [{"n_landed": 12}]
