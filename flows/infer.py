@@ -144,7 +144,7 @@ class _Asking:
             if self.stopped_by is not None:
                 return
             try:
-                estimate = _estimate(request, price, card.sampling.max_tokens, completion_tokens(card, request.labels))
+                estimate = _estimate(request, price, card.sampling.token_cap, completion_tokens(card, request.labels))
                 self.budget.reserve(estimate)
                 answer = await engine.answer(request)
             except PromptauditError as error:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from models_registry.cards import ModelCard
 
+NOT_SENT = {"limits", "price", "base_url", "api_key_env", "grid", "batch"}  # of a model card: these decide no answer
 NOTHING = "-"  # a missing part: shorter than any netstring, so never equal to one
 
 
@@ -45,7 +46,7 @@ def prediction_id(  # noqa: PLR0913 - the parts of a cell
 
 def sent_by(card: ModelCard) -> dict[str, object]:
     """What of a model card reaches the model, and so decides its answers: neither limits, price, host nor key."""
-    return card.model_dump(mode="json", exclude_defaults=True, exclude={"limits", "price", "base_url", "api_key_env"})
+    return card.model_dump(mode="json", exclude_defaults=True, exclude=NOT_SENT)
 
 
 def request_sha256(sent: Mapping[str, object], messages: Sequence[tuple[str, str]], repetition: int) -> str:

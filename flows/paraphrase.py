@@ -101,7 +101,9 @@ def _engine_at(design: Design, model: str | None) -> Callable[[float | None], En
         if isinstance(card, ModelCard):
             # the card's cap fits a label, not a list of rewordings
             warmth = card.sampling.temperature if temperature is None else temperature
-            sampling = card.sampling.model_copy(update={"temperature": warmth, "max_tokens": None})
+            sampling = card.sampling.model_copy(
+                update={"temperature": warmth, "max_tokens": None, "max_completion_tokens": None}
+            )
             card = card.model_copy(update={"sampling": sampling})
         return open_engine(replace(entry, card=card))
 

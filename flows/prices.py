@@ -41,4 +41,4 @@ def prompt_tokens(messages: Messages) -> int:
 def completion_tokens(card: ModelCard, labels: Sequence[str]) -> int:
     """Estimated tokens of an answer: a label, at most what the card allows."""
     longest = max((len(json.dumps(label)) for label in labels), default=0)
-    return min(card.sampling.max_tokens or 10**9, math.ceil(longest / CHARACTERS_A_TOKEN) + 1)
+    return min(card.sampling.token_cap or 10**9, math.ceil(longest / CHARACTERS_A_TOKEN) + 1)

@@ -37,19 +37,34 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "prompt_variants": {
         "audit_run_id": TEXT, "prompt_variant_id": TEXT, "task_id": TEXT, "strategy": TEXT,
         "paraphrase_temperature": REAL, "variant_index": WHOLE, "is_original": YES, "is_edited": YES,
-        "instruction": TEXT, "output_format": TEXT, "prompt": TEXT, "repetitions": pl.List(WHOLE),
+        "instruction": TEXT, "output_format": TEXT, "prompt": TEXT, "answer_schema": TEXT, "reader": TEXT,
+        "repetitions": pl.List(WHOLE),
         "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
     },
     "predictions": {
         "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
         "sample_id": TEXT, "repetition": WHOLE, "completion": TEXT, "is_completion_escaped": YES, "reasoning": TEXT,
         "finish_reason": TEXT, "is_refused": YES, "token_logprobs": TEXT, "prompt_tokens": WHOLE,
-        "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "served_model": TEXT,
-        "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT, "error": TEXT, "landed_at": TIME,
+        "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "sampling": TEXT,
+        "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT, "error": TEXT, "landed_at": TIME,
     },
     "attempts": {
         "audit_run_id": TEXT, "prediction_id": TEXT, "attempted_at": TIME, "http_status": WHOLE, "error": TEXT,
         "waited_ms": REAL,
+    },
+    "rephrasings": {
+        "audit_run_id": TEXT, "rephrasing_id": TEXT, "task_id": TEXT, "model_id": TEXT, "paraphrase_temperature": REAL,
+        "prompt": TEXT, "completion": TEXT, "is_completion_escaped": YES, "prompt_tokens": WHOLE,
+        "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "sampling": TEXT,
+        "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "error": TEXT, "landed_at": TIME,
+    },
+    "engines": {
+        "audit_run_id": TEXT, "model_id": TEXT, "opened_at": TIME, "engine": TEXT, "endpoint": TEXT,
+        "engine_version": TEXT, "served_model": TEXT, "context_length": WHOLE,
+    },
+    "batches": {
+        "audit_run_id": TEXT, "model_id": TEXT, "batch_id": TEXT, "state": TEXT, "recorded_at": TIME,
+        "n_requests": WHOLE, "error": TEXT,
     },
     "verdicts": {
         "audit_run_id": TEXT, "verdict_id": TEXT, "prediction_id": TEXT, "judge_id": TEXT, "repetition": WHOLE,

@@ -81,6 +81,8 @@ create table if not exists raw.prompt_variants (
     instruction varchar,
     output_format varchar,
     prompt varchar, -- JSON list of messages, the data's placeholders left open
+    answer_schema varchar, -- JSON schema the answer is held to: strategy structured
+    reader varchar, -- JSON, in place of the task's: strategy structured
     repetitions integer[] not null, -- the asks that are planned; empty for a refused proposal
     rephraser_id varchar,
     rephrasing_key varchar, -- hash of instruction and rephraser: later runs reuse what has the same
@@ -106,6 +108,7 @@ create table if not exists raw.predictions (
     latency_ms double,
     n_attempts integer not null,
     cost_usd double,
+    sampling varchar, -- JSON: parameters as sent
     served_model varchar,
     system_fingerprint varchar,
     request_id varchar,
@@ -116,11 +119,54 @@ create table if not exists raw.predictions (
 
 create table if not exists raw.attempts (
     audit_run_id varchar not null,
-    prediction_id varchar not null,
+    prediction_id varchar not null, -- or a rephrasing's id
     attempted_at timestamp not null,
     http_status integer,
     error varchar not null,
     waited_ms double not null
+);
+
+create table if not exists raw.rephrasings (
+    audit_run_id varchar not null,
+    rephrasing_id varchar not null,
+    task_id varchar not null,
+    model_id varchar not null,
+    paraphrase_temperature double,
+    prompt varchar not null, -- JSON list of messages
+    completion varchar, -- verbatim
+    is_completion_escaped boolean not null,
+    prompt_tokens integer,
+    completion_tokens integer,
+    latency_ms double,
+    n_attempts integer not null,
+    cost_usd double,
+    sampling varchar, -- JSON: parameters as sent
+    served_model varchar,
+    system_fingerprint varchar,
+    request_id varchar,
+    error varchar,
+    landed_at timestamp not null
+);
+
+create table if not exists raw.engines (
+    audit_run_id varchar not null,
+    model_id varchar not null,
+    opened_at timestamp not null,
+    engine varchar not null,
+    endpoint varchar not null,
+    engine_version varchar,
+    served_model varchar,
+    context_length integer -- tokens of prompt and completion
+);
+
+create table if not exists raw.batches (
+    audit_run_id varchar not null,
+    model_id varchar not null,
+    batch_id varchar not null, -- the provider's
+    state varchar not null, -- submitted, then what the provider says, then collected
+    recorded_at timestamp not null,
+    n_requests integer not null,
+    error varchar
 );
 
 create table if not exists raw.verdicts (

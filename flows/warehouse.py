@@ -28,8 +28,14 @@ except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own loc
 if TYPE_CHECKING:
     import polars as pl
 
-SCHEMA_VERSION = 1
-MIGRATIONS: dict[int, str] = {}  # to version n: SQL
+SCHEMA_VERSION = 2
+MIGRATIONS = {  # to version n: what `create table if not exists` does not do
+    2: """
+    alter table raw.prompt_variants add column answer_schema varchar;
+    alter table raw.prompt_variants add column reader varchar;
+    alter table raw.predictions add column sampling varchar;
+    """,
+}
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 ONE_LINE = 300
 
@@ -43,6 +49,9 @@ KEYS: dict[str, tuple[str, ...]] = {
     "prompt_variants": (*_BY_RUN, "prompt_variant_id"),
     "predictions": (*_BY_RUN, "prediction_id"),
     "attempts": (*_BY_RUN, "prediction_id", "attempted_at"),
+    "rephrasings": (*_BY_RUN, "rephrasing_id"),
+    "engines": (*_BY_RUN, "model_id", "opened_at"),
+    "batches": (*_BY_RUN, "batch_id", "state"),
     "verdicts": (*_BY_RUN, "verdict_id"),
     "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id", "checked_at"),
 }

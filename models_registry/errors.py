@@ -15,7 +15,7 @@ PromptauditError                 1 line, exit_code
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class PromptauditError(Exception):
@@ -62,9 +62,13 @@ class MeasureError(PromptauditError):
 
 
 class EngineError(PromptauditError):
-    """A model that cannot be asked at all."""
+    """A model that cannot be asked at all; `attempts` are the failed tries that led to it, for landing."""
 
     exit_code = 3
+
+    def __init__(self, message: str, attempts: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.attempts = tuple(attempts)
 
 
 class BudgetReached(PromptauditError):

@@ -1,15 +1,16 @@
 """What executes a model. An engine answers one request at a time and is asked by many workers at once.
 
-An engine raises EngineError when the model cannot be asked at all (wrong key, unknown model, no quota): the run stops
-with one line and nothing landed is lost. Everything else is an `Answer`.
+An engine raises EngineError when the model cannot be asked at all (wrong key, unknown model, no quota), with the tries
+that led to it: the run stops with one line and nothing landed is lost. Everything else is an `Answer`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from models_registry.cards import ModelCard
 from models_registry.registry import Entry
@@ -32,6 +33,7 @@ class Request:
     labels: tuple[str, ...]
     text: str  # the sample's input alone
     request_sha256: str
+    answer_schema: str | None = None  # JSON schema that the answer must follow; strategy `structured`
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Answer:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     latency_ms: float | None = None
+    sampling: str | None = None  # JSON: sampling parameters as they were sent
     served_model: str | None = None
     system_fingerprint: str | None = None
     request_id: str | None = None
@@ -72,16 +75,45 @@ class Answer:
         return self.completion is not None or self.error is not None
 
 
-class Engine(Protocol):
-    """Answers requests; `answer` is called by up to `max_connections` workers at once."""
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What serves a model, as it says itself when it is opened."""
+
+    endpoint: str  # host and port, without credentials
+    engine_version: str | None = None
+    served_model: str | None = None
+    context_length: int | None = None  # tokens of prompt and completion
+
+
+class Engine(ABC):
+    """Answers requests; `answer` is called by up to `max_connections` workers at once.
+
+    What is not overridden holds for an engine that asks nobody: it opens at once and is never throttled.
+    """
 
     max_connections: int
+    served: Served | None = None  # known once it is open
+    pressure: str = ""  # what the other side makes this one hold back, for the progress line
+    notes: Sequence[str] = ()  # what the run should say at its end: parameters that were refused and left out
 
+    async def open(self) -> None:  # noqa: B027 - most have nothing to get ready
+        """Gets ready: starts or finds what serves the model. Raises EngineError where there is nothing to ask."""
+
+    @abstractmethod
     async def answer(self, request: Request) -> Answer:
         """The answer to one request, retries included."""
 
-    async def close(self) -> None:
-        """Lets go of connections and files."""
+    async def close(self) -> None:  # noqa: B027 - most hold nothing
+        """Lets go of connections, files and processes; a second call does nothing."""
+
+
+MayTry = Callable[[], bool]
+"""Asked before every further try of a request: whether one more may be sent. False gives the request up for now."""
+
+
+def always() -> bool:
+    """The answer of who has no budget."""
+    return True
 
 
 class LandedWithoutAnswer(Exception):
@@ -93,7 +125,7 @@ LandedAnswers = Callable[[str, Request], str | None]
 `noisy` perturbs. Raises LandedWithoutAnswer for a permanent error."""
 
 
-def open_engine(entry: Entry, landed: LandedAnswers | None = None) -> Engine:
+def open_engine(entry: Entry, landed: LandedAnswers | None = None, may_try: MayTry = always) -> Engine:
     """The engine of a model card; imports only what that card needs."""
     card: Any = entry.card
     if not isinstance(card, ModelCard):
@@ -102,7 +134,7 @@ def open_engine(entry: Entry, landed: LandedAnswers | None = None) -> Engine:
     if card.engine == "openai_api":
         from flows.engines.openai_api import OpenAIEngine
 
-        return OpenAIEngine(card)
+        return OpenAIEngine(card, may_try)
     if card.engine == "recorded":
         from flows.engines.recorded import RecordedEngine
 

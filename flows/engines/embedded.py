@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from flows.engines import Answer, LandedAnswers, LandedWithoutAnswer, Request
+from flows.engines import Answer, Engine, LandedAnswers, LandedWithoutAnswer, Request
 from flows.engines.draws import choice
 from models_registry.cards import ModelCard
 
@@ -14,7 +14,7 @@ Annotate = Callable[[Request], str | None]
 """The completion of a request; None where there is nothing to say yet."""
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(Engine):
     """Asks one annotator; an annotator without an answer leaves the cell missing."""
 
     def __init__(self, card: ModelCard, annotate: Annotate) -> None:
@@ -37,9 +37,6 @@ class EmbeddedEngine:
         return Answer(
             completion=completion, finish_reason="stop", latency_ms=latency_ms, served_model=self._served_model
         )
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
 
 def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> EmbeddedEngine:

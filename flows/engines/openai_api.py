@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import aiohttp
 import httpx2
 from openai import APIStatusError, OpenAIError
 
-from flows.engines import Answer, Attempt, Request
+from flows.engines import Answer, Attempt, Engine, MayTry, Request, always
+from flows.engines.body import Body
 from flows.engines.completions import read_completion
 from flows.engines.endpoints import Endpoint, key_env, key_of, open_endpoints
 from flows.engines.faults import Failure, described, error_of, judged
@@ -28,7 +29,7 @@ from models_registry.cards import ModelCard, Sampling
 from models_registry.errors import EngineError
 
 
-class OpenAIEngine:
+class OpenAIEngine(Engine):
     """A model behind one or several OpenAI-compatible endpoints, asked in turn; for one event loop.
 
     Raises EngineError where no request can succeed: from the constructor for a missing key or a malformed `base_url`,
@@ -36,9 +37,12 @@ class OpenAIEngine:
     server that never took a connection. No error, attempt or answer holds the key.
     """
 
-    def __init__(self, card: ModelCard) -> None:
+    def __init__(self, card: ModelCard, may_try: MayTry = always) -> None:
         self.max_connections = card.limits.max_connections
         self._card = card
+        self._may_try = may_try
+        self._body = Body(card)
+        self.notes = self._body.learnt
         key = key_of(card)
         self._secrets = (key,) if key else ()
         self._http = bounded_client(card.limits.max_connections, card.limits.timeout_s, self._secrets)
@@ -55,6 +59,8 @@ class OpenAIEngine:
         for attempt in range(1, self._card.limits.max_attempts + 1):
             # the next try goes to the next endpoint, so that a dead one costs a request one try
             endpoint = self._endpoints[(turn + attempt - 1) % len(self._endpoints)]
+            if attempt > 1 and not self._may_try():
+                break
             await self._pace.take(_tokens(request, self._card.sampling))
             attempted_at = datetime.now(UTC)
             outcome = await self._ask(endpoint, request)
@@ -98,8 +104,7 @@ class OpenAIEngine:
 
     async def _send(self, endpoint: Endpoint, request: Request) -> httpx2.Response | Failure:
         # failures are returned, not raised from: the chain of an exception would carry the request and its headers
-        messages = [{"role": role, "content": content} for role, content in request.messages]
-        body = {"model": self._card.model, "messages": messages, **sent_sampling(self._card.sampling, request)}
+        body = self._body.of(request)
         timeout_s = self._card.limits.timeout_s
         try:
             async with asyncio.timeout(timeout_s):
@@ -127,22 +132,9 @@ class OpenAIEngine:
         raise EngineError(msg)
 
 
-def sent_sampling(sampling: Sampling, request: Request) -> dict[str, Any]:
-    """The sampling parameters of a request: those the card writes.
-
-    `seed` is the card's plus the repetition less 1, so that repetitions are different draws and each can be drawn again.
-    """
-    sent: dict[str, Any] = {name: value for name, value in sampling if value is not None}
-    if "seed" in sent:
-        sent["seed"] += request.repetition - 1
-    if "stop" in sent:
-        sent["stop"] = list(sent["stop"])
-    return sent
-
-
 def _tokens(request: Request, sampling: Sampling) -> int:
     chars = sum(len(content) for _, content in request.messages)
-    return math.ceil(chars / 4) + (sampling.max_tokens or 0)
+    return math.ceil(chars / 4) + (sampling.token_cap or 0)
 
 
 def _root(error: BaseException) -> BaseException:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from flows.engines import Answer, Request
+from flows.engines import Answer, Engine, Request
 from models_registry.cards import ModelCard
 from models_registry.errors import CardError, DataError, nearest
 from models_registry.registry import Entry
@@ -30,7 +30,7 @@ _SURROGATE = re.compile(r"\\u(d[89a-f][0-9a-f]{2})")
 Cell = tuple[str | None, str, int, float | None, str, int]
 
 
-class RecordedEngine:
+class RecordedEngine(Engine):
     """A cell the file does not hold stays missing.
 
     Columns: `sample_id`, `completion` and, where they apply, `model` (only the rows of the card's model count), `task`,
@@ -54,9 +54,6 @@ class RecordedEngine:
         if completion is None:
             return Answer(error=f"{self._model}: the file has no answer for this cell")
         return Answer(completion=completion, served_model=self._model)
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
 
 def _inside(entry: Entry, path: str) -> Path:

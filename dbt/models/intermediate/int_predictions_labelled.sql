@@ -1,10 +1,5 @@
 -- One row per prediction: its completion read to a label, and what became of it.
-with predictions as (
-    select * from {{ ref('stg_predictions') }}
-    where {{ in_this_build() }}
-),
-
-tasks as (
+with tasks as (
     select
         tasks.audit_run_id,
         tasks.task_id,
@@ -17,19 +12,36 @@ tasks as (
     group by all
 ),
 
+predictions as (
+    select
+        predictions.*,
+        variants.strategy,
+        variants.paraphrase_temperature,
+        variants.variant_index,
+        variants.is_original,
+        coalesce(variants.reader, tasks.reader) as reader
+    from {{ ref('stg_predictions') }} as predictions
+    inner join {{ ref('stg_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
+    inner join tasks
+        on predictions.audit_run_id = tasks.audit_run_id and predictions.task_id = tasks.task_id
+    where {{ in_this_build('predictions.audit_run_id') }} and {{ in_this_build('variants.audit_run_id') }}
+),
+
 -- models repeat themselves: each distinct answer of a task is read once
 readings as (
     select
         answers.audit_run_id,
         answers.task_id,
+        answers.reader,
         answers.completion,
         md5(answers.completion) as completion_md5,
-        read_answer(answers.completion, tasks.reader, tasks.labels, tasks.refusal_pattern) as reading
+        read_answer(answers.completion, answers.reader, tasks.labels, tasks.refusal_pattern) as reading
     from (
         select distinct
-audit_run_id,
-task_id,
-completion
+            audit_run_id,
+            task_id,
+            reader,
+            completion
         from predictions
         where completion is not null
     ) as answers
@@ -42,11 +54,11 @@ labelled as (
         predictions.prediction_id,
         predictions.model_id,
         predictions.task_id,
-        variants.strategy,
+        predictions.strategy,
         predictions.prompt_variant_id,
-        variants.paraphrase_temperature,
-        variants.variant_index,
-        variants.is_original,
+        predictions.paraphrase_temperature,
+        predictions.variant_index,
+        predictions.is_original,
         predictions.sample_id,
         samples.sample_index,
         samples.gold_label,
@@ -62,7 +74,6 @@ labelled as (
         end as answer_status,
         readings.reading.label as read_label
     from predictions
-    inner join {{ ref('stg_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
     inner join {{ ref('stg_samples') }} as samples
         on
             predictions.audit_run_id = samples.audit_run_id
@@ -72,8 +83,9 @@ labelled as (
         on
             predictions.audit_run_id = readings.audit_run_id
             and predictions.task_id = readings.task_id
+            and predictions.reader = readings.reader
             and predictions.completion = readings.completion
-    where {{ in_this_build('variants.audit_run_id') }} and {{ in_this_build('samples.audit_run_id') }}
+    where {{ in_this_build('samples.audit_run_id') }}
 ),
 
 final as (

@@ -22,6 +22,7 @@ renamed as (
         latency_ms,
         n_attempts,
         cost_usd,
+        sampling,
         served_model,
         system_fingerprint,
         request_id,

@@ -15,6 +15,8 @@ renamed as (
         instruction,
         output_format,
         prompt,
+        answer_schema,
+        reader,
         repetitions,
         len(repetitions) as n_repetitions,
         rephraser_id,

@@ -26,7 +26,10 @@ select
     landed.cost_usd,
     landed.latency_ms,
     landed.n_attempts,
+    landed.sampling,
     landed.served_model,
+    landed.system_fingerprint,
+    landed.request_id,
     landed.error,
     landed.landed_at,
     {{ measure_version() }}

@@ -1,0 +1,18 @@
+with source as (
+    select * from {{ source('raw', 'engines') }}
+),
+
+renamed as (
+    select
+        audit_run_id,
+        model_id,
+        opened_at,
+        engine,
+        endpoint,
+        engine_version,
+        served_model,
+        context_length
+    from source
+)
+
+select * from renamed

@@ -1,0 +1,138 @@
+"""Builds what is sent for a model card, and learns from a server's refusals what to leave out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, get_args
+
+from flows.engines import Request
+from models_registry.cards import ModelCard, StructuredOutput
+
+ANSWER = "answer"  # the name of the schema, and of the function that is called with it
+CAPS = ("max_tokens", "max_completion_tokens")
+WAYS: tuple[StructuredOutput, ...] = ("function", "json_schema", "json_object", "text")
+_FIELDS_OF_A_WAY = ("tools", "tool_choice", "response_format")
+_REFUSING_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
+_REFUSING_WORDS = (
+    "unsupported",
+    "not support",
+    "unrecognized",
+    "unknown",
+    "not permitted",
+    "not allowed",
+    "not available",
+)
+
+assert set(WAYS) == set(get_args(StructuredOutput))  # noqa: S101 - a new way needs its place in the order
+
+
+class Body:
+    """The body of a card's requests. What one refusal taught holds for every later request."""
+
+    def __init__(self, card: ModelCard) -> None:
+        self._card = card
+        self._sampling = {name: value for name, value in card.sampling if value is not None}
+        self._cap = card.sampling.token_cap
+        self._refused: set[str] = set()
+        self._ways = [card.structured_output] if card.structured_output else list(WAYS)
+        self.learnt: list[str] = []
+
+    def sampling(self, request: Request) -> dict[str, Any]:
+        """The sampling parameters of a request: those the card writes and the server takes.
+
+        `seed` is the card's plus the repetition less 1, so that repetitions are different draws and each can be drawn again.
+        """
+        sent = dict(self._sampling)
+        if "seed" in sent:
+            sent["seed"] += request.repetition - 1
+        if "stop" in sent:
+            sent["stop"] = list(sent["stop"])
+        return sent
+
+    def of(self, request: Request) -> dict[str, Any]:
+        """The whole body of a chat completion."""
+        messages = [{"role": role, "content": content} for role, content in request.messages]
+        body = {"model": self._card.model, "messages": messages, **self.sampling(request), **self._card.extra_body}
+        if request.answer_schema is not None:
+            self._hold_to(body, request.answer_schema)
+        return body
+
+    def sent_as(self, request: Request) -> str:
+        """JSON of the sampling parameters as sent, and of the way a schema was, for the prediction's row."""
+        sent: dict[str, Any] = {**self.sampling(request), **self._card.extra_body}
+        if request.answer_schema is not None:
+            sent["structured_output"] = self._ways[0]
+        return json.dumps(sent, sort_keys=True, ensure_ascii=False)
+
+    def learn(self, status: int, error: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+        """Whether a refusal of `body` was over a parameter that is left out or renamed from now on.
+
+        True also where another request has learnt it meanwhile: the request is worth sending again.
+        """
+        if status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+            return False
+        name = _refused_name(error, body)
+        if name is None:
+            return False
+        if name in _FIELDS_OF_A_WAY:
+            return self._next_way(body)
+        if name in self._sampling:
+            self._drop(name)
+        return True
+
+    def _drop(self, name: str) -> None:
+        self._refused.add(name)
+        del self._sampling[name]
+        other = CAPS[1 - CAPS.index(name)] if name in CAPS else None
+        if other is not None and other not in self._refused:
+            self._sampling[other] = self._cap
+            self.learnt.append(f"takes no {name}: {other} is sent instead")
+        else:
+            self.learnt.append(f"takes no {name}: it is left out")
+
+    def _next_way(self, body: Mapping[str, Any]) -> bool:
+        way = "function" if "tools" in body else body["response_format"]["type"]
+        if way == self._ways[0]:
+            if len(self._ways) == 1:
+                return False
+            self._ways.pop(0)
+            self.learnt.append(f"takes no schema as {way}: it is sent as {self._ways[0]}")
+        return True
+
+    def _hold_to(self, body: dict[str, Any], schema: str) -> None:
+        way, parsed = self._ways[0], json.loads(schema)
+        if way == "function":
+            function = {"name": ANSWER, "description": "Gives the answer.", "parameters": parsed}
+            body["tools"] = [{"type": "function", "function": function}]
+            body["tool_choice"] = {"type": "function", "function": {"name": ANSWER}}
+        elif way == "json_schema":
+            wanted = {"name": ANSWER, "strict": True, "schema": parsed}
+            body["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        else:
+            if way == "json_object":
+                body["response_format"] = {"type": "json_object"}
+            last = body["messages"][-1]
+            text = f"{last['content']}\n\nReply with a JSON object that follows this JSON schema, and nothing else:\n{schema}"
+            body["messages"][-1] = {**last, "content": text}
+
+
+def _refused_name(error: Mapping[str, Any], body: Mapping[str, Any]) -> str | None:
+    """The parameter of ours that an error is about."""
+    names = [
+        name for name in (*CAPS, "temperature", "top_p", "seed", "stop", "top_logprobs", "logprobs") if name in body
+    ]
+    names += [name for name in _FIELDS_OF_A_WAY if name in body]
+    codes = {str(error.get(name) or "").casefold() for name in ("code", "type")}
+    text = str(error.get("message") or "").casefold()
+    if not codes.intersection(_REFUSING_CODES) and not any(words in text for words in _REFUSING_WORDS):
+        return None
+    param = str(error.get("param") or "").partition(".")[0]
+    if param in names:
+        return param
+    if param:
+        return None
+    quoted = [name for name in names if f"'{name}'" in text or f'"{name}"' in text or f"`{name}`" in text]
+    plain = [name for name in names if name in text.replace(",", " ").replace(".", " ").split()]
+    return next(iter([*quoted, *plain]), None)

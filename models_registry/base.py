@@ -1,0 +1,34 @@
+"""What every card shares: frozen, every field described, unknown keys refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+Rate = Annotated[float, Field(ge=0, le=1)]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+def listed(value: object) -> object:
+    """One name alone as a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[Name, ...], BeforeValidator(listed)]
+
+
+class Card(BaseModel):
+    """What every card shares."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, str_max_length=100_000)
+
+    def canonical_json(self) -> str:
+        """The card as one line of JSON: set fields only, keys sorted, so that equal cards are equal text."""
+        return json.dumps(self.model_dump(mode="json", exclude_defaults=True), sort_keys=True, ensure_ascii=False)
+
+    def fingerprint(self) -> str:
+        """The first 16 hex digits of the sha256 of `canonical_json`."""
+        return hashlib.sha256(self.canonical_json().encode("utf-8", "backslashreplace")).hexdigest()[:16]

@@ -1,0 +1,252 @@
+"""Cards of models: what executes one, where it is, how it draws, what it bears and costs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from models_registry.base import Card, Name, Names, Rate
+
+
+class Sampling(Card):
+    """How the model draws its answer; sent as written, nothing sent that is not written."""
+
+    temperature: float | None = Field(None, ge=0, le=10, description="sampling temperature")
+    top_p: float | None = Field(None, gt=0, le=1, description="nucleus sampling")
+    seed: int | None = Field(
+        None, description="the provider's seed, plus the repetition less 1, so that repetitions are different draws"
+    )
+    max_tokens: int | None = Field(None, ge=1, description="cap on the completion's tokens")
+    max_completion_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="the same cap under the name that reasoning models take; learnt where a card does not say",
+    )
+    stop: tuple[str, ...] | None = Field(None, description="strings that end the completion")
+    logprobs: bool | None = Field(None, description="log-probabilities of the completion's tokens, landed as JSON")
+    top_logprobs: int | None = Field(None, ge=0, le=20, description="and of so many other tokens at each place")
+
+    @model_validator(mode="after")
+    def _one_cap(self) -> Self:
+        if self.max_tokens is not None and self.max_completion_tokens is not None:
+            msg = "max_tokens and max_completion_tokens are one cap under two names; give one"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def token_cap(self) -> int | None:
+        """The most tokens a completion may have; None without a cap."""
+        return self.max_tokens or self.max_completion_tokens
+
+
+class Grid(Card):
+    """Values that are asked as models of their own, each with each: `name temperature=0.5 top_p=0.9`."""
+
+    temperature: tuple[Annotated[float, Field(ge=0, le=10)], ...] = Field((), description="sampling temperatures")
+    top_p: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field((), description="nucleus sampling")
+
+    @model_validator(mode="after")
+    def _is_a_grid(self) -> Self:
+        for name, values in self:
+            if len(set(values)) != len(values):
+                msg = f"{name}: a value stands twice"
+                raise ValueError(msg)
+        if not self.temperature and not self.top_p:
+            msg = "a grid needs values of temperature or top_p"
+            raise ValueError(msg)
+        return self
+
+    def points(self) -> list[dict[str, float]]:
+        """Every combination, temperatures slowest."""
+        axes = [[(name, value) for value in values] for name, values in self if values]
+        return [dict(point) for point in itertools.product(*axes)]
+
+
+class Limits(Card):
+    """What the other side bears."""
+
+    max_connections: int = Field(16, ge=1, le=4096, description="requests in flight at once")
+    requests_per_minute: int | None = Field(None, ge=1, description="requests a minute")
+    tokens_per_minute: int | None = Field(None, ge=1, description="tokens a minute")
+    timeout_s: float = Field(60, gt=0, description="seconds until a request is given up and asked again")
+    max_attempts: int = Field(6, ge=1, le=100, description="tries of one request before its cell is left missing")
+
+
+class Price(Card):
+    """US dollars a million tokens; 0 for one's own machines."""
+
+    input_usd_per_mtok: float = Field(ge=0, description="prompt tokens")
+    output_usd_per_mtok: float = Field(ge=0, description="completion tokens")
+
+
+def _price(value: object) -> object:
+    return {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0} if value == "free" else value
+
+
+class SimulatedAnswers(Card):
+    """What the `simulated` annotator draws from: one distribution a sample, independent draws a cell."""
+
+    distributions: tuple[dict[str, float], ...] = Field(
+        min_length=1, description="label to probability; what is missing to 1 is an invalid answer"
+    )
+    samples: dict[str, int] | None = Field(
+        None, description="sample id to the index of its distribution; default: by a hash of the id"
+    )
+
+    @model_validator(mode="after")
+    def _indexes(self) -> Self:
+        for sample, index in (self.samples or {}).items():
+            if not 0 <= index < len(self.distributions):
+                msg = f"samples: {sample!r} names distribution {index} of {len(self.distributions)}, counted from 0"
+                raise ValueError(msg)
+        return self
+
+    @field_validator("distributions")
+    @classmethod
+    def _sums(cls, value: tuple[dict[str, float], ...]) -> tuple[dict[str, float], ...]:
+        for index, distribution in enumerate(value):
+            if any(p < 0 for p in distribution.values()) or sum(distribution.values()) > 1 + 1e-9:
+                msg = f"distribution {index} has a negative probability or sums to more than 1"
+                raise ValueError(msg)
+        return value
+
+
+class Batching(Card):
+    """How requests are handed over and answers fetched."""
+
+    runner: Literal["api", "vllm"] = Field(
+        "api", description="the provider's Batch API, or vLLM's run_batch on this machine"
+    )
+    poll_s: float = Field(60, gt=0, le=3600, description="seconds between two looks at a batch")
+    max_requests: int = Field(50_000, ge=1, le=50_000, description="requests a batch; the API takes 50,000 or 200 MB")
+
+
+class VllmServer(Card):
+    """How vLLM serves the model; a name a setting, no raw arguments, and no code of the model's ever runs."""
+
+    max_model_len: int | None = Field(None, ge=1, description="tokens of prompt and completion; default: the model's")
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field("auto", description="type of the weights")
+    max_num_seqs: int | None = Field(None, ge=1, description="requests computed at once")
+    gpu_memory_utilization: Rate | None = Field(None, description="share of the GPU's memory")
+    tensor_parallel_size: int | None = Field(None, ge=1, description="GPUs that share the model")
+    enable_prefix_caching: bool | None = Field(None, description="keeps what prompts begin with alike")
+    revision: str | None = Field(
+        None, max_length=200, pattern=r"^[\w./-]+$", description="branch, tag or commit of the model"
+    )
+    start_timeout_s: float = Field(900, gt=0, description="seconds until a server that does not come up is given up")
+
+
+StructuredOutput = Literal["json_schema", "function", "json_object", "text"]
+
+_HIDDEN_NAMES = ("key", "token", "secret", "password", "authorization", "credential")
+_OURS = ("model", "messages", "stream", "n", "response_format", "tools", "tool_choice")
+
+
+def _typed(value: object) -> object:
+    """Cards hold text as written; what goes into a request's JSON is read as JSON where it is JSON."""
+    if isinstance(value, dict):
+        return {key: _typed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if isinstance(value, str):
+        try:
+            return json.loads(value, parse_constant=str)
+        except ValueError:
+            return value
+    return value
+
+
+class ModelCard(Card):
+    """A model that can be asked."""
+
+    engine: Literal["openai_api", "vllm_server", "batch", "recorded", "embedded"] = Field(
+        description="what executes it"
+    )
+    model: Name = Field(description="the engine's name of it; embedded: lexical, random, simulated, noisy")
+    base_url: Names = Field((), description="one or several endpoints; default: OPENAI_BASE_URL")
+    api_key_env: str | None = Field(
+        None, pattern=r"^[A-Z_][A-Z0-9_]*$", description="variable that holds the key; default: OPENAI_API_KEY"
+    )
+    sampling: Sampling = Field(default_factory=Sampling, description="how the answer is drawn")
+    grid: Grid | None = Field(None, description="sampling values that are asked as models of their own")
+    extra_body: Annotated[dict[str, Any], BeforeValidator(_typed)] = Field(
+        default_factory=dict, description="further fields of the request's body, sent as they are"
+    )
+    structured_output: StructuredOutput | None = Field(
+        None, description="how the strategy `structured` is sent; default: the first of these the server takes"
+    )
+    batch: Batching | None = Field(None, description="batch: how requests are handed over")
+    vllm: VllmServer | None = Field(None, description="vllm_server, and batch by vllm: how the model is served")
+    limits: Limits = Field(default_factory=Limits, description="what the other side bears")
+    price: Annotated[Price | None, BeforeValidator(_price)] = Field(None, description="default: the price library")
+    path: str | None = Field(None, description="recorded: the file of answers, inside the registry")
+    simulated: SimulatedAnswers | None = Field(None, description="simulated: what is drawn from")
+    of: Name | None = Field(None, description="noisy: the model card whose landed answers are perturbed")
+    rate: Rate | None = Field(None, description="noisy: the share of answers replaced by another label")
+    seed: int = Field(0, description="embedded: seed of its draws")
+
+    @field_validator("base_url")
+    @classmethod
+    def _no_credentials(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for url in value:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                msg = "an http or https address with a host is wanted"
+                raise ValueError(msg)
+            if parts.username or parts.password or parts.query or parts.fragment:
+                msg = "an address with credentials or a query would land with the card; name the key's variable instead"
+                raise ValueError(msg)
+        return value
+
+    @field_validator("extra_body")
+    @classmethod
+    def _nothing_of_ours(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value:
+            if name in _OURS or name in Sampling.model_fields:
+                place = "under sampling" if name in Sampling.model_fields else "by promptaudit itself"
+                msg = f"'{name}' is set {place}"
+                raise ValueError(msg)
+            if any(word in name.casefold().replace("tokens", "") for word in _HIDDEN_NAMES):
+                msg = f"'{name}' looks like a secret, and a card lands as it is written; name the key's variable in api_key_env"
+                raise ValueError(msg)
+        return value
+
+    @property
+    def takes_schemas(self) -> bool:
+        """Whether the engine can be held to a JSON schema."""
+        return self.engine in ("openai_api", "vllm_server", "batch")
+
+    def at(self, point: Mapping[str, float]) -> Self:
+        """The card at one point of its grid."""
+        return self.model_copy(update={"grid": None, "sampling": self.sampling.model_copy(update=dict(point))})
+
+    @model_validator(mode="after")
+    def _fits_engine(self) -> Self:
+        is_by_vllm = self.engine == "batch" and self.batch is not None and self.batch.runner == "vllm"
+        for field, fits in (
+            ("batch", self.engine == "batch"),
+            ("vllm", self.engine == "vllm_server" or is_by_vllm),
+            ("extra_body", self.takes_schemas),
+            ("structured_output", self.takes_schemas),
+            ("grid", self.takes_schemas),
+        ):
+            if getattr(self, field) and not fits:
+                msg = f"{field} has no meaning for {self.engine} {self.model}"
+                raise ValueError(msg)
+        wanted = {"path": self.engine == "recorded"}
+        embedded = self.engine == "embedded"
+        if embedded and self.model not in ("lexical", "random", "simulated", "noisy"):
+            msg = f"model '{self.model}' is no embedded annotator; known: lexical, noisy, random, simulated"
+            raise ValueError(msg)
+        wanted["simulated"] = embedded and self.model == "simulated"
+        wanted["of"] = wanted["rate"] = embedded and self.model == "noisy"
+        for field, is_wanted in wanted.items():
+            if is_wanted != (getattr(self, field) is not None):
+                msg = f"{field} {'is needed by' if is_wanted else 'has no meaning for'} {self.engine} {self.model}"
+                raise ValueError(msg)
+        return self
