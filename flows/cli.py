@@ -78,7 +78,7 @@ class State:
         """Where to say what goes on."""
         from flows.progress import Progress
 
-        return Progress(quiet=self.quiet)
+        return Progress(quiet=self.quiet, may_ask=not self.as_json)
 
 
 state = State()
@@ -214,11 +214,11 @@ def plan(
     """Requests, tokens and USD of an audit, and of subsamples of it; calls nothing."""
     from flows.estimate import estimate_audit, render_estimate
 
-    _, registry = state.load()
+    settings, registry = state.load()
     if export_prompts is not None:
         from flows.running import export_variants
 
-        n = export_variants(registry, audit, export_prompts, state.progress())
+        n = export_variants(settings, registry, audit, export_prompts, state.progress())
         show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
         return
     estimate = estimate_audit(registry, audit)
@@ -251,6 +251,24 @@ def init(
 def _next_step(folder: Path) -> str:
     where = "" if folder == Path("registry") else f" --registry {folder}"
     return f"next: promptaudit run mine{where}"
+
+
+@app.command()
+def trust(
+    folder: Annotated[Path, typer.Argument(help="A folder of cards.")] = Path("registry"),
+    list_: Annotated[bool, typer.Option("--list", help="Show everything that is trusted instead.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Take the folder's trust back instead.")] = False,
+) -> None:
+    """Trust the hosts that a folder's model cards send keys to; asked for once, and again when a card changes them."""
+    from flows.trusting import forget_folder, list_trusted, render_trust, trust_folder
+
+    settings = state.settings()
+    if list_ and forget:
+        msg = "--list and --forget are two things; give one"
+        raise UsageError(msg)
+    act = forget_folder if forget else trust_folder
+    done = list_trusted(settings) if list_ else act(settings, folder)
+    show(done, render_trust(done))
 
 
 @app.command()

@@ -34,6 +34,13 @@ class Settings(BaseSettings):
     registry: Annotated[tuple[Path, ...], NoDecode] = Field(
         (), description="folders of cards, a path separator between"
     )
+    trust_file: Path | None = Field(
+        None,
+        description="what `promptaudit trust` recorded; default: promptaudit/trusted.json in the user's configuration",
+    )
+    vllm_python: Path | None = Field(
+        None, description="the Python of vLLM's environment; default: infra/vllm/.venv/bin/python of the checkout"
+    )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")

@@ -3,7 +3,8 @@
 PromptauditError                 1 line, exit_code
 ├── UsageError              2    a wrong option, argument or setting
 ├── CardError               2    a card that cannot be read or does not hold together
-│   └── UnknownCard         2    a name no card has, with the nearest one
+│   ├── UnknownCard         2    a name no card has, with the nearest one
+│   └── UntrustedCard       2    a card of others that would send a key to a host nobody has trusted with it
 ├── DataError               2    samples, prompts or recorded predictions that cannot be used
 ├── WarehouseError          2    a warehouse that cannot be opened, read or written
 │   └── WarehouseLocked     2    another run holds it
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class PromptauditError(Exception):
@@ -43,6 +45,10 @@ class UnknownCard(CardError):
     """A name no card has."""
 
 
+class UntrustedCard(CardError):
+    """A card of others that would send a key to a host nobody has trusted with it."""
+
+
 class DataError(PromptauditError):
     """Samples, prompts or recorded predictions that cannot be used."""
 
@@ -66,7 +72,7 @@ class EngineError(PromptauditError):
 
     exit_code = 3
 
-    def __init__(self, message: str, attempts: Sequence[object] = ()) -> None:
+    def __init__(self, message: str, attempts: Sequence[Any] = ()) -> None:
         super().__init__(message)
         self.attempts = tuple(attempts)
 

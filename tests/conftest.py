@@ -20,6 +20,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
             monkeypatch.delenv(name)
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path_factory.getbasetemp() / "prefect"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("PROMPTAUDIT_TRUST_FILE", str(tmp_path_factory.mktemp("trust") / "trusted.json"))
 
 
 @pytest.fixture(scope="session")
