@@ -48,10 +48,15 @@ def watch(mark: str) -> None:
         return
     import psutil
 
+    marked: list[psutil.Process] = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if process.environ().get(MARK) == mark:
-                process.kill()
+                # who renames itself, as vLLM's workers do, writes over its environment: children are taken as they are
+                marked += [process, *process.children(recursive=True)]
+    for process in marked:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
 
 
 if __name__ == "__main__":

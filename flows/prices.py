@@ -11,16 +11,26 @@ from models_registry.cards import ModelCard, Price
 
 CHARACTERS_A_TOKEN = 4  # of English prose under the common tokenizers; needs no download
 TOKENS_A_MESSAGE = 4
+BYTES_A_MESSAGE = 32  # at most: role, and what stands around a message
 FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
 
 
 def price_of(card: ModelCard) -> Price | None:
-    """US dollars a million tokens; None where neither the card nor the library knows. Recorded and embedded are free."""
+    """US dollars a million tokens; None where neither the card nor the library knows. Recorded and embedded are free.
+
+    A card's own price is taken as written. Providers halve what they list for batches; what a model costs on one's own
+    machine no library knows.
+    """
     if card.price is not None:
         return card.price
     if card.engine in ("embedded", "recorded"):
         return FREE
-    return _from_library(card.model)
+    if card.engine != "batch":
+        return _from_library(card.model)
+    if card.batch is not None and card.batch.runner == "vllm":
+        return None
+    listed = _from_library(card.model)
+    return None if listed is None else Price(**{name: value / 2 for name, value in listed})
 
 
 def _from_library(model: str) -> Price | None:
@@ -31,6 +41,12 @@ def _from_library(model: str) -> Price | None:
     except LookupError:
         return None
     return Price(input_usd_per_mtok=float(paid.input_price), output_usd_per_mtok=float(paid.output_price))
+
+
+def prompt_bytes(messages: Messages, answer_schema: str | None = None) -> int:
+    """Bytes of a prompt and what a chat template adds: no tokenizer makes more tokens of it."""
+    texts = [content for _, content in messages] + ([answer_schema] if answer_schema else [])
+    return sum(BYTES_A_MESSAGE + len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def prompt_tokens(messages: Messages) -> int:

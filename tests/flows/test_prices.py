@@ -1,0 +1,26 @@
+"""What a batch costs."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.prices import price_of
+from models_registry.cards import ModelCard, Price
+
+LISTED = Price(input_usd_per_mtok=0.15, output_usd_per_mtok=0.6)
+
+
+def test_a_listed_price_is_halved_for_batches() -> None:
+    assert price_of(ModelCard(engine="openai_api", model="gpt-4o-mini")) == LISTED
+    for batching in (None, {"runner": "api"}):
+        halved = price_of(ModelCard(engine="batch", model="gpt-4o-mini", batch=batching))
+        assert halved is not None
+        assert (halved.input_usd_per_mtok, halved.output_usd_per_mtok) == pytest.approx((0.075, 0.3))
+
+
+def test_a_price_that_is_written_is_taken_as_written() -> None:
+    assert price_of(ModelCard(engine="batch", model="gpt-4o-mini", price=LISTED)) == LISTED
+    on_our_machine = {"engine": "batch", "model": "gpt-4o-mini", "batch": {"runner": "vllm"}}
+    assert price_of(ModelCard(**on_our_machine)) is None
+    assert price_of(ModelCard(**on_our_machine, price="free")) == Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
+    assert price_of(ModelCard(engine="batch", model="a model no library knows")) is None
