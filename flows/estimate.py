@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from flows.plan import design_checks
-from flows.prices import completion_tokens, price_of, prompt_tokens
-from flows.prompts import label_block, render
+from flows.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens
+from flows.prompts import STRUCTURED, dressed, label_block, render
+from flows.schemas import original_schema
 from models_registry.cards import AuditCard, ModelCard, TaskCard
 from models_registry.registry import Registry
 from models_registry.samples import Sample, choose_samples
@@ -21,7 +22,7 @@ def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
     """Requests, tokens and USD by model and rephraser, and of subsamples; USD is None where a price is unknown."""
     design_checks(registry, audit_id)
     audit = registry.audit(audit_id)
-    rows = [_model_row(registry, audit, name) for name in audit.models]
+    rows = [_model_row(registry, audit, name) for name in registry.models_of(audit_id)]
     notes = [note for name in audit.tasks for note in _task_notes(registry, audit, name)]
     rephraser = _rephraser_row(registry, audit)
     lines = [*rows, *([rephraser] if rephraser else [])]
@@ -96,8 +97,9 @@ def _model_row(registry: Registry, audit: AuditCard, name: str) -> dict[str, Any
 
 
 def _mean_prompt(task: TaskCard, strategy: str, some: list[Sample], examples: dict[str, str]) -> float:
-    block = label_block(task, strategy, examples)
-    return sum(prompt_tokens(render(task, task.instruction, block, sample)) for sample in some) / len(some)
+    block, task = label_block(task, strategy, examples), dressed(task, strategy)
+    schema = len(original_schema(task)) / CHARACTERS_A_TOKEN if strategy == STRUCTURED else 0.0
+    return schema + sum(prompt_tokens(render(task, task.instruction, block, sample)) for sample in some) / len(some)
 
 
 def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | None:
@@ -109,10 +111,17 @@ def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | Non
     model = registry.model(card.model)
     groups = audit.rephrasing.temperatures or (None,)
     wanted = audit.rephrasing.variants_per_temperature or (audit.rephrasing.variants or 1) - 1
-    requests = len(groups) * len(audit.tasks)
+    requests = len(groups) * (len(audit.tasks) + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * wanted * REPHRASING_TOKENS
     return {"what": "rephraser", "name": audit.rephrasing.rephraser, "requests": requests, "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
+
+
+def _n_descriptions(registry: Registry, audit: AuditCard) -> int:
+    """Descriptions of labels that strategy structured has reworded, one request each."""
+    if STRUCTURED not in audit.strategies:
+        return 0
+    return sum(bool(item.description) for name in audit.tasks for item in registry.task(name).labels)
 
 
 def _usd(card: ModelCard, tokens_in: int, tokens_out: int) -> float | None:

@@ -30,11 +30,17 @@ def temperature_key(temperature: float | None) -> str | None:
     return None if temperature is None else repr(float(temperature))
 
 
-def prompt_variant_id(
-    task_id: str, strategy: str, temperature: float | None, variant_index: int, instruction: str | None
+def prompt_variant_id(  # noqa: PLR0913 - the parts of a variant
+    task_id: str,
+    strategy: str,
+    temperature: float | None,
+    variant_index: int,
+    instruction: str | None,
+    answer_schema: str | None = None,
 ) -> str:
     """A prompt variant is its task, strategy, paraphrase temperature, index and wording; the same in every run."""
-    return content_id("variant", task_id, strategy, temperature_key(temperature), str(variant_index), instruction)
+    wording = [instruction] if answer_schema is None else [instruction, answer_schema]
+    return content_id("variant", task_id, strategy, temperature_key(temperature), str(variant_index), *wording)
 
 
 def prediction_id(  # noqa: PLR0913 - the parts of a cell
@@ -49,7 +55,10 @@ def sent_by(card: ModelCard) -> dict[str, object]:
     return card.model_dump(mode="json", exclude_defaults=True, exclude=NOT_SENT)
 
 
-def request_sha256(sent: Mapping[str, object], messages: Sequence[tuple[str, str]], repetition: int) -> str:
-    """sha256 of one request: the model's part, the messages, and which repetition it is."""
-    body = json.dumps([sent, list(messages), repetition], sort_keys=True, ensure_ascii=False)
+def request_sha256(
+    sent: Mapping[str, object], messages: Sequence[tuple[str, str]], repetition: int, answer_schema: str | None = None
+) -> str:
+    """sha256 of one request: the model's part, the messages, which repetition it is, and the schema of its answer."""
+    parts = [sent, list(messages), repetition]
+    body = json.dumps(parts if answer_schema is None else [*parts, answer_schema], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(body.encode("utf-8", "backslashreplace")).hexdigest()

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flows.budget import Purse
 from flows.editing import read_prompts
-from flows.engines import Engine, open_engine
+from flows.engines import Engine, always, open_engine
 from flows.keys import prompt_variant_id
 from flows.plan import Design, Variant, prompt_of
+from flows.prompts import STRUCTURED, dressed
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.keep import why_refused
 from flows.rephrasers.select import open_rephraser
-from flows.rows import frame_of
-from flows.warehouse import fetch, land
+from flows.rephrasings import KeptEngine
+from flows.rows import as_json, frame_of
+from flows.schemas import Cell, field_of, original_schema, reworded_schemas
+from flows.variants import landed_variants, made_before, rows_made_before
+from flows.warehouse import land
 from flows.wordings import Proposal, protected, rephrasing_key
-from models_registry.cards import ModelCard
 from models_registry.tables import escape
 
 
@@ -29,11 +33,13 @@ class Paraphrased:
     notes: tuple[str, ...]
 
 
-def paraphrase(
-    warehouse: Path, audit_run_id: str, design: Design, *, anew: bool = False, prompts: Path | None = None
-) -> Paraphrased:
-    """The run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now."""
-    landed = _landed_variants(warehouse, audit_run_id)
+def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Path | None = None) -> Paraphrased:
+    """The run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now.
+
+    Raises BudgetReached before a rephraser's request that may cross the budget; what it has said by then is landed.
+    """
+    warehouse, audit_run_id = purse.warehouse, purse.audit_run_id
+    landed = landed_variants(warehouse, audit_run_id)
     edited = None if prompts is None else read_prompts(prompts, design)
     variants: list[Variant] = []
     notes: list[str] = []
@@ -43,32 +49,32 @@ def paraphrase(
             key = rephrasing_key(design, task_id)
             proposals = edited[task_id] if edited else None
             if proposals is None and not anew:
-                proposals = _made_before(warehouse, key)
+                proposals = made_before(warehouse, key)
             if proposals is None:
-                proposals = make_proposals(design, task_id)
+                proposals = make_proposals(design, task_id, purse)
             notes += _shortfalls(design, task_id, proposals)
             # a task at a time: rewordings may have been paid for
-            mine = _landed_now(warehouse, audit_run_id, design, task_id, proposals, key)
+            mine = _landed_now(purse, design, task_id, proposals, key)
         variants += mine
     return Paraphrased(tuple(variants), tuple(notes))
 
 
-def _landed_now(  # noqa: PLR0913 - one task's share
-    warehouse: Path, audit_run_id: str, design: Design, task_id: str, proposals: Sequence[Proposal], key: str
-) -> list[Variant]:
+def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> list[Variant]:
     rows, variants = [], []
     for strategy in design.audit.strategies:
+        schemas = _schemas(purse, design, task_id, proposals, key) if strategy == STRUCTURED else {}
         for proposal in proposals:
-            variant = _as_variant(design, task_id, strategy, proposal)
-            rows.append(_row(audit_run_id, design, variant, proposal, key))
+            schema = schemas.get((proposal.paraphrase_temperature, proposal.variant_index))
+            variant = _as_variant(design, task_id, strategy, proposal, schema)
+            rows.append(_row(purse.audit_run_id, design, variant, proposal, key))
             if proposal.refused_because is None:
                 variants.append(variant)
-    land(warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
+    land(purse.warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
     return variants
 
 
-def make_proposals(design: Design, task_id: str) -> list[Proposal]:
-    """Asks the audit's rephraser for a task's wordings; the original comes first."""
+def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> list[Proposal]:
+    """Asks the audit's rephraser for a task's wordings, within a run's purse where there is a run; the original is first."""
     instruction = design.tasks[task_id].instruction
     proposals = [Proposal(None, 0, instruction)]
     rephrasing = design.audit.rephrasing
@@ -83,7 +89,7 @@ def make_proposals(design: Design, task_id: str) -> list[Proposal]:
     wording = Wording(task_id, instruction, protected(design, task_id))
 
     async def propose() -> None:
-        rephraser = open_rephraser(card, _engine_at(design, card.model))
+        rephraser = open_rephraser(card, _engine_at(design, card.model, purse))
         try:
             for temperature, wanted in groups:
                 proposals.extend(await _proposed(rephraser, wording, temperature, wanted))
@@ -94,18 +100,19 @@ def make_proposals(design: Design, task_id: str) -> list[Proposal]:
     return _numbered(proposals)
 
 
-def _engine_at(design: Design, model: str | None) -> Callable[[float | None], Engine]:
+def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callable[[float | None], Engine]:
     def open_at(temperature: float | None) -> Engine:
         entry = design.registry.entry("models", model or "")
-        card = entry.card
-        if isinstance(card, ModelCard):
-            # the card's cap fits a label, not a list of rewordings
-            warmth = card.sampling.temperature if temperature is None else temperature
-            sampling = card.sampling.model_copy(
-                update={"temperature": warmth, "max_tokens": None, "max_completion_tokens": None}
-            )
-            card = card.model_copy(update={"sampling": sampling})
-        return open_engine(replace(entry, card=card))
+        card = design.registry.model(model or "")
+        # the card's cap fits a label, not a list of rewordings
+        warmth = card.sampling.temperature if temperature is None else temperature
+        sampling = card.sampling.model_copy(
+            update={"temperature": warmth, "max_tokens": None, "max_completion_tokens": None}
+        )
+        card = card.model_copy(update={"sampling": sampling})
+        may_try = always if purse is None else purse.budget.may_try
+        engine = open_engine(replace(entry, card=card), may_try=may_try)
+        return engine if purse is None else KeptEngine(engine, card, purse)
 
     return open_at
 
@@ -162,12 +169,41 @@ def _shortfalls(design: Design, task_id: str, proposals: Sequence[Proposal]) -> 
     return notes
 
 
-def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal) -> Variant:
+def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> dict[Cell, str]:
+    """The answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
+    card, rephrasing = design.tasks[task_id], design.audit.rephrasing
+    made = {
+        (row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"]
+        for row in rows_made_before(purse.warehouse, key, STRUCTURED)
+    }
+    wanted = {(p.paraphrase_temperature, p.variant_index) for p in proposals if p.refused_because is None}
+    if wanted <= made.keys() and original_schema(card) in made.values():
+        return made
+    chosen = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
+
+    async def reword() -> dict[Cell, str]:
+        if chosen is None or chosen.kind == "fixed":
+            return await reworded_schemas(card, task_id, proposals, None, is_by_rules=False)
+        rephraser = open_rephraser(chosen, _engine_at(design, chosen.model, purse))
+        try:
+            return await reworded_schemas(card, task_id, proposals, rephraser, is_by_rules=chosen.kind == "rules")
+        finally:
+            await rephraser.close()
+
+    return asyncio.run(reword())
+
+
+def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal, answer_schema: str | None) -> Variant:
     is_original = proposal.variant_index == 0
     asked = design.audit.repetitions.original if is_original else design.audit.repetitions.variants
     return Variant(
         prompt_variant_id=prompt_variant_id(
-            task_id, strategy, proposal.paraphrase_temperature, proposal.variant_index, proposal.instruction
+            task_id,
+            strategy,
+            proposal.paraphrase_temperature,
+            proposal.variant_index,
+            proposal.instruction,
+            answer_schema,
         ),
         task_id=task_id,
         strategy=strategy,
@@ -176,6 +212,8 @@ def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal)
         is_original=is_original,
         instruction=proposal.instruction,
         repetitions=() if proposal.refused_because else tuple(range(1, asked + 1)),
+        answer_schema=answer_schema,
+        reader=None if answer_schema is None else as_json({"json_field": field_of(answer_schema)}),
     )
 
 
@@ -191,50 +229,12 @@ def _row(audit_run_id: str, design: Design, variant: Variant, proposal: Proposal
         "is_original": variant.is_original,
         "is_edited": proposal.is_edited,
         "instruction": variant.instruction,
-        "output_format": design.tasks[variant.task_id].output_format,
+        "output_format": dressed(design.tasks[variant.task_id], variant.strategy).output_format,
         "prompt": prompt_of(design, variant.task_id, variant.strategy, variant.instruction),
+        "answer_schema": variant.answer_schema,
+        "reader": variant.reader,
         "repetitions": list(variant.repetitions),
         "rephraser_id": None if rephrasing is None or variant.is_original else rephrasing.rephraser,
         "rephrasing_key": key,
         "refused_because": proposal.refused_because,
     }
-
-
-def _landed_variants(warehouse: Path, audit_run_id: str) -> list[Variant]:
-    rows = fetch(
-        warehouse,
-        "select prompt_variant_id, task_id, strategy, paraphrase_temperature, variant_index, is_original, instruction, "
-        "repetitions from raw.prompt_variants where audit_run_id = ? and refused_because is null "
-        "order by task_id, strategy, variant_index",
-        [audit_run_id],
-    )
-    return [Variant(**{**row, "repetitions": tuple(row["repetitions"])}) for row in rows]
-
-
-def _made_before(warehouse: Path, key: str) -> list[Proposal] | None:
-    """The wordings of the newest run that used the same instruction and rephraser, a person's edits among them."""
-    rows = fetch(
-        warehouse,
-        "with newest as (select variants.audit_run_id, variants.strategy from raw.prompt_variants as variants "
-        "inner join raw.audit_runs as runs using (audit_run_id) where variants.rephrasing_key = ? "
-        "order by runs.started_at desc, variants.strategy limit 1) "
-        "select paraphrase_temperature, variant_index, instruction, is_edited, refused_because "
-        "from raw.prompt_variants inner join newest using (audit_run_id, strategy) where rephrasing_key = ? "
-        "order by refused_because is not null, abs(variant_index)",
-        [key, key],
-    )
-    return [Proposal(**row) for row in rows] or None
-
-
-def same_wordings(warehouse: Path, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:
-    """Whether a run asks exactly these wordings."""
-    asked = {
-        (v.task_id, v.paraphrase_temperature, v.variant_index, v.instruction)
-        for v in _landed_variants(warehouse, audit_run_id)
-    }
-    wanted = {
-        (task_id, p.paraphrase_temperature, p.variant_index, p.instruction)
-        for task_id, ps in edited.items()
-        for p in ps
-    }
-    return asked == wanted

@@ -11,9 +11,19 @@ from models_registry.samples import Sample
 Messages = tuple[tuple[str, str], ...]
 
 
+STRUCTURED = "structured"  # the strategy whose labels go as a JSON schema, beside the messages
+
+
+def dressed(card: TaskCard, strategy: str) -> TaskCard:
+    """The card as a strategy sends it: a schema stands in place of the output format."""
+    return card.model_copy(update={"output_format": ""}) if strategy == STRUCTURED else card
+
+
 def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> str:
-    """How a strategy shows the labels: their names, a description each, or an example each."""
+    """How a strategy shows the labels: their names, a description each, an example each, or not in the messages."""
     names = card.label_names
+    if strategy == STRUCTURED:
+        return ""
     if strategy == "detail":
         lines = [
             f"- {item.label}: {item.description}" if item.description else f"- {item.label}" for item in card.labels
@@ -31,7 +41,7 @@ def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Mess
     data = {**sample.fields, "input": sample.text}
     asked, fixed = substitute(instruction, data), substitute(card.output_format, data)
     has_place = any("labels" in placeholders(message.content) for message in card.messages)
-    if not has_place:
+    if block and not has_place:
         asked = f"{asked}\n{block}\n"
     values = {**data, "instruction": asked, "output_format": fixed, "labels": block}
     return tuple((message.role, _tidy(substitute(message.content, values), asked, fixed)) for message in card.messages)
@@ -40,7 +50,7 @@ def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Mess
 def _tidy(text: str, asked: str, fixed: str) -> str:
     """No blank left over where a message joins the block's last line and the output format by a space."""
     joint = f"{asked} {fixed}"
-    return text.replace(joint, f"{asked}{fixed}", 1) if asked.endswith("\n") else text
+    return text.replace(joint, f"{asked}{fixed}", 1) if asked.endswith("\n") or not fixed else text
 
 
 def template(card: TaskCard, instruction: str, block: str) -> Messages:

@@ -86,6 +86,10 @@ class FormatLimits(Card):
     """What a variant's answers must keep to, checked before anything is aggregated."""
 
     max_invalid_rate: Rate = Field(0.1, description="share of landed answers that are not valid")
+    max_invalid_rate_at_first: Rate = Field(
+        0.5,
+        description="share of a model's first 50 answers that may be no label; more, and the run stops before the bill",
+    )
     max_empty_rate: Rate = Field(1.0, description="share of landed answers that are blank")
     max_error_rate: Rate = Field(0.1, description="share of planned cells that ended in an error")
     max_distinct_completions: int | None = Field(None, ge=1, description="distinct completions a variant may have")

@@ -141,7 +141,7 @@ class VllmServer(Card):
     start_timeout_s: float = Field(900, gt=0, description="seconds until a server that does not come up is given up")
 
 
-StructuredOutput = Literal["json_schema", "function", "json_object", "text"]
+StructuredOutput = Literal["function", "json_schema", "json_object", "text", "structured_outputs"]
 
 _HIDDEN_NAMES = ("key", "token", "secret", "password", "authorization", "credential")
 _OURS = ("model", "messages", "stream", "n", "response_format", "tools", "tool_choice")
@@ -178,7 +178,8 @@ class ModelCard(Card):
         default_factory=dict, description="further fields of the request's body, sent as they are"
     )
     structured_output: StructuredOutput | None = Field(
-        None, description="how the strategy `structured` is sent; default: the first of these the server takes"
+        None,
+        description="how the strategy `structured` is sent; default: the first the server takes, vLLM's own way for vLLM",
     )
     batch: Batching | None = Field(None, description="batch: how requests are handed over")
     vllm: VllmServer | None = Field(None, description="vllm_server, and batch by vllm: how the model is served")
@@ -198,7 +199,7 @@ class ModelCard(Card):
             if parts.scheme not in ("http", "https") or not parts.hostname:
                 msg = "an http or https address with a host is wanted"
                 raise ValueError(msg)
-            if parts.username or parts.password or parts.query or parts.fragment:
+            if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
                 msg = "an address with credentials or a query would land with the card; name the key's variable instead"
                 raise ValueError(msg)
         return value
@@ -217,6 +218,11 @@ class ModelCard(Card):
         return value
 
     @property
+    def is_by_vllm(self) -> bool:
+        """Whether vLLM answers, as a server or in a batch on this machine."""
+        return self.engine == "vllm_server" or (self.batch is not None and self.batch.runner == "vllm")
+
+    @property
     def takes_schemas(self) -> bool:
         """Whether the engine can be held to a JSON schema."""
         return self.engine in ("openai_api", "vllm_server", "batch")
@@ -227,10 +233,9 @@ class ModelCard(Card):
 
     @model_validator(mode="after")
     def _fits_engine(self) -> Self:
-        is_by_vllm = self.engine == "batch" and self.batch is not None and self.batch.runner == "vllm"
         for field, fits in (
             ("batch", self.engine == "batch"),
-            ("vllm", self.engine == "vllm_server" or is_by_vllm),
+            ("vllm", self.is_by_vllm),
             ("extra_body", self.takes_schemas),
             ("structured_output", self.takes_schemas),
             ("grid", self.takes_schemas),

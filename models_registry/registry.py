@@ -77,6 +77,15 @@ class Registry:
         """The audit card of that id."""
         return self.entry("audits", name).card  # type: ignore[return-value]
 
+    def models_of(self, audit_id: str) -> tuple[str, ...]:
+        """The models an audit asks: a card with a grid stands for each of its points."""
+        return tuple(point for name in self.audit(audit_id).models for point in self._points_of(name))
+
+    def _points_of(self, name: str) -> list[str]:
+        entry = self.entries.get("models", {}).get(name)
+        grid = entry.card.grid if entry is not None and isinstance(entry.card, ModelCard) else None
+        return [name] if grid is None else [point_name(name, point) for point in grid.points()]
+
     def data_root(self, task_id: str) -> Path:
         """The folder a task's data path starts from: its card's, or the last registry that has the file.
 
@@ -98,14 +107,23 @@ class Registry:
         def reach(kind: str, name: str, by: str) -> None:
             found = used[kind][name] = self.entry(kind, name, by)
             card = found.card
+            if isinstance(card, ModelCard) and card.grid is not None:
+                first = point_name(name, card.grid.points()[0])
+                msg = f"{by}: '{name}' is a grid of models; name one of them, such as '{first}'"
+                raise CardError(msg)
             if isinstance(card, ModelCard) and card.of is not None and card.of not in used["models"]:
                 reach("models", card.of, found.where(name, "of"))
             if isinstance(card, RephraserCard | JudgeCard) and card.model is not None:
-                reach("models", card.model, found.where(name, "model"))
+                where = found.where(name, "model")
+                reach("models", card.model, where)
+                _refuse_batches(kind, used["models"][card.model].card, where)
 
-        for kind in ("tasks", "models", "judges"):
+        for kind in ("tasks", "judges"):
             for index, name in enumerate(getattr(audit, kind)):
                 reach(kind, name, entry.where(audit_id, kind, index))
+        for index, name in enumerate(audit.models):
+            for point in self._points_of(name):
+                reach("models", point, entry.where(audit_id, "models", index))
         if audit.rephrasing is not None:
             reach("rephrasers", audit.rephrasing.rephraser, entry.where(audit_id, "rephrasing", "rephraser"))
         return used
@@ -130,7 +148,29 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
         for kind in KINDS:
             for name, entry in _load_folder(root, kind):
                 entries[kind][name] = entry
+                entries[kind].update(_points(name, entry))
     return Registry(entries, (SHIPPED, *paths))
+
+
+def _refuse_batches(kind: str, card: Card, where: str) -> None:
+    if kind == "rephrasers" and isinstance(card, ModelCard) and card.engine == "batch":
+        msg = f"{where}: that model answers in batches; a rephraser asks one that answers at once"
+        raise CardError(msg)
+
+
+def point_name(name: str, point: Mapping[str, float]) -> str:
+    """The id of a model card at one point of its grid: `name temperature=0.5 top_p=0.9`."""
+    return " ".join([name, *(f"{parameter}={value:g}" for parameter, value in point.items())])
+
+
+def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:
+    card = entry.card
+    if not isinstance(card, ModelCard) or card.grid is None:
+        return
+    for point in card.grid.points():
+        made = point_name(name, point)
+        lines = {(made, *path[1:]): line for path, line in entry.lines.items() if path[:1] == (name,)}
+        yield made, Entry(card.at(point), entry.root, entry.file, lines)
 
 
 def _load_folder(root: Path, kind: str) -> Iterable[tuple[str, Entry]]:
