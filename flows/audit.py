@@ -36,19 +36,12 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     outcome = Outcome(order.audit_run_id)
     warehouse, run = order.warehouse, order.audit_run_id
     progress.say("making prompt variants")
-    made = tracked(paraphrase)(warehouse, run, order.design, anew=order.rephrase, prompts=order.prompts)
+    made = tracked(paraphrase)(order.purse(), order.design, anew=order.rephrase, prompts=order.prompts)
     outcome.notes += made.notes
     with progress.asking(order.design, made.variants, warehouse, run) as on_answer:
-        landed = tracked(infer)(
-            warehouse,
-            run,
-            order.design,
-            made.variants,
-            on_answer,
-            max_usd=order.max_usd,
-            max_requests=order.max_requests,
-        )
-    outcome.n_asked = landed.n_landed
+        asked = tracked(infer)(order.purse(), order.design, made.variants, on_answer, progress.say)
+    outcome.n_asked = asked.n_landed
+    outcome.notes += asked.notes
     n_missing = count_missing(warehouse, run, order.design, made.variants)
     if n_missing:
         msg = f"{n_missing} cells have no answer yet; `promptaudit run` asks only them"

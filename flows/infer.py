@@ -4,78 +4,48 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from flows.engines import Answer, Engine, LandedWithoutAnswer, Request, open_engine
+from flows.budget import Purse, most_usd
+from flows.engines import Answer, Engine, LandedWithoutAnswer, Request, Served, open_engine
 from flows.land import Landing, cost_of
+from flows.look import Ceiling, Look
 from flows.plan import Design, Variant, missing_requests, model_order
-from flows.prices import completion_tokens, price_of, prompt_tokens
-from flows.warehouse import fetch
-from models_registry.cards import Price
-from models_registry.errors import BudgetReached, PromptauditError
+from flows.prices import price_of
+from flows.rows import reader_json
+from flows.warehouse import fetch, now
+from models_registry.cards import ModelCard, Price
+from models_registry.errors import EngineError, PromptauditError
 
-OnAnswer = Callable[[str, Answer], None]
-"""(model_id, answer): told of every answer, for the progress bars."""
-
-
-class Budget:
-    """What a run may still spend; asks before, settles after."""
-
-    def __init__(self, max_usd: float | None, max_requests: int | None, spent_usd: float, n_requests: int) -> None:
-        self.max_usd, self.max_requests = max_usd, max_requests
-        self.spent_usd, self.n_requests = spent_usd, n_requests
-
-    def reserve(self, usd: float) -> None:
-        """Sets an estimate aside; raises BudgetReached when it would cross."""
-        if self.max_requests is not None and self.n_requests + 1 > self.max_requests:
-            msg = f"{self.n_requests} requests made, the budget is {self.max_requests}; run again with more to continue"
-            raise BudgetReached(msg)
-        if self.max_usd is not None and self.spent_usd + usd > self.max_usd:
-            msg = f"{self.spent_usd:.4f} USD spent, the budget is {self.max_usd:g}; run again with more to continue"
-            raise BudgetReached(msg)
-        self.n_requests += 1
-        self.spent_usd += usd
-
-    def settle(self, estimated_usd: float, usd: float | None) -> None:
-        """Puts what was really spent in place of the estimate."""
-        self.spent_usd += (estimated_usd if usd is None else usd) - estimated_usd
+OnAnswer = Callable[[str, Answer, str], None]
+"""(model_id, answer, what makes the engine hold back): told of every answer, for the progress bars."""
 
 
-def infer(  # noqa: PLR0913 - a run, and where it must stop
-    warehouse: Path,
-    audit_run_id: str,
-    design: Design,
-    variants: Sequence[Variant],
-    on_answer: OnAnswer,
-    *,
-    max_usd: float | None = None,
-    max_requests: int | None = None,
-) -> Landing:
-    """Asks every missing cell of a run and lands the answers; returns what was landed.
+@dataclass(slots=True)
+class Inferred:
+    """What asking came to."""
 
-    Raises BudgetReached or EngineError after landing what had been answered; so does an interrupt.
+    n_landed: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def infer(
+    purse: Purse, design: Design, variants: Sequence[Variant], on_answer: OnAnswer, say: Callable[[str], None]
+) -> Inferred:
+    """Asks every missing cell of a run and lands the answers; returns how many, and what there is to say of the models.
+
+    Raises BudgetReached, EngineError or MeasureError (the first answers are no labels) after landing what had been
+    answered; so does an interrupt.
     """
-    spent = fetch(
-        warehouse,
-        "select coalesce(sum(cost_usd), 0) as usd, count(*) as n from raw.predictions where audit_run_id = ?",
-        [audit_run_id],
-    )[0]
-    limits = design.audit.budget
-    budget = Budget(
-        limits.max_usd if max_usd is None else max_usd,
-        limits.max_requests if max_requests is None else max_requests,
-        spent["usd"],
-        spent["n"],
-    )
-    landing = Landing(warehouse, audit_run_id)
-    asking = _Asking(warehouse, audit_run_id, design, landing, budget, on_answer)
+    landing = Landing(purse.warehouse, purse.audit_run_id)
+    asking = _Asking(purse, design, variants, landing, on_answer, say)
 
     async def ask_all() -> None:
         for names in model_order(design):
             async with asyncio.TaskGroup() as group:
                 for model_id in names:
-                    requests = missing_requests(warehouse, audit_run_id, design, model_id, variants)
-                    group.create_task(asking.ask(model_id, requests))
+                    group.create_task(asking.ask(model_id))
             # a model that perturbs another's answers reads them from the warehouse
             landing.flush()
 
@@ -85,10 +55,10 @@ def infer(  # noqa: PLR0913 - a run, and where it must stop
     except BaseExceptionGroup as several:
         raise _first(several) from None
     finally:
-        landing.flush()
+        landing.close()
     if asking.stopped_by is not None:
         raise asking.stopped_by
-    return landing
+    return Inferred(landing.n_landed, asking.notes)
 
 
 def _runner() -> asyncio.Runner:
@@ -106,65 +76,166 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return first
 
 
+@dataclass(slots=True)
+class _Model:
+    """A model while it is asked."""
+
+    model_id: str
+    card: ModelCard
+    price: Price | None
+    look: Look
+    ceiling: Ceiling = field(default_factory=Ceiling)
+    longest: int = 0  # tokens of its longest answer
+
+
 class _Asking:
     """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
 
     def __init__(  # noqa: PLR0913 - what workers share
         self,
-        warehouse: Path,
-        audit_run_id: str,
+        purse: Purse,
         design: Design,
+        variants: Sequence[Variant],
         landing: Landing,
-        budget: Budget,
         on_answer: OnAnswer,
+        say: Callable[[str], None],
     ) -> None:
-        self.warehouse, self.audit_run_id, self.design = warehouse, audit_run_id, design
-        self.landing, self.budget, self.on_answer = landing, budget, on_answer
+        self.warehouse, self.audit_run_id, self.budget = purse.warehouse, purse.audit_run_id, purse.budget
+        self.design, self.variants = design, variants
+        self.landing, self.on_answer, self.say = landing, on_answer, say
         self.stopped_by: PromptauditError | None = None
+        self.notes: list[str] = []
+        tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
+        self._readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
 
-    async def ask(self, model_id: str, requests: Iterator[Request]) -> None:
+    async def ask(self, model_id: str) -> None:
         """One model's requests, by as many workers as its engine bears; the engine opens when there is one to ask."""
-        first = None if self.stopped_by else next(requests, None)
+        streamed = self._missing(model_id)
+        first = None if self.stopped_by else next(streamed, None)
         if first is None:
             return
+        card = self.design.models[model_id]
+        if card.engine == "batch":
+            await self._ask_in_batches(model_id, card)
+            return
+        allowed = self.design.audit.format.max_invalid_rate_at_first
+        model = _Model(model_id, card, price_of(card), Look(model_id, self._readers, allowed, self.say))
         landed = LandedAnswers(self.warehouse, self.audit_run_id)
-        engine = open_engine(self.design.registry.entry("models", model_id), landed)
-        streamed = _chained(first, requests)
-        price = price_of(self.design.models[model_id])
         try:
+            engine = open_engine(self.design.registry.entry("models", model_id), landed, self.budget.may_try, self.say)
+        except PromptauditError as error:
+            self._stop(model, error)
+            return
+        try:
+            await engine.open()
+            self._land_served(model_id, card, engine.served)
+            # a look before the bill: the others wait for the first
+            await self._one(model, engine, first)
             async with asyncio.TaskGroup() as group:
                 for _ in range(engine.max_connections):
-                    group.create_task(self._work(model_id, engine, streamed, price))
+                    group.create_task(self._work(model, engine, streamed))
+        except PromptauditError as error:
+            self._stop(model, error)
         finally:
             await engine.close()
+        self._note(model_id, engine.notes)
+        ceiling = model.ceiling.note()
+        if ceiling is not None:
+            self.notes.append(f"model '{model_id}': {ceiling}")
 
-    async def _work(self, model_id: str, engine: Engine, streamed: Iterator[Request], price: Price | None) -> None:
-        card = self.design.models[model_id]
-        for request in streamed:
-            if self.stopped_by is not None:
+    async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
+        from flows.batches import Lent, ask_in_batches, open_batches
+
+        price = price_of(card)
+        set_aside: dict[str, float] = {}  # by prediction; what comes back without a result is still set aside
+
+        def reserve(request: Request) -> None:
+            if request.prediction_id not in set_aside:
+                most = most_usd(request, card.sampling, price)
+                self.budget.reserve_now(most)
+                set_aside[request.prediction_id] = most
+
+        def take(request: Request, answer: Answer) -> None:
+            usd = 0.0 if answer.completion is None else cost_of(answer, price)
+            if request.prediction_id in set_aside:
+                self.budget.settle(set_aside.pop(request.prediction_id), usd)
+            else:  # of a batch that an earlier process had handed over
+                self.budget.spend(usd)
+            self.landing.add(request, answer, price)
+            self.on_answer(model_id, answer, "")
+
+        lent = Lent(
+            self.warehouse, self.audit_run_id, model_id, card, lambda: self._missing(model_id), reserve, take,
+            self.landing.flush, self.say,
+        )  # fmt: skip
+        try:
+            batches = open_batches(card, self.warehouse)
+            self._land_served(model_id, card, batches.served)
+            try:
+                await ask_in_batches(batches, lent)
+            finally:
+                await batches.close()
+            self._note(model_id, batches.notes)
+        except PromptauditError as error:
+            self.stopped_by = self.stopped_by or error
+
+    def _missing(self, model_id: str) -> Iterator[Request]:
+        return missing_requests(self.warehouse, self.audit_run_id, self.design, model_id, self.variants)
+
+    async def _work(self, model: _Model, engine: Engine, streamed: Iterator[Request]) -> None:
+        while self.stopped_by is None:
+            request = next(streamed, None)
+            if request is None:
                 return
             try:
-                estimate = _estimate(request, price, card.sampling.token_cap, completion_tokens(card, request.labels))
-                self.budget.reserve(estimate)
-                answer = await engine.answer(request)
+                await self._one(model, engine, request)
             except PromptauditError as error:
-                self.stopped_by = self.stopped_by or error
+                self._stop(model, error)
+
+    async def _one(self, model: _Model, engine: Engine, request: Request) -> None:
+        await model.look.admit()
+        reserved = most_usd(request, model.card.sampling, model.price, model.longest)
+        await self.budget.reserve(reserved)
+        usd: float | None = 0.0  # what fails is not paid
+        try:
+            if self.stopped_by is not None:
                 return
-            self.budget.settle(estimate, cost_of(answer, price))
-            self.landing.add(request, answer, price)
-            self.on_answer(model_id, answer)
+            answer = await engine.answer(request)
+            if answer.completion is not None:
+                usd = cost_of(answer, model.price)
+        except EngineError as error:
+            self.landing.add_attempts(request.prediction_id, error.attempts)
+            raise
+        finally:
+            self.budget.settle(reserved, usd)
+        self._take(model, request, answer, engine.pressure)
 
+    def _take(self, model: _Model, request: Request, answer: Answer, pressure: str = "") -> None:
+        self.landing.add(request, answer, model.price)
+        self.on_answer(model.model_id, answer, pressure)
+        model.longest = max(model.longest, answer.completion_tokens or 0)
+        model.ceiling.see(request.messages, answer.prompt_tokens)
+        model.look.see(request, answer)
+        if not answer.is_landed:
+            # a try that the budget had no room for must not pass for one that failed
+            self.budget.refuse_out_of_requests()
 
-def _chained(first: Request, rest: Iterator[Request]) -> Iterator[Request]:
-    yield first
-    yield from rest
+    def _stop(self, model: _Model, error: PromptauditError) -> None:
+        self.stopped_by = self.stopped_by or error
+        model.look.end()
 
+    def _note(self, model_id: str, notes: Sequence[str]) -> None:
+        self.notes += [f"model '{model_id}' {note}" for note in notes]
 
-def _estimate(request: Request, price: Price | None, cap: int | None, answer_tokens: int) -> float:
-    if price is None:
-        return 0.0
-    tokens_in, tokens_out = prompt_tokens(request.messages), cap or answer_tokens
-    return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
+    def _land_served(self, model_id: str, card: ModelCard, served: Served | None) -> None:
+        if served is None:
+            return
+        row = {
+            "audit_run_id": self.audit_run_id, "model_id": model_id, "opened_at": now(), "engine": card.engine,
+            "endpoint": served.endpoint, "engine_version": served.engine_version, "served_model": served.served_model,
+            "context_length": served.context_length,
+        }  # fmt: skip
+        self.landing.append("engines", row)
 
 
 class LandedAnswers:

@@ -1,75 +1,83 @@
-"""Lands answers: batches of rows, one transaction each. A flushed row is on disk; a row is counted when it is flushed."""
+"""Lands answers: on disk at once, in the warehouse a batch at a time, while the next are being asked for."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from flows.engines import Answer, Request
-from flows.rows import frame_of
-from flows.warehouse import land, now
+from flows.engines import Answer, Attempt, Request
+from flows.rows import attempt_row
+from flows.spool import Spool, land_segment
+from flows.warehouse import now
 from models_registry.cards import Price
 from models_registry.tables import escape
 
-BATCH_ROWS = 5_000
+BATCH_ROWS = 20_000
 BATCH_BYTES = 32_000_000
-BATCH_SECONDS = 0.5
+BATCH_SECONDS = 1.0
 
 
 class Landing:
-    """Collects answers of one run and lands them every few seconds, or when many or large ones wait."""
+    """Takes the answers of one run; a counted answer is in the spool, and in the warehouse after the next `flush`."""
 
-    def __init__(self, warehouse: Path, audit_run_id: str, on_landed: Callable[[int], None] | None = None) -> None:
+    def __init__(self, warehouse: Path, audit_run_id: str) -> None:
         self._warehouse = warehouse
         self._run = audit_run_id
-        self._on_landed = on_landed or (lambda _: None)
-        self._predictions: list[dict[str, Any]] = []
-        self._attempts: list[dict[str, Any]] = []
-        self._bytes = 0
+        self._spool = Spool(warehouse, audit_run_id)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="landing")
+        self._landing: deque[Future[None]] = deque()
         self._since = time.monotonic()
         self.n_landed = 0
         self.n_unanswered = 0
         self.cost_usd = 0.0
 
     def add(self, request: Request, answer: Answer, price: Price | None) -> None:
-        """Takes one answer; lands the batch when it is due."""
-        for attempt in answer.attempts:
-            self._attempts.append(
-                {
-                    "audit_run_id": self._run,
-                    "prediction_id": request.prediction_id,
-                    "attempted_at": attempt.attempted_at.replace(tzinfo=None),
-                    "http_status": attempt.http_status,
-                    "error": attempt.error,
-                    "waited_ms": attempt.waited_ms,
-                }
-            )
+        """Keeps one answer and its failed tries; raises WarehouseError when no more can be kept."""
+        self.add_attempts(request.prediction_id, answer.attempts)
         if answer.is_landed:
             row = _row(self._run, request, answer, price)
-            self._bytes += len(row["completion"] or "")
+            self.append("predictions", row)
             self.cost_usd += row["cost_usd"] or 0
-            self._predictions.append(row)
+            self.n_landed += 1
         else:
             self.n_unanswered += 1
+
+    def add_attempts(self, asked_id: str, attempts: Sequence[Attempt]) -> None:
+        """Keeps the failed tries of a prediction or a rephrasing."""
+        for attempt in attempts:
+            self.append("attempts", attempt_row(self._run, asked_id, attempt))
+
+    def append(self, table: str, row: Mapping[str, Any]) -> None:
+        """Keeps a row of any table of the run; starts landing the segment when it is due."""
+        self._spool.append(table, row)
         is_due = time.monotonic() - self._since > BATCH_SECONDS
-        if len(self._predictions) >= BATCH_ROWS or self._bytes > BATCH_BYTES or is_due:
-            self.flush()
+        if is_due or self._spool.n_rows >= BATCH_ROWS or self._spool.n_bytes > BATCH_BYTES:
+            self._turn()
 
     def flush(self) -> None:
-        """Lands what waits."""
-        if self._predictions or self._attempts:
-            land(
-                self._warehouse,
-                [
-                    ("predictions", frame_of("predictions", self._predictions)),
-                    ("attempts", frame_of("attempts", self._attempts)),
-                ],
-            )
-            self.n_landed += len(self._predictions)
-            self._on_landed(len(self._predictions))
-        self._predictions, self._attempts, self._bytes = [], [], 0
+        """Waits until all that was added is in the warehouse; raises WarehouseError where it cannot be."""
+        self._turn()
+        while self._landing:
+            self._landing.popleft().result()
+
+    def close(self) -> None:
+        """Flushes and lets go; an empty spool goes."""
+        try:
+            self.flush()
+        finally:
+            self._thread.shutdown()
+            self._spool.close()
+
+    def _turn(self) -> None:
+        while self._landing and self._landing[0].done():
+            self._landing.popleft().result()
+        files = self._spool.turn()
+        if files:
+            self._landing.append(self._thread.submit(land_segment, self._warehouse, files))
         self._since = time.monotonic()
 
 
@@ -106,6 +114,7 @@ def _row(audit_run_id: str, request: Request, answer: Answer, price: Price | Non
         "latency_ms": answer.latency_ms,
         "n_attempts": len(answer.attempts) + 1,
         "cost_usd": cost_of(answer, price),
+        "sampling": answer.sampling,
         "served_model": answer.served_model,
         "system_fingerprint": answer.system_fingerprint,
         "request_id": answer.request_id,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flows.engines import Request
 from flows.keys import content_id, prediction_id, request_sha256, sent_by
-from flows.prompts import label_block, render, template
+from flows.prompts import STRUCTURED, dressed, label_block, render, template
 from flows.rows import as_json
 from flows.warehouse import fetch
 from models_registry.cards import AuditCard, ModelCard, TaskCard
@@ -34,6 +34,8 @@ class Variant:
     is_original: bool
     instruction: str
     repetitions: tuple[int, ...]
+    answer_schema: str | None = None  # JSON; strategy structured
+    reader: str | None = None  # JSON, in place of the task's
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,20 @@ def design_checks(registry: Registry, audit_id: str) -> dict[str, dict[str, Entr
     """Every card an audit uses, once what no single card can know is checked: that they fit each other."""
     used = registry.used_by(audit_id)
     audit = registry.audit(audit_id)
-    for name in audit.models:
+    models = registry.models_of(audit_id)
+    for name in models:
         base = registry.model(name).of
-        if base is not None and base not in audit.models:
+        if base is not None and base not in models:
             msg = f"{used['models'][name].where(name, 'of')}: '{name}' perturbs '{base}', which audit '{audit_id}' does not ask"
             raise CardError(msg)
-    perturbed_last({name: registry.model(name).of for name in audit.models})
+    perturbed_last({name: registry.model(name).of for name in models})
+    if STRUCTURED in audit.strategies:
+        for name in models:
+            card = registry.model(name)
+            if not card.takes_schemas and card.engine != "recorded":
+                where = used["audits"][audit_id].where(audit_id, "strategies", audit.strategies.index(STRUCTURED))
+                msg = f"{where}: strategy '{STRUCTURED}' sends a JSON schema, which {card.engine} model '{name}' cannot follow"
+                raise CardError(msg)
     if audit.judges:
         msg = f"{used['audits'][audit_id].where(audit_id, 'judges')}: judges are not run by this version"
         raise CardError(msg)
@@ -75,7 +85,7 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
     used = design_checks(registry, audit_id)
     audit = registry.audit(audit_id)
     tasks = {name: registry.task(name) for name in audit.tasks}
-    models = {name: registry.model(name) for name in audit.models}
+    models = {name: registry.model(name) for name in registry.models_of(audit_id)}
     samples = {
         name: choose_samples(
             name, card, registry.data_root(name), audit.samples, with_examples="one_shot" in audit.strategies
@@ -178,14 +188,14 @@ def missing_requests(
         if n_landed >= n_wanted:
             continue
         done = _landed_cells(warehouse, audit_run_id, model_id, variant) if n_landed else set()
-        card, chosen = design.tasks[variant.task_id], design.samples[variant.task_id]
-        block = label_block(card, variant.strategy, chosen.examples)
+        card, chosen = dressed(design.tasks[variant.task_id], variant.strategy), design.samples[variant.task_id]
+        block, labels = label_block(card, variant.strategy, chosen.examples), card.label_names
         for sample in chosen.samples:
             messages = render(card, variant.instruction, block, sample)
             for repetition in variant.repetitions:
                 if (sample.sample_id, repetition) in done:
                     continue
-                request = request_sha256(sent, messages, repetition)
+                request = request_sha256(sent, messages, repetition, variant.answer_schema)
                 yield Request(
                     prediction_id=prediction_id(
                         audit_run_id, model_id, variant.prompt_variant_id, sample.sample_id, repetition, request
@@ -199,9 +209,10 @@ def missing_requests(
                     sample_id=sample.sample_id,
                     repetition=repetition,
                     messages=messages,
-                    labels=card.label_names,
+                    labels=labels,
                     text=sample.text,
                     request_sha256=request,
+                    answer_schema=variant.answer_schema,
                 )
 
 
@@ -217,7 +228,7 @@ def _landed_cells(warehouse: Path, audit_run_id: str, model_id: str, variant: Va
 
 def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> str:
     """A variant's messages as JSON, the data's placeholders left open."""
-    card = design.tasks[task_id]
+    card = dressed(design.tasks[task_id], strategy)
     block = label_block(card, strategy, design.samples[task_id].examples)
     return json.dumps([{"role": r, "content": c} for r, c in template(card, instruction, block)], ensure_ascii=False)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +24,25 @@ SECONDS_A_LINE = 10.0  # without a terminal, a line each so many seconds
 class Progress:
     """Where a command says what it does; quiet says nothing but warnings."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self.quiet = quiet
+    def __init__(self, *, quiet: bool = False, may_ask: bool = False) -> None:
+        self.quiet, self.may_ask = quiet, may_ask
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person is there to answer: never where a program reads the result, or without a terminal."""
+        is_there = self.may_ask and not self.quiet and sys.stdin is not None
+        return is_there and sys.stdin.isatty() and sys.stderr.isatty()
+
+    def confirm(self, question: str) -> bool:
+        """Asks a question; everything but y or yes is a no."""
+        sys.stderr.write(f"{visible(question)} [y/N] ")
+        sys.stderr.flush()
+        if os.name == "posix":  # once polars is imported, a read goes on after Ctrl-C; this wait ends
+            select.select([sys.stdin], [], [])
+        answer = sys.stdin.readline()
+        if not answer.endswith("\n"):  # the terminal was closed: what comes next is a line of its own
+            sys.stderr.write("\n")
+        return answer.strip().casefold() in ("y", "yes")
 
     def say(self, text: str) -> None:
         """One line of what goes on."""
@@ -39,7 +58,7 @@ class Progress:
     @contextmanager
     def asking(
         self, design: Design, variants: Sequence[Variant], warehouse: Path, audit_run_id: str
-    ) -> Iterator[Callable[[str, Answer], None]]:
+    ) -> Iterator[Callable[[str, Answer, str], None]]:
         """A bar a model with rate, remaining time and cost so far; yields what is told of every answer."""
         counts = count_landed(warehouse, audit_run_id)
         landed = {name: sum(n for (model, _), n in counts.items() if model == name) for name in design.models}
@@ -49,24 +68,24 @@ class Progress:
         if missing:
             self.say(f"asking {missing} of {wanted * len(design.models)} cells")
         if self.quiet or not missing:
-            yield lambda model, answer: meters[model].count(answer)
+            yield lambda model, answer, pressure: meters[model].count(answer, pressure)
         elif sys.stderr.isatty():
             with _bars() as bars:
                 tasks = {
                     name: bars.add_task(visible(name), total=wanted, completed=landed[name], cost="") for name in meters
                 }
 
-                def on_answer(model: str, answer: Answer) -> None:
-                    meters[model].count(answer)
+                def on_answer(model: str, answer: Answer, pressure: str) -> None:
+                    meters[model].count(answer, pressure)
                     bars.update(tasks[model], completed=meters[model].done, cost=meters[model].cost())
 
                 yield on_answer
         else:
             said = time.monotonic()
 
-            def on_answer(model: str, answer: Answer) -> None:
+            def on_answer(model: str, answer: Answer, pressure: str) -> None:
                 nonlocal said
-                meters[model].count(answer)
+                meters[model].count(answer, pressure)
                 if time.monotonic() - said > SECONDS_A_LINE:
                     said = time.monotonic()
                     self.say("; ".join(meter.line() for meter in meters.values() if meter.done < meter.wanted))
@@ -84,10 +103,12 @@ class Meter:
         self.price = price_of(design.models[name])
         self.usd: float | None = 0.0
         self.n_tries_failed = 0
+        self.pressure = ""
         self.started: float | None = None
 
-    def count(self, answer: Answer) -> None:
-        """Takes one answer in."""
+    def count(self, answer: Answer, pressure: str) -> None:
+        """Takes one answer in, and what makes the engine hold back."""
+        self.pressure = pressure
         from flows.land import cost_of
 
         self.started = self.started or time.monotonic()
@@ -97,8 +118,9 @@ class Meter:
         self.usd = None if cost is None or self.usd is None else self.usd + cost
 
     def cost(self) -> str:
-        """What was spent in this execution."""
-        return "price unknown" if self.usd is None else f"{self.usd:.4f} USD"
+        """What was spent in this execution, and what holds it back."""
+        spent = "price unknown" if self.usd is None else f"{self.usd:.4f} USD"
+        return f"{spent}, {self.pressure}" if self.pressure else spent
 
     def line(self) -> str:
         """The bar as text."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from typing import Any
 
 import polars as pl
 
+from flows.engines import Attempt
 from models_registry.cards import TaskCard
 from models_registry.tables import escape
 
@@ -46,7 +48,8 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "sample_id": TEXT, "repetition": WHOLE, "completion": TEXT, "is_completion_escaped": YES, "reasoning": TEXT,
         "finish_reason": TEXT, "is_refused": YES, "token_logprobs": TEXT, "prompt_tokens": WHOLE,
         "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "sampling": TEXT,
-        "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT, "error": TEXT, "landed_at": TIME,
+        "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT,
+        "error": TEXT, "landed_at": TIME,
     },
     "attempts": {
         "audit_run_id": TEXT, "prediction_id": TEXT, "attempted_at": TIME, "http_status": WHOLE, "error": TEXT,
@@ -91,12 +94,16 @@ def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def reader_json(card: TaskCard) -> str:
+    """How a task's completions are read, as JSON."""
+    return as_json(card.reader if isinstance(card.reader, str) else card.reader.model_dump())
+
+
 def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, object]:
     """The row of raw.tasks for a task card."""
-    reader = card.reader if isinstance(card.reader, str) else card.reader.model_dump()
     return {
         "audit_run_id": audit_run_id, "task_id": task_id, "kind": card.kind, "level": card.level,
-        "instruction": card.instruction, "output_format": card.output_format, "reader": as_json(reader),
+        "instruction": card.instruction, "output_format": card.output_format, "reader": reader_json(card),
         "refusal_pattern": card.refusal_pattern, "card": card.canonical_json(), "fingerprint": card.fingerprint(),
     }  # fmt: skip
 
@@ -108,6 +115,15 @@ def label_rows(audit_run_id: str, task_id: str, card: TaskCard) -> list[dict[str
          "description": item.description}
         for index, item in enumerate(card.labels)
     ]  # fmt: skip
+
+
+def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str, object]:
+    """The row of raw.attempts for a failed try of a prediction or a rephrasing."""
+    return {
+        "audit_run_id": audit_run_id, "prediction_id": asked_id,
+        "attempted_at": attempt.attempted_at.astimezone(UTC).replace(tzinfo=None), "http_status": attempt.http_status,
+        "error": attempt.error, "waited_ms": attempt.waited_ms,
+    }  # fmt: skip
 
 
 def as_json(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,18 +10,20 @@ from pathlib import Path
 from flows.editing import export_prompts, read_prompts
 from flows.guard import guarded
 from flows.importing import ImportOptions, import_predictions
-from flows.keys import content_id
-from flows.paraphrase import make_proposals, same_wordings
-from flows.plan import Design, design_audit, used_fields
+from flows.paraphrase import make_proposals
+from flows.plan import Design, design_audit, design_checks
 from flows.prices import price_of
 from flows.progress import Progress
 from flows.report import report_of
-from flows.rows import as_json, frame_of, label_rows, task_row
-from flows.runs import Run, newest_run, run_row
+from flows.runs import Run, newest_run, open_run
 from flows.settings import Settings
+from flows.spool import replay
 from flows.steps import Order, Outcome, derive
 from flows.transform import transform
-from flows.warehouse import apply_schema, fetch, hold, land, now, publish, published_path, read_published
+from flows.trust import refuse_untrusted
+from flows.variants import same_wordings
+from flows.warehouse import apply_schema, fetch, hold, now, publish, published_path, read_published
+from models_registry.cards import RephraserCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
 
@@ -84,13 +85,14 @@ def run_audit(  # noqa: PLR0913 - one option each
     max_requests: int | None = None,
 ) -> Done:
     """Continues the audit's unfinished run, says that the last one is complete, or makes a new one."""
+    refuse_untrusted(settings, design_checks(registry, audit_id)["models"], progress)
     design = design_audit(registry, audit_id)
     if prompts is not None:
         read_prompts(prompts, design)
     _refuse_unpriced(design, design.audit.budget.max_usd if max_usd is None else max_usd)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        apply_schema(warehouse)
+        _make_ready(warehouse, progress)
         found = None if new or rephrase else _same_run(warehouse, design, prompts)
         if found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id):
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
@@ -99,7 +101,7 @@ def run_audit(  # noqa: PLR0913 - one option each
                 found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, changed,
                 published_path(warehouse), report_of(warehouse, found.audit_run_id),
             )  # fmt: skip
-        audit_run_id = _open_run(warehouse, design) if found is None else found.audit_run_id
+        audit_run_id = open_run(warehouse, design) if found is None else found.audit_run_id
         progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
         from flows.tracking import run_tracked
 
@@ -114,7 +116,7 @@ def run_import(
     """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        apply_schema(warehouse)
+        _make_ready(warehouse, progress)
         taken = import_predictions(warehouse, files, registry, options)
         audit_run_id = taken.audit_run_id
         if not taken.is_new and _is_published(warehouse, audit_run_id):
@@ -147,11 +149,24 @@ def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
     )
 
 
+def _make_ready(warehouse: Path, progress: Progress) -> None:
+    """The warehouse at this version, with what a killed run had been answered and not landed."""
+    apply_schema(warehouse)
+    n_rows = replay(warehouse)
+    if n_rows:
+        progress.say(f"landed {n_rows} rows that an interrupted run had kept")
+
+
 def _refuse_unpriced(design: Design, max_usd: float | None) -> None:
-    """A budget in dollars holds only where every price is known."""
-    for name, card in design.models.items():
-        if max_usd is not None and price_of(card) is None:
-            msg = f"a budget of {max_usd:g} USD, but no price of model '{name}' is known; put `price` in its card (`free`)"
+    """A budget in dollars holds only where every price is known, the rephraser's too."""
+    if max_usd is None:
+        return
+    for name, entry in design.registry.used_by(design.audit_id)["models"].items():
+        if price_of(design.registry.model(name)) is None:
+            msg = (
+                f"a budget of {max_usd:g} USD, but no price of model '{name}' is known; put `price` in its card "
+                f"({entry.where(name)}), `price: free` for a machine of one's own"
+            )
             raise UsageError(msg)
 
 
@@ -187,59 +202,11 @@ def _is_published(warehouse: Path, audit_run_id: str) -> bool:
     return (audit_run_id,) in rows
 
 
-def _open_run(warehouse: Path, design: Design) -> str:
-    """Lands the run's row and everything it uses, in one transaction."""
-    audit_run_id = content_id("run", design.audit_id, design.plan_fingerprint, now().isoformat(), os.urandom(8).hex())
-    used = design.registry.used_by(design.audit_id)
-    cards = {
-        kind: {name: entry.card.model_dump(mode="json", exclude_defaults=True) for name, entry in entries.items()}
-        for kind, entries in used.items()
-    }
-    models = []
-    for name, card in design.models.items():
-        price = price_of(card)
-        models.append(
-            {
-                "audit_run_id": audit_run_id, "model_id": name, "engine": card.engine, "model": card.model,
-                "card": card.canonical_json(), "fingerprint": card.fingerprint(),
-                "input_usd_per_mtok": None if price is None else price.input_usd_per_mtok,
-                "output_usd_per_mtok": None if price is None else price.output_usd_per_mtok,
-            }
-        )  # fmt: skip
-    samples = [
-        {
-            "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
-            "input": sample.text, "gold_label": sample.gold_label, "fields": as_json(used_fields(design.tasks[task_id], sample)),
-        }
-        for task_id, chosen in design.samples.items()
-        for index, sample in enumerate(chosen.samples)
-    ]  # fmt: skip
-    audit = design.audit
-    land(
-        warehouse,
-        [
-            (
-                "audit_runs",
-                run_row(
-                    audit_run_id=audit_run_id, audit_id=design.audit_id, origin="run",
-                    fingerprint=design.fingerprint, plan_fingerprint=design.plan_fingerprint, card=as_json(cards),
-                    format_limits=audit.format.model_dump_json(), seed=audit.seed, n_resamples=audit.resamples,
-                ),
-            ),
-            ("models", frame_of("models", models)),
-            ("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in design.tasks.items()])),
-            (
-                "task_labels",
-                frame_of("task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]),
-            ),
-            ("samples", frame_of("samples", samples)),
-        ],
-    )  # fmt: skip
-    return audit_run_id
-
-
-def export_variants(registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
+def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
     """Writes the prompt variants an audit would ask for a person to edit; a rephraser of kind model is asked for them."""
+    used = design_checks(registry, audit_id)
+    asked = [entry.card.model for entry in used["rephrasers"].values() if isinstance(entry.card, RephraserCard)]
+    refuse_untrusted(settings, {name: used["models"][name] for name in asked if name is not None}, progress)
     design = design_audit(registry, audit_id)
     rephrasing = design.audit.rephrasing
     if rephrasing is not None and registry.rephraser(rephrasing.rephraser).kind == "model":
@@ -270,7 +237,7 @@ def rebuild_runs(settings: Settings, audit_run_id: str | None, progress: Progres
     """Derives the marts of complete runs again from what has landed, and publishes."""
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        apply_schema(warehouse)
+        _make_ready(warehouse, progress)
         rows = fetch(warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
         if audit_run_id is not None:
             known = [row["audit_run_id"] for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import os
 import subprocess
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,8 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from flows.rows import as_json, frame_of
-from flows.warehouse import connect, fetch, now
+from flows.keys import content_id
+from flows.plan import Design, used_fields
+from flows.prices import price_of
+from flows.rows import as_json, frame_of, label_rows, task_row
+from flows.warehouse import connect, fetch, land, now
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
 
@@ -121,3 +125,54 @@ def code_commit() -> tuple[str | None, bool | None]:
         return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no"))
     except (OSError, subprocess.SubprocessError):
         return None, None
+
+
+def open_run(warehouse: Path, design: Design) -> str:
+    """Lands the run's row and everything it uses, in one transaction."""
+    audit_run_id = content_id("run", design.audit_id, design.plan_fingerprint, now().isoformat(), os.urandom(8).hex())
+    used = design.registry.used_by(design.audit_id)
+    cards = {
+        kind: {name: entry.card.model_dump(mode="json", exclude_defaults=True) for name, entry in entries.items()}
+        for kind, entries in used.items()
+    }
+    models = []
+    for name, card in design.models.items():
+        price = price_of(card)
+        models.append(
+            {
+                "audit_run_id": audit_run_id, "model_id": name, "engine": card.engine, "model": card.model,
+                "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+                "input_usd_per_mtok": None if price is None else price.input_usd_per_mtok,
+                "output_usd_per_mtok": None if price is None else price.output_usd_per_mtok,
+            }
+        )  # fmt: skip
+    samples = [
+        {
+            "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
+            "input": sample.text, "gold_label": sample.gold_label, "fields": as_json(used_fields(design.tasks[task_id], sample)),
+        }
+        for task_id, chosen in design.samples.items()
+        for index, sample in enumerate(chosen.samples)
+    ]  # fmt: skip
+    audit = design.audit
+    land(
+        warehouse,
+        [
+            (
+                "audit_runs",
+                run_row(
+                    audit_run_id=audit_run_id, audit_id=design.audit_id, origin="run",
+                    fingerprint=design.fingerprint, plan_fingerprint=design.plan_fingerprint, card=as_json(cards),
+                    format_limits=audit.format.model_dump_json(), seed=audit.seed, n_resamples=audit.resamples,
+                ),
+            ),
+            ("models", frame_of("models", models)),
+            ("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in design.tasks.items()])),
+            (
+                "task_labels",
+                frame_of("task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]),
+            ),
+            ("samples", frame_of("samples", samples)),
+        ],
+    )  # fmt: skip
+    return audit_run_id

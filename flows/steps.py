@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flows.budget import Purse, budget_of
 from flows.plan import Design
 from flows.progress import Progress
 from flows.runs import close_run
@@ -36,6 +37,12 @@ class Order:
     prompts: Path | None = None
     max_usd: float | None = None
     max_requests: int | None = None
+
+    def purse(self) -> Purse:
+        """What the run may still spend now."""
+        limits = self.design.audit.budget
+        budget = budget_of(self.warehouse, self.audit_run_id, limits, self.max_usd, self.max_requests)
+        return Purse(self.warehouse, self.audit_run_id, budget)
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -225,10 +225,12 @@ def land(warehouse: Path, tables: Sequence[tuple[str, pl.DataFrame]]) -> int:
     return n_new
 
 
-def fetch(warehouse: Path, query: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
+def fetch(
+    warehouse: Path, query: str, parameters: Sequence[object] | Mapping[str, object] = ()
+) -> list[dict[str, Any]]:
     """Rows of a query on the writer's file as dicts; for the few small looks a step takes."""
     with connect(warehouse) as con:
-        cursor = con.execute(query, list(parameters))
+        cursor = con.execute(query, parameters)
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 

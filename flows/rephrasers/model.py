@@ -78,6 +78,7 @@ class ModelRephraser:
         at = sampling_temperature(temperature)
         if at not in self._engines:
             self._engines[at] = self._open_engine_at(at)
+            await self._engines[at].open()
         found: list[str] = []
         for batch, start in enumerate(range(0, n, MAX_ASKED_AT_ONCE)):
             asked = min(MAX_ASKED_AT_ONCE, n - start)

@@ -1,0 +1,102 @@
+"""What is looked at while answers come in: the first ones, before the bill; and prompts that all count the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from flows.engines import Answer, Request
+from models_registry.errors import MeasureError
+from udfs.reading import read_answer
+
+FIRST = 50
+SHOWN_CHARACTERS = 1000
+
+
+class Look:
+    """The first answers of one model: one is shown, and too many without a label stop the run before it is paid for."""
+
+    def __init__(
+        self, model_id: str, readers: Mapping[str, str], max_invalid_rate: float, say: Callable[[str], None]
+    ) -> None:
+        self._model_id, self._readers, self._say = model_id, readers, say
+        self._max_invalid = max_invalid_rate * FIRST
+        self._n_sent = self._n_back = self._n_answers = self._n_invalid = 0
+        self._is_over = asyncio.Event()
+
+    async def admit(self) -> None:
+        """Lets the first 50 requests pass, the others when those are back."""
+        self._n_sent += 1
+        if self._n_sent > FIRST and not self._is_over.is_set():
+            await self._is_over.wait()
+
+    def see(self, request: Request, answer: Answer) -> None:
+        """Takes one answer in; raises MeasureError when over the allowed share of the first 50 is invalid."""
+        if self._is_over.is_set():
+            return
+        self._n_back += 1
+        if answer.is_landed:
+            label = self._label(request, answer)
+            if not self._n_answers:
+                self._say(shown(request, answer, label))
+            self._n_answers += 1
+            self._n_invalid += label is None
+        if self._n_invalid > self._max_invalid:
+            self.end()
+            msg = (
+                f"model '{self._model_id}': {self._n_invalid} of its first {self._n_answers} answers are no label, the last "
+                f"is {(answer.completion or answer.error or '')[:80]!r}; mend the prompt or the reader, or raise "
+                "format.max_invalid_rate_at_first"
+            )
+            raise MeasureError(msg)
+        if self._n_back >= FIRST:
+            self.end()
+
+    def end(self) -> None:
+        """Whoever waits may go on."""
+        self._is_over.set()
+
+    def _label(self, request: Request, answer: Answer) -> str | None:
+        if answer.completion is None:
+            return None
+        return read_answer(answer.completion, self._readers[request.prompt_variant_id], request.labels).label
+
+
+def shown(request: Request, answer: Answer, label: str | None) -> str:
+    """The first request of a model and what became of it, for a terminal."""
+    prompt = "\n".join(f"[{role}] {content}" for role, content in request.messages)
+    said = f"error: {answer.error}" if answer.completion is None else answer.completion
+    lines = [f"first answer of '{request.model_id}', task '{request.task_id}', sample '{request.sample_id}'"]
+    for name, text in (("prompt", prompt), ("completion", said), ("label", "none" if label is None else label)):
+        cut = text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} … {len(text)} characters"
+        lines.append(f"  {name:<11}" + cut.replace("\n", "\n" + " " * 13))
+    return "\n".join(lines)
+
+
+class Ceiling:
+    """Sees servers that cut long prompts silently: many prompts of quite different lengths count the same most tokens."""
+
+    MANY = 10
+    RATIO = 1.5
+
+    def __init__(self) -> None:
+        self._tokens = self._n = self._shortest = self._longest = 0
+
+    def see(self, messages: Sequence[tuple[str, str]], tokens: int | None) -> None:
+        """Takes one prompt and what the server counted."""
+        if tokens is None or tokens < self._tokens:
+            return
+        length = sum(len(content) for _, content in messages)
+        if tokens > self._tokens:
+            self._tokens, self._n, self._shortest, self._longest = tokens, 0, length, length
+        self._n += 1
+        self._shortest, self._longest = min(self._shortest, length), max(self._longest, length)
+
+    def note(self) -> str | None:
+        """What there is to say, None where nothing."""
+        if self._n < self.MANY or self._longest < self.RATIO * self._shortest:
+            return None
+        return (
+            f"{self._n} prompts of {self._shortest} to {self._longest} characters all count {self._tokens} tokens: "
+            "the server may cut long prompts"
+        )

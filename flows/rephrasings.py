@@ -1,0 +1,89 @@
+"""Asks a rephraser's model within the run's budget, and lands each request: what is paid for is kept and never asked twice."""
+
+from __future__ import annotations
+
+import json
+
+from flows.budget import Purse, most_usd
+from flows.engines import Answer, Engine, Request
+from flows.keys import content_id
+from flows.land import cost_of
+from flows.prices import price_of
+from flows.rows import attempt_row, frame_of
+from flows.warehouse import fetch, land, now
+from models_registry.cards import ModelCard
+from models_registry.errors import EngineError
+from models_registry.tables import escape
+
+
+class KeptEngine(Engine):
+    """An engine whose answers are landed in `raw.rephrasings`; a request that has landed is answered from there."""
+
+    def __init__(self, engine: Engine, card: ModelCard, purse: Purse) -> None:
+        self.max_connections = engine.max_connections
+        self._engine, self._card, self._purse = engine, card, purse
+
+    async def open(self) -> None:
+        """Opens the engine."""
+        await self._engine.open()
+
+    async def answer(self, request: Request) -> Answer:
+        """The landed answer, else the engine's; raises BudgetReached before a request that may cross the budget."""
+        run = self._purse.audit_run_id
+        rephrasing_id = content_id("rephrasing", run, request.task_id, request.request_sha256)
+        found = fetch(
+            self._purse.warehouse,
+            "select completion, error from raw.rephrasings where audit_run_id = ? and rephrasing_id = ?",
+            [run, rephrasing_id],
+        )
+        if found:
+            return Answer(**found[0])
+        price, budget = price_of(self._card), self._purse.budget
+        reserved = most_usd(request, self._card.sampling, price)
+        await budget.reserve(reserved)
+        usd: float | None = 0.0
+        try:
+            answer = await self._engine.answer(request)
+            if answer.completion is not None:
+                usd = cost_of(answer, price)
+        except EngineError as error:
+            self._land([], [attempt_row(run, rephrasing_id, attempt) for attempt in error.attempts])
+            raise
+        finally:
+            budget.settle(reserved, usd)
+        attempts = [attempt_row(run, rephrasing_id, attempt) for attempt in answer.attempts]
+        row = _row(run, rephrasing_id, request, answer) | {"cost_usd": cost_of(answer, price)}
+        self._land([row] if answer.is_landed else [], attempts)
+        return answer
+
+    async def close(self) -> None:
+        """Closes the engine."""
+        await self._engine.close()
+
+    def _land(self, rows: list[dict[str, object]], attempts: list[dict[str, object]]) -> None:
+        tables = [("rephrasings", frame_of("rephrasings", rows)), ("attempts", frame_of("attempts", attempts))]
+        land(self._purse.warehouse, tables)
+
+
+def _row(run: str, rephrasing_id: str, request: Request, answer: Answer) -> dict[str, object]:
+    completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
+    return {
+        "audit_run_id": run,
+        "rephrasing_id": rephrasing_id,
+        "task_id": request.task_id,
+        "model_id": request.model_id,
+        "paraphrase_temperature": request.paraphrase_temperature,
+        "prompt": json.dumps([{"role": role, "content": content} for role, content in request.messages]),
+        "completion": completion,
+        "is_completion_escaped": is_escaped,
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "latency_ms": answer.latency_ms,
+        "n_attempts": len(answer.attempts) + 1,
+        "sampling": answer.sampling,
+        "served_model": answer.served_model,
+        "system_fingerprint": answer.system_fingerprint,
+        "request_id": answer.request_id,
+        "error": None if answer.completion is not None else answer.error,
+        "landed_at": now(),
+    }

@@ -1,0 +1,111 @@
+"""A small audit over HTTP as far as its answers: cards, run, wordings and asking, without Prefect, dbt or a report.
+
+`python -m tests.flows.audits WAREHOUSE REGISTRY` asks what is missing of the audit's newest run in a process of its own,
+which a test may kill.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from flows.budget import Purse, budget_of
+from flows.infer import Inferred, infer
+from flows.paraphrase import paraphrase
+from flows.plan import Design, design_audit
+from flows.runs import newest_run, open_run
+from flows.spool import replay
+from flows.warehouse import apply_schema
+from models_registry.registry import load_registry
+from tests.servers.openai_server import LABELS
+
+AUDIT = "asked"
+
+
+def write_cards(
+    folder: Path,
+    *urls: str,
+    n_samples: int = 20,
+    variants: int = 3,
+    repetitions: int = 1,
+    model: str = "",
+    sampling: str = "{temperature: 0, max_tokens: 16}",
+    limits: str = "{max_connections: 32}",
+    price: str = "{input_usd_per_mtok: 1, output_usd_per_mtok: 2}",
+    audit: str = "",
+) -> Path:
+    """A registry of one model, one task of `n_samples` rows and one audit with wordings by rules."""
+    for kind in ("models", "tasks", "audits", "datasets"):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+    (folder / "models/api.yml").write_text(
+        f"api:\n  engine: openai_api\n  model: small\n  base_url: [{', '.join(urls)}]\n  api_key_env: AUDIT_KEY\n"
+        f"  sampling: {sampling}\n  limits: {limits}\n  price: {price}\n{model}"
+    )
+    (folder / "tasks/questions.yml").write_text(
+        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
+        "  output_format: Reply with the label alone.\n"
+        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
+    )
+    (folder / f"audits/{AUDIT}.yml").write_text(
+        f"{AUDIT}:\n  tasks: [questions]\n  models: [api]\n  rephrasing: {{rephraser: rules, variants: {variants}}}\n"
+        f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n  samples: {{balanced: false}}\n{audit}"
+    )
+    with (folder / "datasets/questions.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "question", "type"])
+        for number in range(n_samples):
+            writer.writerow([f"q{number}", f"What is number {number}?", LABELS[number % len(LABELS)]])
+    return folder
+
+
+def opened(warehouse: Path, registry: Path, audit_id: str = AUDIT) -> tuple[str, Design]:
+    """The audit's newest run, made where there is none, and its design."""
+    design = design_audit(load_registry([registry]), audit_id)
+    apply_schema(warehouse)
+    found = newest_run(warehouse, audit_id)
+    return (open_run(warehouse, design) if found is None else found.audit_run_id), design
+
+
+def ask(
+    warehouse: Path,
+    registry: Path,
+    *,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+    said: list[str] | None = None,
+    audit_id: str = AUDIT,
+) -> Inferred:
+    """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
+    audit_run_id, design = opened(warehouse, registry, audit_id)
+    replay(warehouse)
+
+    def purse() -> Purse:
+        budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
+        return Purse(warehouse, audit_run_id, budget)
+
+    variants = paraphrase(purse(), design).variants
+    say = (lambda _: None) if said is None else said.append
+    return infer(purse(), design, variants, lambda *_: None, say)
+
+
+def query(warehouse: Path, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Rows of a query on the writer's file."""
+    with contextlib.closing(duckdb.connect(str(warehouse))) as con:
+        return con.execute(text, list(parameters)).fetchall()
+
+
+def cells(warehouse: Path) -> tuple[int, int]:
+    """Landed rows, and distinct cells among them."""
+    text = "select count(*), count(distinct (model_id, prompt_variant_id, sample_id, repetition)) from raw.predictions"
+    ((n_rows, n_cells),) = query(warehouse, text)
+    return n_rows, n_cells
+
+
+if __name__ == "__main__":
+    ask(Path(sys.argv[1]), Path(sys.argv[2]))
