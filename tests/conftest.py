@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from flows.settings import silence
@@ -21,6 +24,15 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path_factory.getbasetemp() / "prefect"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PROMPTAUDIT_TRUST_FILE", str(tmp_path_factory.mktemp("trust") / "trusted.json"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_process_left() -> Iterator[None]:
+    yield
+    # an ephemeral Prefect server ends with its process, but pytest-xdist ends its workers without their farewells
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            child.kill()
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ def write_cards(
     sampling: str = "{temperature: 0, max_tokens: 16}",
     limits: str = "{max_connections: 32}",
     price: str = "{input_usd_per_mtok: 1, output_usd_per_mtok: 2}",
+    strategies: str = "simple",
     audit: str = "",
 ) -> Path:
     """A registry of one model, one task of `n_samples` rows and one audit with wordings by rules."""
@@ -53,7 +54,8 @@ def write_cards(
         "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
     )
     (folder / f"audits/{AUDIT}.yml").write_text(
-        f"{AUDIT}:\n  tasks: [questions]\n  models: [api]\n  rephrasing: {{rephraser: rules, variants: {variants}}}\n"
+        f"{AUDIT}:\n  tasks: [questions]\n  models: [api]\n  strategies: [{strategies}]\n"
+        f"  rephrasing: {{rephraser: rules, variants: {variants}}}\n"
         f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n  samples: {{balanced: false}}\n{audit}"
     )
     with (folder / "datasets/questions.csv").open("w", newline="") as file:

@@ -61,7 +61,7 @@ def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]
 
 def ordinary_rows(n_samples: int = 24, n_variants: int = 6) -> list[dict[str, Any]]:
     """Three models × two strategies on a task with everything; another with one wording, one ask and no gold."""
-    draw = random.Random(20250601)  # noqa: S311 - a seeded draw, no secret
+    draw = random.Random(20250601)
     rows: list[dict[str, Any]] = []
     skills = {"harbour-large-2025": 0.9, "harbour-small": 0.7, "لغة-mini": 0.5}
     for model, skill in skills.items():

@@ -116,7 +116,7 @@ def answered(
     strategies: Sequence[str] = ("simple",),
 ) -> list[Answer]:
     """Answers of models with leanings by sample and wording, noise, white space around labels, and junk."""
-    rng = random.Random(seed)  # noqa: S311 - no secret
+    rng = random.Random(seed)
     found = []
     for task in tasks:
         gold = {s: rng.choice(golds or labels) if rng.random() < gold_rate else None for s in range(n_samples)}
@@ -172,7 +172,7 @@ def _without(answers: Sequence[Answer], is_out: Callable[[Answer], bool]) -> lis
 
 def noise_alone(seed: int, n_samples: int, n_variants: int) -> list[Answer]:
     """Samples with leanings of their own, asked twice a wording, to which wordings make no difference."""
-    rng = random.Random(seed)  # noqa: S311 - no secret
+    rng = random.Random(seed)
     labels = "abcdef"
     found = []
     for sample in range(n_samples):

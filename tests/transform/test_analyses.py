@@ -52,7 +52,7 @@ class Published:
 def _answers(seed: int) -> list[Answer]:
     answers = answered(seed, ABCD, VARIANTS, models=("big", "small"), strategies=("simple", "detail"), n_samples=9,
                        junk_rate=0.05)  # fmt: skip
-    rng = random.Random(seed)  # noqa: S311 - no secret
+    rng = random.Random(seed)
     # the small model loses its format under one wording
     broken = ("small", 1.0, 2)
     return [
