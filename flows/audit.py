@@ -36,10 +36,10 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     outcome = Outcome(order.audit_run_id)
     warehouse, run = order.warehouse, order.audit_run_id
     progress.say("making prompt variants")
-    made = tracked(paraphrase)(order.purse(), order.design, anew=order.rephrase, prompts=order.prompts)
+    made = tracked(paraphrase)(order.purse(progress.say), order.design, anew=order.rephrase, prompts=order.prompts)
     outcome.notes += made.notes
     with progress.asking(order.design, made.variants, warehouse, run) as on_answer:
-        asked = tracked(infer)(order.purse(), order.design, made.variants, on_answer, progress.say)
+        asked = tracked(infer)(order.purse(progress.say), order.design, made.variants, on_answer)
     outcome.n_asked = asked.n_landed
     outcome.notes += asked.notes
     n_missing = count_missing(warehouse, run, order.design, made.variants)

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.engines import Request
+from flows.engines import Request, Say, silent
 from flows.prices import prompt_bytes
 from flows.warehouse import fetch
 from models_registry.cards import Budget as Limits
@@ -93,11 +93,12 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """Which run is paid for, where it lands, and what it may still spend."""
+    """Which run is paid for, where it lands, what it may still spend, and who hears what goes on."""
 
     warehouse: Path
     audit_run_id: str
     budget: Budget
+    say: Say = silent
 
 
 def budget_of(

@@ -18,8 +18,11 @@ from flows.warehouse import fetch, now
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import EngineError, PromptauditError
 
-OnAnswer = Callable[[str, Answer, str], None]
-"""(model_id, answer, what makes the engine hold back): told of every answer, for the progress bars."""
+OnAnswer = Callable[[str, Answer | None, Engine | None], None]
+"""(model_id, answer, engine), for the progress bars: told of every answer, and of none now and then, so that what holds an
+engine back shows while nothing comes. A batch has no engine to look at."""
+
+TICK_S = 1.0
 
 
 @dataclass(slots=True)
@@ -30,16 +33,14 @@ class Inferred:
     notes: list[str] = field(default_factory=list)
 
 
-def infer(
-    purse: Purse, design: Design, variants: Sequence[Variant], on_answer: OnAnswer, say: Callable[[str], None]
-) -> Inferred:
+def infer(purse: Purse, design: Design, variants: Sequence[Variant], on_answer: OnAnswer) -> Inferred:
     """Asks every missing cell of a run and lands the answers; returns how many, and what there is to say of the models.
 
     Raises BudgetReached, EngineError or MeasureError (the first answers are no labels) after landing what had been
     answered; so does an interrupt.
     """
     landing = Landing(purse.warehouse, purse.audit_run_id)
-    asking = _Asking(purse, design, variants, landing, on_answer, say)
+    asking = _Asking(purse, design, variants, landing, on_answer)
 
     async def ask_all() -> None:
         for names in model_order(design):
@@ -91,18 +92,17 @@ class _Model:
 class _Asking:
     """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
 
-    def __init__(  # noqa: PLR0913 - what workers share
+    def __init__(
         self,
         purse: Purse,
         design: Design,
         variants: Sequence[Variant],
         landing: Landing,
         on_answer: OnAnswer,
-        say: Callable[[str], None],
     ) -> None:
         self.warehouse, self.audit_run_id, self.budget = purse.warehouse, purse.audit_run_id, purse.budget
         self.design, self.variants = design, variants
-        self.landing, self.on_answer, self.say = landing, on_answer, say
+        self.landing, self.on_answer, self.say = landing, on_answer, purse.say
         self.stopped_by: PromptauditError | None = None
         self.notes: list[str] = []
         tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
@@ -126,6 +126,7 @@ class _Asking:
         except PromptauditError as error:
             self._stop(model, error)
             return
+        ticking = asyncio.create_task(self._tick(model_id, engine))
         try:
             await engine.open()
             self._land_served(model_id, card, engine.served)
@@ -137,6 +138,7 @@ class _Asking:
         except PromptauditError as error:
             self._stop(model, error)
         finally:
+            ticking.cancel()
             await engine.close()
         self._note(model_id, engine.notes)
         ceiling = model.ceiling.note()
@@ -162,7 +164,7 @@ class _Asking:
             else:  # of a batch that an earlier process had handed over
                 self.budget.spend(usd)
             self.landing.add(request, answer, price)
-            self.on_answer(model_id, answer, "")
+            self.on_answer(model_id, answer, None)
 
         lent = Lent(
             self.warehouse, self.audit_run_id, model_id, card, lambda: self._missing(model_id), reserve, take,
@@ -181,6 +183,11 @@ class _Asking:
 
     def _missing(self, model_id: str) -> Iterator[Request]:
         return missing_requests(self.warehouse, self.audit_run_id, self.design, model_id, self.variants)
+
+    async def _tick(self, model_id: str, engine: Engine) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self.on_answer(model_id, None, engine)
 
     async def _work(self, model: _Model, engine: Engine, streamed: Iterator[Request]) -> None:
         while self.stopped_by is None:
@@ -208,11 +215,11 @@ class _Asking:
             raise
         finally:
             self.budget.settle(reserved, usd)
-        self._take(model, request, answer, engine.pressure)
+        self._take(model, engine, request, answer)
 
-    def _take(self, model: _Model, request: Request, answer: Answer, pressure: str = "") -> None:
+    def _take(self, model: _Model, engine: Engine, request: Request, answer: Answer) -> None:
         self.landing.add(request, answer, model.price)
-        self.on_answer(model.model_id, answer, pressure)
+        self.on_answer(model.model_id, answer, engine)
         model.longest = max(model.longest, answer.completion_tokens or 0)
         model.ceiling.see(request.messages, answer.prompt_tokens)
         model.look.see(request, answer)

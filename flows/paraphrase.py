@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flows.budget import Purse
 from flows.editing import read_prompts
-from flows.engines import Engine, always, open_engine
+from flows.engines import Engine, always, open_engine, silent
 from flows.keys import prompt_variant_id
 from flows.plan import Design, Variant, prompt_of
 from flows.prompts import STRUCTURED, dressed
@@ -110,8 +110,8 @@ def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callab
             update={"temperature": warmth, "max_tokens": None, "max_completion_tokens": None}
         )
         card = card.model_copy(update={"sampling": sampling})
-        may_try = always if purse is None else purse.budget.may_try
-        engine = open_engine(replace(entry, card=card), may_try=may_try)
+        may_try, say = (always, silent) if purse is None else (purse.budget.may_try, purse.say)
+        engine = open_engine(replace(entry, card=card), may_try=may_try, say=say)
         return engine if purse is None else KeptEngine(engine, card, purse)
 
     return open_at

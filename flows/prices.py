@@ -16,21 +16,19 @@ FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
 
 
 def price_of(card: ModelCard) -> Price | None:
-    """US dollars a million tokens; None where neither the card nor the library knows. Recorded and embedded are free.
+    """US dollars a million tokens; None where neither the card nor the library knows.
 
-    A card's own price is taken as written. Providers halve what they list for batches; what a model costs on one's own
-    machine no library knows.
+    A card's own price is taken as written. What this machine answers is free: recorded, embedded, a vLLM started here.
+    What a vLLM elsewhere costs no library knows. Providers halve what they list for batches.
     """
     if card.price is not None:
         return card.price
-    if card.engine in ("embedded", "recorded"):
+    if card.engine in ("embedded", "recorded") or (card.is_by_vllm and not card.base_url):
         return FREE
-    if card.engine != "batch":
-        return _from_library(card.model)
-    if card.batch is not None and card.batch.runner == "vllm":
-        return None
-    listed = _from_library(card.model)
-    return None if listed is None else Price(**{name: value / 2 for name, value in listed})
+    listed = None if card.is_by_vllm else _from_library(card.model)
+    if listed is None or card.engine != "batch":
+        return listed
+    return Price(**{name: value / 2 for name, value in listed})
 
 
 def _from_library(model: str) -> Price | None:

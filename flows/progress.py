@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.engines import Answer
+from flows.engines import Answer, Engine
 from flows.plan import Design, Variant, count_landed
 from flows.prices import price_of
 
@@ -58,7 +58,7 @@ class Progress:
     @contextmanager
     def asking(
         self, design: Design, variants: Sequence[Variant], warehouse: Path, audit_run_id: str
-    ) -> Iterator[Callable[[str, Answer, str], None]]:
+    ) -> Iterator[Callable[[str, Answer | None, Engine | None], None]]:
         """A bar a model with rate, remaining time and cost so far; yields what is told of every answer."""
         counts = count_landed(warehouse, audit_run_id)
         landed = {name: sum(n for (model, _), n in counts.items() if model == name) for name in design.models}
@@ -68,24 +68,24 @@ class Progress:
         if missing:
             self.say(f"asking {missing} of {wanted * len(design.models)} cells")
         if self.quiet or not missing:
-            yield lambda model, answer, pressure: meters[model].count(answer, pressure)
+            yield lambda model, answer, engine: meters[model].count(answer, engine)
         elif sys.stderr.isatty():
             with _bars() as bars:
                 tasks = {
                     name: bars.add_task(visible(name), total=wanted, completed=landed[name], cost="") for name in meters
                 }
 
-                def on_answer(model: str, answer: Answer, pressure: str) -> None:
-                    meters[model].count(answer, pressure)
+                def on_answer(model: str, answer: Answer | None, engine: Engine | None) -> None:
+                    meters[model].count(answer, engine)
                     bars.update(tasks[model], completed=meters[model].done, cost=meters[model].cost())
 
                 yield on_answer
         else:
             said = time.monotonic()
 
-            def on_answer(model: str, answer: Answer, pressure: str) -> None:
+            def on_answer(model: str, answer: Answer | None, engine: Engine | None) -> None:
                 nonlocal said
-                meters[model].count(answer, pressure)
+                meters[model].count(answer, engine)
                 if time.monotonic() - said > SECONDS_A_LINE:
                     said = time.monotonic()
                     self.say("; ".join(meter.line() for meter in meters.values() if meter.done < meter.wanted))
@@ -103,12 +103,14 @@ class Meter:
         self.price = price_of(design.models[name])
         self.usd: float | None = 0.0
         self.n_tries_failed = 0
-        self.pressure = ""
+        self.engine: Engine | None = None
         self.started: float | None = None
 
-    def count(self, answer: Answer, pressure: str) -> None:
-        """Takes one answer in, and what makes the engine hold back."""
-        self.pressure = pressure
+    def count(self, answer: Answer | None, engine: Engine | None) -> None:
+        """Takes one answer in, or none, and the engine that is asked."""
+        self.engine = engine
+        if answer is None:
+            return
         from flows.land import cost_of
 
         self.started = self.started or time.monotonic()
@@ -120,7 +122,8 @@ class Meter:
     def cost(self) -> str:
         """What was spent in this execution, and what holds it back."""
         spent = "price unknown" if self.usd is None else f"{self.usd:.4f} USD"
-        return f"{spent}, {self.pressure}" if self.pressure else spent
+        pressure = "" if self.engine is None else self.engine.pressure
+        return f"{spent}, {pressure}" if pressure else spent
 
     def line(self) -> str:
         """The bar as text."""

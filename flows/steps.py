@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.budget import Purse, budget_of
+from flows.engines import Say
 from flows.plan import Design
 from flows.progress import Progress
 from flows.runs import close_run
@@ -38,11 +39,11 @@ class Order:
     max_usd: float | None = None
     max_requests: int | None = None
 
-    def purse(self) -> Purse:
+    def purse(self, say: Say) -> Purse:
         """What the run may still spend now."""
         limits = self.design.audit.budget
         budget = budget_of(self.warehouse, self.audit_run_id, limits, self.max_usd, self.max_requests)
-        return Purse(self.warehouse, self.audit_run_id, budget)
+        return Purse(self.warehouse, self.audit_run_id, budget, say)
 
 
 @dataclass(slots=True)

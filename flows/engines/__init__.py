@@ -93,8 +93,12 @@ class Engine(ABC):
 
     max_connections: int
     served: Served | None = None  # known once it is open
-    pressure: str = ""  # what the other side makes this one hold back, for the progress line
     notes: Sequence[str] = ()  # what the run should say at its end: parameters that were refused and left out
+
+    @property
+    def pressure(self) -> str:
+        """What the other side makes this one hold back, in a few words for the progress line; "" where nothing."""
+        return ""
 
     async def open(self) -> None:  # noqa: B027 - most have nothing to get ready
         """Gets ready: starts or finds what serves the model. Raises EngineError where there is nothing to ask."""
@@ -116,6 +120,15 @@ def always() -> bool:
     return True
 
 
+Say = Callable[[str], None]
+"""Told, in a line, of what takes a while: a server that starts."""
+
+
+def silent(text: str) -> None:
+    """Says nothing."""
+    del text
+
+
 class LandedWithoutAnswer(Exception):
     """The cell that is asked for has landed as a permanent error."""
 
@@ -125,7 +138,9 @@ LandedAnswers = Callable[[str, Request], str | None]
 `noisy` perturbs. Raises LandedWithoutAnswer for a permanent error."""
 
 
-def open_engine(entry: Entry, landed: LandedAnswers | None = None, may_try: MayTry = always) -> Engine:
+def open_engine(
+    entry: Entry, landed: LandedAnswers | None = None, may_try: MayTry = always, say: Say = silent
+) -> Engine:
     """The engine of a model card; imports only what that card needs."""
     card: Any = entry.card
     if not isinstance(card, ModelCard):
@@ -135,6 +150,10 @@ def open_engine(entry: Entry, landed: LandedAnswers | None = None, may_try: MayT
         from flows.engines.openai_api import OpenAIEngine
 
         return OpenAIEngine(card, may_try)
+    if card.engine == "vllm_server":
+        from flows.engines.vllm_server import VllmServerEngine
+
+        return VllmServerEngine(card, may_try, say)
     if card.engine == "recorded":
         from flows.engines.recorded import RecordedEngine
 

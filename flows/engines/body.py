@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, get_args
@@ -13,9 +14,14 @@ from models_registry.cards import ModelCard, StructuredOutput
 ANSWER = "answer"  # the name of the schema, and of the function that is called with it
 CAPS = ("max_tokens", "max_completion_tokens")
 WAYS: tuple[StructuredOutput, ...] = ("function", "json_schema", "json_object", "text")
-_FIELDS_OF_A_WAY = ("tools", "tool_choice", "response_format")
+# a plain vLLM refuses tools, and may write white space up to the cap: where the card has none, there is one
+VLLM_WAYS: tuple[StructuredOutput, ...] = ("structured_outputs", "json_schema", "json_object", "text")
+VLLM_CAP = 256
+_FIELDS_OF_A_WAY = ("tools", "tool_choice", "response_format", "structured_outputs")
+_NO_PARAMETERS = ("model", "messages", *_FIELDS_OF_A_WAY)
 _REFUSING_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 _REFUSING_WORDS = (
+    "requires",
     "unsupported",
     "not support",
     "unrecognized",
@@ -25,7 +31,7 @@ _REFUSING_WORDS = (
     "not available",
 )
 
-assert set(WAYS) == set(get_args(StructuredOutput))  # noqa: S101 - a new way needs its place in the order
+assert {*WAYS, *VLLM_WAYS} == set(get_args(StructuredOutput))  # noqa: S101 - a new way needs its place in the order
 
 
 class Body:
@@ -36,7 +42,9 @@ class Body:
         self._sampling = {name: value for name, value in card.sampling if value is not None}
         self._cap = card.sampling.token_cap
         self._refused: set[str] = set()
-        self._ways = [card.structured_output] if card.structured_output else list(WAYS)
+        self._ways = (
+            [card.structured_output] if card.structured_output else list(VLLM_WAYS if card.is_by_vllm else WAYS)
+        )
         self.learnt: list[str] = []
 
     def sampling(self, request: Request) -> dict[str, Any]:
@@ -60,8 +68,8 @@ class Body:
         return body
 
     def sent_as(self, request: Request) -> str:
-        """JSON of the sampling parameters as sent, and of the way a schema was, for the prediction's row."""
-        sent: dict[str, Any] = {**self.sampling(request), **self._card.extra_body}
+        """JSON of the parameters as sent, and of the way a schema was, for the prediction's row."""
+        sent = {name: value for name, value in self.of(request).items() if name not in _NO_PARAMETERS}
         if request.answer_schema is not None:
             sent["structured_output"] = self._ways[0]
         return json.dumps(sent, sort_keys=True, ensure_ascii=False)
@@ -93,7 +101,12 @@ class Body:
             self.learnt.append(f"takes no {name}: it is left out")
 
     def _next_way(self, body: Mapping[str, Any]) -> bool:
-        way = "function" if "tools" in body else body["response_format"]["type"]
+        if "tools" in body:
+            way = "function"
+        elif "structured_outputs" in body:
+            way = "structured_outputs"
+        else:
+            way = body["response_format"]["type"]
         if way == self._ways[0]:
             if len(self._ways) == 1:
                 return False
@@ -104,9 +117,13 @@ class Body:
     def _hold_to(self, body: dict[str, Any], schema: str) -> None:
         way, parsed = self._ways[0], json.loads(schema)
         if way == "function":
-            function = {"name": ANSWER, "description": "Gives the answer.", "parameters": parsed}
+            function = {"name": ANSWER, "description": "Gives the answer.", "parameters": parsed, "strict": True}
             body["tools"] = [{"type": "function", "function": function}]
             body["tool_choice"] = {"type": "function", "function": {"name": ANSWER}}
+        elif way == "structured_outputs":
+            body["structured_outputs"] = {"json": parsed}
+            if self._cap is None:
+                body["max_tokens"] = VLLM_CAP
         elif way == "json_schema":
             wanted = {"name": ANSWER, "strict": True, "schema": parsed}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
@@ -133,6 +150,4 @@ def _refused_name(error: Mapping[str, Any], body: Mapping[str, Any]) -> str | No
         return param
     if param:
         return None
-    quoted = [name for name in names if f"'{name}'" in text or f'"{name}"' in text or f"`{name}`" in text]
-    plain = [name for name in names if name in text.replace(",", " ").replace(".", " ").split()]
-    return next(iter([*quoted, *plain]), None)
+    return next((name for name in names if re.search(rf"(?<!\w){name}(?!\w)", text)), None)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from openai import AsyncOpenAI, Omit
 
 from flows.engines.http import BoundedClient, is_loopback
+from flows.engines.wire import Wire
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 
@@ -31,10 +32,11 @@ _TELLTALES = (
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One base URL; `host` has its port and never credentials."""
+    """One base URL; `host` has its port and never credentials. Chat completions go over `wire`, all else by `client`."""
 
     host: str
     client: AsyncOpenAI
+    wire: Wire
 
 
 def key_of(card: ModelCard) -> str:
@@ -51,13 +53,18 @@ def key_env(card: ModelCard) -> str:
     return card.api_key_env or DEFAULT_KEY_ENV
 
 
+def base_urls(card: ModelCard) -> tuple[str, ...]:
+    """Where the card is asked: its own addresses, else OPENAI_BASE_URL, else OpenAI's."""
+    return card.base_url or (os.environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL,)
+
+
 def open_endpoints(card: ModelCard, key: str, http: BoundedClient) -> list[Endpoint]:
     """The card's endpoints in its order, else OPENAI_BASE_URL, else OpenAI's own.
 
     Raises EngineError in one line for a URL that is malformed or holds credentials, and for a host other than this machine
     without a key.
     """
-    urls = card.base_url or (os.environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL,)
+    urls = base_urls(card)
     for url in urls:
         problem = _problem(card, url, key)
         if problem:
@@ -102,4 +109,9 @@ def _opened(card: ModelCard, url: str, key: str, http: BoundedClient) -> Endpoin
         timeout=card.limits.timeout_s,
         default_headers=headers,
     )
-    return Endpoint(parts.netloc, client)
+    # names in one case: the client's own merging of what it omits goes by case
+    sent: dict[str, Any] = {name.title(): value for name, value in client.default_headers.items()}
+    sent |= {name.title(): value for name, value in headers.items()}
+    sent = {name: value for name, value in sent.items() if isinstance(value, str)}
+    wire = Wire(f"{client.base_url}chat/completions", sent, card.limits.max_connections, card.limits.timeout_s)
+    return Endpoint(parts.netloc, client, wire)

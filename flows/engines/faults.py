@@ -52,6 +52,7 @@ class Failure:
     http_status: int | None = None
     retry_after: float | None = None
     is_unreachable: bool = False  # no connection was made
+    is_learnt: bool = False  # over a parameter that the next try leaves out
 
 
 def judged(status: int, error: Mapping[str, Any]) -> Verdict:

@@ -21,6 +21,8 @@ from flows.engines.batch_lines import Draft, Results
 from flows.engines.batching import Batches, Seen
 from flows.engines.scrub import one_line
 from flows.engines.vllm import arguments, environment, interpreter
+from flows.engines.vllm_folder import make_folder, remove_folder
+from flows.engines.vllm_log import last_words, tail
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 
@@ -28,9 +30,6 @@ INPUT, OUTPUT, UNFINISHED, LOG, ABOUT = "requests.jsonl", "results.jsonl", "resu
 MODULE = "vllm.entrypoints.openai.run_batch"
 PEEK_S = 0.2  # between two looks at the process
 GRACE_S = 15.0  # from being asked to end to being ended
-TAIL_BYTES = 64 * 1024
-_ERROR = re.compile(r"(?:[\w.]*(?:Error|Exception)\b|\berror|\bValue error,).*")
-_CLOSING = "See root cause above"
 _PROGRESS = re.compile(r"Running batch:.*\| (\d+)/\d+ \[")
 
 
@@ -45,6 +44,7 @@ class VllmBatch(Batches):
         super().__init__(card, folder)
         self._python = interpreter()
         self._running: tuple[str, subprocess.Popen[bytes]] | None = None
+        self._scratch: Path | None = None  # what vLLM leaves lying about, sockets too
         self._failed: dict[str, str] = {}
         self.served = Served("this machine", served_model=card.model)
 
@@ -114,15 +114,17 @@ class VllmBatch(Batches):
 
     async def close(self) -> None:
         """Ends vLLM and what it started; a second call does nothing."""
-        if self._running is None:
-            return
-        _, process = self._running
-        self._running = None
-        _signal(process, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            await asyncio.shield(asyncio.to_thread(process.wait, GRACE_S))
-        _signal(process, signal.SIGKILL)
-        process.wait()
+        if self._running is not None:
+            _, process = self._running
+            self._running = None
+            _signal(process, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.shield(asyncio.to_thread(process.wait, GRACE_S))
+            _signal(process, signal.SIGKILL)
+            process.wait()
+        if self._scratch is not None:
+            remove_folder(self._scratch)
+            self._scratch = None
 
     def _queue(self, batch_id: str, draft: Draft, about: str) -> None:
         # under another name until it is whole, so that no half of one is ever found
@@ -139,13 +141,14 @@ class VllmBatch(Batches):
         place = self._folder / batch_id
         (place / UNFINISHED).unlink(missing_ok=True)
         command = [str(self._python), "-m", MODULE, "-i", str(place / INPUT), "-o", str(place / UNFINISHED)]
+        self._scratch = self._scratch or make_folder()
         with open(place / LOG, "wb", opener=_private) as log:
             process = subprocess.Popen(  # noqa: S603 - vLLM's own interpreter, flags of typed settings
                 [*command, *arguments(self._card)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=environment(),
+                env={**environment(), "TMPDIR": str(self._scratch)},
                 start_new_session=True,  # a group of its own, which ends together
             )
         self._running = (batch_id, process)
@@ -160,7 +163,7 @@ class VllmBatch(Batches):
         if process.returncode == 0 and (place / UNFINISHED).exists():
             (place / UNFINISHED).rename(place / OUTPUT)
         else:
-            self._failed[batch_id] = f"vLLM ended with {process.returncode}: {_last_words(place / LOG)}"
+            self._failed[batch_id] = f"vLLM ended with {process.returncode}: {last_words(place / LOG)}"
 
     def _about(self, batch_id: str) -> dict[str, Any] | None:
         try:
@@ -170,24 +173,8 @@ class VllmBatch(Batches):
         return found
 
 
-def _tail(log: Path) -> list[str]:
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - TAIL_BYTES))
-            return [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    except OSError:
-        return []
-
-
-def _last_words(log: Path) -> str:
-    """The last line of a log that names an error and not another one's consequence, else the last line."""
-    lines = _tail(log)
-    told = [match[0] for line in lines if _CLOSING not in line and (match := _ERROR.search(line))]
-    return one_line((told or lines or ["it said nothing"])[-1])
-
-
 def _n_done(log: Path) -> int:
-    found = [match[1] for line in _tail(log) if (match := _PROGRESS.search(line))]
+    found = [match[1] for line in tail(log) if (match := _PROGRESS.search(line))]
     return int(found[-1]) if found else 0
 
 

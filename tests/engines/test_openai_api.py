@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from flows.engines import Answer, Engine, Request, retry
+from flows.engines import Answer, Engine, Request, lanes, retry
 from flows.engines.openai_api import OpenAIEngine
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
@@ -56,9 +56,12 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_answer_with_all_that_came_with_it(server: RunningServer) -> None:
-    (answer,) = ask(card(server.base_url), request_of())
+    request = request_of()
+    (answer,) = ask(card(server.base_url), request)
     assert answer.completion in LABELS
-    assert (answer.prompt_tokens, answer.completion_tokens, answer.finish_reason) == (12, 3, "stop")
+    n_prompt, n_completion = len(request.messages[0][1]) // 4, len(answer.completion or "") // 4
+    assert (answer.prompt_tokens, answer.completion_tokens, answer.finish_reason) == (n_prompt, n_completion, "stop")
+    assert answer.sampling == "{}"
     assert (answer.served_model, answer.system_fingerprint) == ("loopback-model-1", "fp_loopback")
     assert answer.request_id == "req-1"
     assert answer.latency_ms is not None
@@ -168,6 +171,9 @@ def test_numbers_no_column_holds_become_nothing(server: RunningServer) -> None:
         ("error_200", 200, "502: Provider returned error"),
         ("reset", None, "disconnect"),
         ("cut", None, "ayload"),
+        ("half_zipped", None, "a packed answer that ends too early"),
+        ("badly_zipped", None, "an answer that cannot be unpacked"),
+        ("otherwise_packed", None, "packed neither by gzip nor by deflate"),
     ],
 )
 def test_transient_faults_use_up_the_tries_and_leave_the_cell_missing(
@@ -265,7 +271,6 @@ def test_an_error_of_one_request_lands_as_such(server: RunningServer, fault: str
         ("insufficient_quota", "exceeded your current quota"),
         ("unknown_model", "model_not_found"),
         ("forbidden", "HTTP 403"),
-        ("unsupported_parameter", "'max_tokens' is not supported"),
         ("redirect", "a redirect, which is not followed"),
     ],
 )
@@ -287,7 +292,9 @@ def test_a_server_that_was_never_there_stops_the_run() -> None:
         ask(card(url, attempts=2), request_of())
 
 
-def test_a_server_that_goes_away_leaves_cells_missing() -> None:
+def test_a_server_that_goes_away_for_good_leaves_cells_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "MAX_UNREACHABLE_S", 0.3)
+
     async def run(engine: Engine) -> list[Answer]:
         first = await engine.answer(request_of())
         server.process.kill()
@@ -298,7 +305,7 @@ def test_a_server_that_goes_away_leaves_cells_missing() -> None:
         first, second = using(card(server.base_url, attempts=2), run)
     assert first.completion in LABELS
     assert not second.is_landed
-    assert len(second.attempts) == 2
+    assert len(second.attempts) >= 2
 
 
 def test_several_endpoints_are_asked_in_turn_and_a_dead_one_is_passed_over() -> None:

@@ -92,7 +92,7 @@ def test_a_python_without_vllm_is_one_line_of_its_log(tmp_path: Path, monkeypatc
     monkeypatch.setenv("PROMPTAUDIT_VLLM_PYTHON", sys.executable)
     write_cards(tmp_path, "", 2, batch={"runner": "vllm"})
     said: list[str] = []
-    with pytest.raises(EngineError, match=r"vLLM ended with 1: Error while finding .*No module named 'vllm'"):
+    with pytest.raises(EngineError, match=r"vLLM ended with 1: ModuleNotFoundError: No module named 'vllm'"):
         asyncio.run(ask(tmp_path, said))
     assert states(tmp_path) == [["submitted", "in_progress", "failed", "collected"]]
     assert list((tmp_path / "batches").iterdir()) == []
@@ -133,10 +133,10 @@ def test_a_batch_whose_folder_is_gone_is_handed_over_again(tmp_path: Path, monke
     ],
 )
 def test_the_line_of_a_log_that_says_why(tmp_path: Path, log: str, words: str) -> None:
-    from flows.engines.run_batch import _last_words
+    from flows.engines.vllm_log import last_words
 
     (tmp_path / "log.txt").write_text(log)
-    assert _last_words(tmp_path / "log.txt") == words
+    assert last_words(tmp_path / "log.txt") == words
 
 
 # ---------------------------------------------------------------- the real thing

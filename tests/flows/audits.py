@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from flows.budget import Purse, budget_of
+from flows.engines import silent
 from flows.infer import Inferred, infer
 from flows.paraphrase import paraphrase
 from flows.plan import Design, design_audit
@@ -89,11 +90,10 @@ def ask(
 
     def purse() -> Purse:
         budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
-        return Purse(warehouse, audit_run_id, budget)
+        return Purse(warehouse, audit_run_id, budget, silent if said is None else said.append)
 
     variants = paraphrase(purse(), design).variants
-    say = (lambda _: None) if said is None else said.append
-    return infer(purse(), design, variants, lambda *_: None, say)
+    return infer(purse(), design, variants, lambda *_: None)
 
 
 def query(warehouse: Path, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

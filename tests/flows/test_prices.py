@@ -20,7 +20,12 @@ def test_a_listed_price_is_halved_for_batches() -> None:
 
 def test_a_price_that_is_written_is_taken_as_written() -> None:
     assert price_of(ModelCard(engine="batch", model="gpt-4o-mini", price=LISTED)) == LISTED
-    on_our_machine = {"engine": "batch", "model": "gpt-4o-mini", "batch": {"runner": "vllm"}}
-    assert price_of(ModelCard(**on_our_machine)) is None
-    assert price_of(ModelCard(**on_our_machine, price="free")) == Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
     assert price_of(ModelCard(engine="batch", model="a model no library knows")) is None
+
+
+def test_what_this_machine_answers_is_free() -> None:
+    free = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
+    assert price_of(ModelCard(engine="batch", model="gpt-4o-mini", batch={"runner": "vllm"})) == free
+    assert price_of(ModelCard(engine="vllm_server", model="gpt-4o-mini")) == free
+    elsewhere = ModelCard(engine="vllm_server", model="gpt-4o-mini", base_url="http://10.0.0.7:8000/v1")
+    assert price_of(elsewhere) is None

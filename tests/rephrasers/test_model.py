@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flows.engines import Answer, Request
+from flows.engines import Answer, Engine, Request
 from flows.rephrasers import Wording
 from flows.rephrasers.model import ModelRephraser, freedom, sampling_temperature
 from models_registry.cards import RephraserCard
@@ -18,7 +18,7 @@ from models_registry.errors import EngineError
 WORDING = Wording("sentiment", "Is {text} Positive or {n}?", ("Positive", "Negative", "{text}"))
 
 
-class Scripted:
+class Scripted(Engine):
     """An engine that answers by a function of the request."""
 
     max_connections = 4

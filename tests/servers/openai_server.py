@@ -16,21 +16,25 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gzip
 import hashlib
 import json
+import math
 import random
 import re
 import subprocess
 import sys
 import urllib.request
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+
+from tests.servers.limits import Bucket, refusal_of, schema_of
 
 ROOT = Path(__file__).parents[2]
 LABELS = ("number", "location", "person", "description", "entity", "abbreviation")
@@ -50,6 +54,14 @@ class Behaviour:
     rates: dict[str, float] = field(default_factory=dict)
     first: dict[str, int] = field(default_factory=dict)
     retry_after: str = "0"  # of status_429
+    refuses: tuple[str, ...] = ()  # parameters the model does not take, e.g. max_tokens, temperature, tools
+    refuses_as: str = "openai"  # or vllm, whose errors name no parameter
+    requests_per_second: float | None = None  # a token bucket; over it: 429
+    burst: int | None = None  # that the bucket holds; default: a second's worth
+    rate_headers: tuple[str, ...] = ()  # retry-after, retry-after-ms, x-ratelimit
+    down_after: int | None = None  # after so many requests the socket closes,
+    down_for_s: float = 0.0  # for so long
+    prompt_tokens_cap: int | None = None  # the most that usage tells
     seed: int = 0
 
 
@@ -60,29 +72,31 @@ class Faults:
         self.behaviour = behaviour
 
     async def status_500(self, _: web.Request) -> web.Response:
-        return _error(500, "The server had an error while processing your request.", "server_error")
+        return error_of(500, "The server had an error while processing your request.", "server_error")
 
     async def status_503(self, _: web.Request) -> web.Response:
-        return _error(503, "The engine is currently overloaded.", "overloaded")
+        return error_of(503, "The engine is currently overloaded.", "overloaded")
 
     async def status_429(self, _: web.Request) -> web.Response:
         headers = {"Retry-After": self.behaviour.retry_after}
-        return _error(429, "Rate limit reached for requests per min.", "rate_limit_exceeded", headers)
+        return error_of(429, "Rate limit reached for requests per min.", "rate_limit_exceeded", headers)
 
     async def date_429(self, _: web.Request) -> web.Response:
-        return _error(429, "Rate limit reached.", "rate_limit_exceeded", {"Retry-After": formatdate(usegmt=True)})
+        return error_of(429, "Rate limit reached.", "rate_limit_exceeded", {"Retry-After": formatdate(usegmt=True)})
 
     async def ms_429(self, _: web.Request) -> web.Response:
-        return _error(429, "Rate limit reached.", "rate_limit_exceeded", {"retry-after-ms": "150", "Retry-After": "60"})
+        return error_of(
+            429, "Rate limit reached.", "rate_limit_exceeded", {"retry-after-ms": "150", "Retry-After": "60"}
+        )
 
     async def insufficient_quota(self, _: web.Request) -> web.Response:
         message = "You exceeded your current quota, please check your plan and billing details."
-        return _error(429, message, "insufficient_quota")
+        return error_of(429, message, "insufficient_quota")
 
     async def wrong_key(self, request: web.Request) -> web.Response:
         echoed = request.headers.get("Authorization", "")
         message = f"Incorrect API key provided: {echoed.removeprefix('Bearer ')}. You sent {echoed!r}."
-        return _error(401, message, "invalid_api_key")
+        return error_of(401, message, "invalid_api_key")
 
     async def echo_500(self, request: web.Request) -> web.Response:
         return web.Response(status=500, text=f"x{'y' * 480} {dict(request.headers)}", content_type="text/plain")
@@ -91,24 +105,24 @@ class Faults:
         return web.Response(status=500, reason=request.headers.get("Authorization", ""))
 
     async def forbidden(self, _: web.Request) -> web.Response:
-        return _error(403, "Country, region, or territory not supported.", "unsupported_country_region_territory")
+        return error_of(403, "Country, region, or territory not supported.", "unsupported_country_region_territory")
 
     async def unknown_model(self, _: web.Request) -> web.Response:
-        return _error(404, "The model `nope` does not exist or you do not have access to it.", "model_not_found")
+        return error_of(404, "The model `nope` does not exist or you do not have access to it.", "model_not_found")
 
     async def context_length(self, _: web.Request) -> web.Response:
         message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."
-        return _error(400, message, "context_length_exceeded", param="messages")
+        return error_of(400, message, "context_length_exceeded", param="messages")
 
     async def unsupported_parameter(self, _: web.Request) -> web.Response:
         message = "Unsupported parameter: 'max_tokens' is not supported with this model."
-        return _error(400, message, "unsupported_parameter", param="max_tokens")
+        return error_of(400, message, "unsupported_parameter", param="max_tokens")
 
     async def filtered(self, _: web.Request) -> web.Response:
-        return _error(400, "The response was filtered due to the prompt triggering our policy.", "content_filter")
+        return error_of(400, "The response was filtered due to the prompt triggering our policy.", "content_filter")
 
     async def unprocessable(self, _: web.Request) -> web.Response:
-        return _error(422, "Input should be a valid string", None)
+        return error_of(422, "Input should be a valid string", None)
 
     async def error_200(self, _: web.Request) -> web.Response:
         return web.json_response({"error": {"code": 502, "message": "Provider returned error"}})
@@ -120,7 +134,7 @@ class Faults:
         return web.Response(text="<html><body>Sign in to the network</body></html>", content_type="text/html")
 
     async def truncated(self, _: web.Request) -> web.Response:
-        return web.Response(text=json.dumps(_completion("number"))[:40], content_type="application/json")
+        return web.Response(text=json.dumps(completion_of("number"))[:40], content_type="application/json")
 
     async def no_choices(self, _: web.Request) -> web.Response:
         return web.json_response({"id": "x", "choices": []})
@@ -164,46 +178,56 @@ class Faults:
         await response.prepare(request)
         for _ in range(200):
             await response.write(b" " * 1_000_000)
-        await response.write(json.dumps(_completion("number")).encode())
+        await response.write(json.dumps(completion_of("number")).encode())
         return response
 
     async def zipped(self, _: web.Request) -> web.Response:
-        response = web.json_response(_completion("number"))
+        response = web.json_response(completion_of("number"))
         response.enable_compression(web.ContentCoding.gzip)
         return response
 
+    async def half_zipped(self, _: web.Request) -> web.Response:
+        packed = gzip.compress(json.dumps(completion_of("number")).encode())
+        return web.Response(body=packed[:-20], headers={"Content-Encoding": "gzip"})
+
+    async def badly_zipped(self, _: web.Request) -> web.Response:
+        return web.Response(body=b"number", headers={"Content-Encoding": "gzip"})
+
+    async def otherwise_packed(self, _: web.Request) -> web.Response:
+        return web.Response(body=b"number", headers={"Content-Encoding": "br"})
+
     async def refusal(self, _: web.Request) -> web.Response:
-        return web.json_response(_completion(None, refusal="I'm sorry, I can't help with that."))
+        return web.json_response(completion_of(None, refusal="I'm sorry, I can't help with that."))
 
     async def stopped_by_filter(self, _: web.Request) -> web.Response:
-        return web.json_response(_completion(None, finish_reason="content_filter"))
+        return web.json_response(completion_of(None, finish_reason="content_filter"))
 
     async def null_content(self, _: web.Request) -> web.Response:
-        return web.json_response(_completion(None))
+        return web.json_response(completion_of(None))
 
     async def parts(self, _: web.Request) -> web.Response:
-        return web.json_response(_completion([{"type": "text", "text": "num"}, {"type": "text", "text": "ber"}]))
+        return web.json_response(completion_of([{"type": "text", "text": "num"}, {"type": "text", "text": "ber"}]))
 
     async def reasoning(self, _: web.Request) -> web.Response:
-        return web.json_response(_completion("number", reasoning_content="It asks how many."))
+        return web.json_response(completion_of("number", reasoning_content="It asks how many."))
 
     async def huge(self, _: web.Request) -> web.Response:
-        return web.json_response(_completion("a" * HUGE))
+        return web.json_response(completion_of("a" * HUGE))
 
     async def surrogate(self, _: web.Request) -> web.Response:
-        return web.json_response(_completion("lone \ud800 half"))
+        return web.json_response(completion_of("lone \ud800 half"))
 
     async def nul(self, _: web.Request) -> web.Response:
-        return web.json_response(_completion("a\x00b"))
+        return web.json_response(completion_of("a\x00b"))
 
     async def key_in_completion(self, request: web.Request) -> web.Response:
         key = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        body = _completion(f"number {key}", reasoning_content=f"the key is {key}", finish_reason=f"stop {key}")
+        body = completion_of(f"number {key}", reasoning_content=f"the key is {key}", finish_reason=f"stop {key}")
         body |= {"model": f"m {key}", "system_fingerprint": f"fp {key}"}
         return web.json_response(body, headers={"x-request-id": f"id {key}"})
 
     async def odd_types(self, _: web.Request) -> web.Response:
-        body = _completion("number") | {"model": 7, "system_fingerprint": ["x"]}
+        body = completion_of("number") | {"model": 7, "system_fingerprint": ["x"]}
         body["usage"] = {"prompt_tokens": -1, "completion_tokens": 10**30}
         return web.json_response(body)
 
@@ -214,7 +238,10 @@ class Server:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.faults = Faults(behaviour)
-        self.dice = random.Random(behaviour.seed)  # noqa: S311
+        self.dice = random.Random(behaviour.seed)
+        rate = behaviour.requests_per_second
+        self.bucket = Bucket(rate, behaviour.burst or math.ceil(rate), behaviour.rate_headers) if rate else None
+        self.outage = asyncio.Event()
         self.forget()
 
     def forget(self) -> None:
@@ -228,21 +255,52 @@ class Server:
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
         try:
+            fits, headers = self.bucket.take() if self.bucket else (True, {})
             await asyncio.sleep(self.behaviour.latency_s)
-            name = self._fault(request, body)
+            refusal = refusal_of(body, self.behaviour.refuses, self.behaviour.refuses_as)
+            name = "over_limit" if not fits else "refused" if refusal else self._fault(request, body)
             self.counts[name or "answered"] += 1
+            if self.counts.total() == self.behaviour.down_after:
+                self.outage.set()
             self.seen.append({"body": body, "headers": dict(request.headers), "fault": name})
+            if not fits:
+                return error_of(429, "Rate limit reached for requests per s.", "rate_limit_exceeded", headers)
+            if refusal is not None:
+                return refusal
             if name is not None:
                 response: web.StreamResponse = await getattr(self.faults, name)(request)
                 return response
-            answer = web.json_response(
-                _completion(self._answer(body)), headers={"x-request-id": f"req-{len(self.seen)}"}
-            )
+            headers["x-request-id"] = f"req-{len(self.seen)}"
+            answer = web.json_response(self._completed(body), headers=headers)
         except ConnectionError:  # the client had enough
             return web.Response()
         finally:
             self.in_flight -= 1
         return answer
+
+    def _completed(self, body: dict[str, Any]) -> dict[str, Any]:
+        wanted = schema_of(body)
+        if wanted is None or self.behaviour.completion is not None:
+            answer = self._answer(body)
+            completed = completion_of(answer)
+        else:
+            way, schema = wanted
+            answer = json.dumps({name: self._value(body, field) for name, field in schema["properties"].items()})
+            called = {"id": "call-1", "type": "function", "function": {"name": "answer", "arguments": answer}}
+            completed = completion_of(None, tool_calls=[called]) if way == "function" else completion_of(answer)
+        n_prompt = max(sum(len(str(message.get("content"))) for message in body["messages"]) // 4, 1)
+        n_prompt = min(n_prompt, self.behaviour.prompt_tokens_cap or n_prompt)
+        n_completion = max(len(answer) // 4, 1)
+        total = n_prompt + n_completion
+        completed["usage"] = {"prompt_tokens": n_prompt, "completion_tokens": n_completion, "total_tokens": total}
+        if body.get("logprobs"):
+            n_top = body.get("top_logprobs") or 0
+            token = {"token": answer, "logprob": -0.25, "bytes": list(answer.encode())}
+            completed["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": [token] * n_top}]}
+        return completed
+
+    def _value(self, body: dict[str, Any], field: dict[str, Any]) -> str:
+        return _drawn(body, field["enum"]) if field.get("enum") else self._answer(body)
 
     def _fault(self, request: web.Request, body: dict[str, Any]) -> str | None:
         if self.behaviour.key is not None and request.headers.get("Authorization") != f"Bearer {self.behaviour.key}":
@@ -275,10 +333,7 @@ class Server:
             draw = (body.get("seed"), self.tries[_digest(body)] if body.get("temperature") else 0)
             return rephrased(prompt, f"{_digest(body)} {draw}", self.behaviour.rephrasings_as)
         named = [label for label in LABELS if re.search(rf"\b{label}\b", prompt, re.IGNORECASE)]
-        labels = self.behaviour.labels or named or LABELS
-        parts = [_last_user(body), body.get("seed") if body.get("temperature") else None]
-        digest = hashlib.sha256(json.dumps(parts).encode()).digest()
-        return labels[int.from_bytes(digest[:8], "big") % len(labels)]
+        return _drawn(body, self.behaviour.labels or named or LABELS)
 
     async def counters(self, _: web.Request) -> web.Response:
         return web.json_response(
@@ -333,7 +388,7 @@ def rephrased(prompt: str, draw: str, shape: str) -> str:
     made = [a + instruction + b + c for a in OPENINGS for b in ENDINGS for c in ENDINGS if a or b or c]
     made = list(dict.fromkeys(made))
     made += [f"{instruction} (wording {index})" for index in range(n - len(made))]
-    texts = random.Random(draw).sample(made, n)  # noqa: S311
+    texts = random.Random(draw).sample(made, n)
     if shape == "object":
         return json.dumps({"rephrasings": texts})
     if shape == "fenced":
@@ -347,13 +402,19 @@ def _digest(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
+def _drawn(body: dict[str, Any], labels: Sequence[str]) -> str:
+    parts = [_last_user(body), body.get("seed") if body.get("temperature") else None]
+    digest = hashlib.sha256(json.dumps(parts).encode()).digest()
+    return labels[int.from_bytes(digest[:8], "big") % len(labels)]
+
+
 def _last_user(body: dict[str, Any]) -> str:
     texts = [str(message.get("content")) for message in body["messages"] if message.get("role") == "user"]
     return texts[-1] if texts else ""
 
 
-def _completion(
-    content: object, *, refusal: str | None = None, finish_reason: str = "stop", **more: str
+def completion_of(
+    content: object, *, refusal: str | None = None, finish_reason: str = "stop", **more: Any
 ) -> dict[str, Any]:
     message = {"role": "assistant", "content": content, "refusal": refusal, **more}
     return {
@@ -367,7 +428,7 @@ def _completion(
     }
 
 
-def _error(
+def error_of(
     status: int, message: str, code: str | None, headers: dict[str, str] | None = None, param: str | None = None
 ) -> web.Response:
     error = {"message": message, "type": "error", "param": param, "code": code}
@@ -422,18 +483,37 @@ def running_server(**behaviour: Any) -> Iterator[RunningServer]:
 
 
 async def _serve(port: int, behaviour: Behaviour, *, is_child: bool) -> None:
-    runner = web.AppRunner(Server(behaviour).app(), access_log=None, shutdown_timeout=0)
+    served = Server(behaviour)
+    runner = web.AppRunner(served.app(), access_log=None, shutdown_timeout=0)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port, backlog=4096)
-    await site.start()
-    bound = runner.addresses[0][1]
+    assert runner.server is not None
+    listening = await _listen(runner.server, port)
+    bound = listening.sockets[0].getsockname()[1]
     print(json.dumps({"base_url": f"http://127.0.0.1:{bound}/v1"}), flush=True)  # noqa: T201
+
+    async def go_down() -> None:
+        await served.outage.wait()
+        listening.close()
+        for connection in list(runner.server.connections) if runner.server else ():
+            if connection.transport is not None:
+                connection.transport.abort()
+        await asyncio.sleep(behaviour.down_for_s)
+        if runner.server:
+            await _listen(runner.server, bound)
+
+    outage = asyncio.create_task(go_down())
     if is_child:
         # stdin ends with whoever started this process, so a killed test run leaves no server behind
         await asyncio.to_thread(sys.stdin.read)
     else:
         await asyncio.Event().wait()
+    outage.cancel()
     await runner.cleanup()
+
+
+async def _listen(server: web.Server, port: int) -> asyncio.Server:
+    loop = asyncio.get_running_loop()
+    return await loop.create_server(server, "127.0.0.1", port, backlog=4096, reuse_address=True)
 
 
 def main() -> None:
@@ -444,7 +524,7 @@ def main() -> None:
     parser.add_argument("--child", action="store_true", help="end when stdin does")
     options = parser.parse_args()
     given = json.loads(options.behaviour)
-    given |= {name: tuple(given[name]) for name in ("labels", "models") if name in given}
+    given |= {name: tuple(given[name]) for name in ("labels", "models", "refuses", "rate_headers") if name in given}
     import uvloop
 
     uvloop.run(_serve(options.port, Behaviour(**given), is_child=options.child))

@@ -1,0 +1,50 @@
+"""How many requests of one endpoint may be in flight: up by addition, down by the share that is rejected, to a half."""
+
+from __future__ import annotations
+
+import math
+
+MAX_QUIET_ROUNDS = 8
+AFTERMATH_ROUNDS = 1.5  # a rejection so soon after a cut means that it was too small; later, that size is not why
+
+
+class Window:
+    """From 1 to `ceiling` requests. Times are of one monotonic clock.
+
+    A round is as many accepted requests as may be in flight. Where growing was what brought the rejection, the next growth
+    waits for twice as many rounds, so that an endpoint that takes 4 at once is not sent a fifth in every round.
+    """
+
+    def __init__(self, ceiling: int) -> None:
+        self.ceiling = ceiling
+        self.size = float(ceiling)
+        self._round_at, self._half = -math.inf, 0.0
+        self._rounds = 1  # that a cut is quiet for
+        self._quiet = 0.0  # rounds of it that are left
+        self._has_grown = False
+
+    def accepted(self) -> None:
+        """After the quiet rounds more for each: a sixteenth of the ceiling, a quarter of itself, or one near a known limit."""
+        if self.size >= self.ceiling:
+            return
+        if self._quiet > 0:
+            self._quiet -= 1 / self.size
+            return
+        self._has_grown = True
+        step = max(min(self.ceiling / 16, self.size / 4), 1.0) if self._rounds == 1 else 1.0
+        self.size = min(self.ceiling, self.size + step / self.size)
+
+    def rejected(self, sent_at: float, now: float, least: float = 1.0) -> None:
+        """One less for each rejection, down to half of what it was and not under `least`.
+
+        A round trip halves once: requests sent before it are of the same burst, so that 64 rejections at once leave 32. Few
+        among many accepted ones take little: with one request in 16 rejected at random, halving for each leaves 5 in flight.
+        """
+        if sent_at >= self._round_at:
+            self._round_at, self._half = now, self.size / 2
+            if self._has_grown:
+                self._rounds = min(self._rounds * 2, MAX_QUIET_ROUNDS)
+            elif self._rounds - self._quiet > AFTERMATH_ROUNDS:
+                self._rounds = 1
+            self._quiet, self._has_grown = float(self._rounds), False
+        self.size = min(self.ceiling, max(self.size - 1, self._half, least, 1.0))
