@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,9 +134,10 @@ class _Asking:
             self._land_served(model_id, card, engine.served)
             # a look before the bill: the others wait for the first
             await self._one(model, engine, first)
+            ahead = _Ahead(streamed, engine.max_connections)
             async with asyncio.TaskGroup() as group:
                 for _ in range(engine.max_connections):
-                    group.create_task(self._work(model, engine, streamed))
+                    group.create_task(self._work(model, engine, ahead))
         except PromptauditError as error:
             self._stop(model, error)
         finally:
@@ -189,9 +192,9 @@ class _Asking:
             await asyncio.sleep(TICK_S)
             self.on_answer(model_id, None, engine)
 
-    async def _work(self, model: _Model, engine: Engine, streamed: Iterator[Request]) -> None:
+    async def _work(self, model: _Model, engine: Engine, ahead: _Ahead) -> None:
         while self.stopped_by is None:
-            request = next(streamed, None)
+            request = ahead.take()
             if request is None:
                 return
             try:
@@ -243,6 +246,26 @@ class _Asking:
             "context_length": served.context_length,
         }  # fmt: skip
         self.landing.append("engines", row)
+
+
+class _Ahead:
+    """Some requests of the plan made ready while answers are awaited, so that a free connection is not kept waiting."""
+
+    def __init__(self, streamed: Iterator[Request], n: int) -> None:
+        self._streamed = streamed
+        self._ready = deque(itertools.islice(streamed, n))
+        self._loop = asyncio.get_running_loop()
+
+    def take(self) -> Request | None:
+        """The next request; None after the last."""
+        if not self._ready:  # of an engine that never waits
+            return next(self._streamed, None)
+        # in the loop's next round: those that are ready now go out first
+        self._loop.call_soon(self._make_one_ready)
+        return self._ready.popleft()
+
+    def _make_one_ready(self) -> None:
+        self._ready.extend(itertools.islice(self._streamed, 1))
 
 
 class LandedAnswers:

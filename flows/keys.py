@@ -9,20 +9,16 @@ from collections.abc import Mapping, Sequence
 from models_registry.cards import ModelCard
 
 NOT_SENT = {"limits", "price", "base_url", "api_key_env", "grid", "batch"}  # of a model card: these decide no answer
-NOTHING = "-"  # a missing part: shorter than any netstring, so never equal to one
+NOTHING = b"-"  # a missing part: shorter than any netstring, so never equal to one
 
 
 def content_id(*parts: str | None) -> str:
     """32 hex digits of the sha256 over the parts as netstrings, so that no two lists of parts run together."""
-    digest = hashlib.sha256()
+    strings = []
     for part in parts:
-        if part is None:
-            digest.update(NOTHING.encode())
-        else:
-            raw = part.encode("utf-8", "backslashreplace")
-            digest.update(b"%d:" % len(raw))
-            digest.update(raw)
-    return digest.hexdigest()[:32]
+        raw = b"" if part is None else part.encode("utf-8", "backslashreplace")
+        strings.append(NOTHING if part is None else b"%d:%b" % (len(raw), raw))
+    return hashlib.sha256(b"".join(strings)).hexdigest()[:32]
 
 
 def temperature_key(temperature: float | None) -> str | None:

@@ -20,6 +20,8 @@ from flows.engines import Request
 from flows.engines.openai_api import OpenAIEngine
 from models_registry.cards import ModelCard
 from tests.engines.asked import request_of
+from tests.flows.audits import ask as ask_run
+from tests.flows.audits import cells, opened, query, write_cards
 from tests.servers.fast_server import running_fast_server
 from tests.servers.openai_server import RunningServer
 
@@ -184,3 +186,39 @@ def test_the_engine_beside_inspect_ai(tmp_path: Path, monkeypatch: pytest.Monkey
     assert log.status == "success"
     print(f"\nrequests/s: engine {ours:.0f}, inspect_ai {importlib.metadata.version('inspect_ai')} {theirs:.0f}")
     assert ours >= theirs
+
+
+@pytest.mark.parametrize("latency_s", [0.0, 0.05])
+def test_from_plan_to_landed_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, latency_s: float) -> None:
+    """The whole of `infer`: 20,000 planned requests asked, spooled and landed in DuckDB."""
+    monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
+    with server_and_card(latency_s) as (server, card):
+        cards = write_cards(
+            tmp_path / "cards",
+            server.base_url,
+            n_samples=1000,
+            variants=20,
+            limits=f"{{max_connections: {CONNECTIONS}}}",
+            audit="  format: {max_invalid_rate_at_first: 1}\n",
+        )
+        rates, asking = [], []
+        for night in range(2):
+            warehouse = tmp_path / f"{night}.duckdb"
+            opened(warehouse, cards)
+            started = time.perf_counter()
+            ask_run(warehouse, cards)
+            rates.append(N / (time.perf_counter() - started))
+            assert cells(warehouse) == (N, N)
+            text = "select epoch(max(landed_at) - min(landed_at)) from raw.predictions"
+            asking.append(N / query(warehouse, text)[0][0])
+        plain = uvloop.run(plain_client(card, N_SLOW_CLIENTS))
+        bound = uvloop.run(bare(card, N))
+    print(
+        f"\nplan to landed, latency {latency_s:g} s: {rates[0]:.0f} and {rates[1]:.0f}/s, {asking[0]:.0f} and {asking[1]:.0f}/s "
+        f"from the first answer to the last; bare aiohttp {bound:.0f}/s; plain AsyncOpenAI {plain:.0f}/s"
+    )
+    if latency_s:
+        assert max(asking) >= 0.9 * CONNECTIONS / latency_s
+    else:
+        assert max(rates) >= 1000
+        assert max(rates) >= 2 * plain
