@@ -1,8 +1,9 @@
 # `make audit` and `make test` need nothing but Python 3.11 or newer, make and a package index: they set up .venv first.
-# Variables: PYTHON (the interpreter to set up with), AUDIT (default: quickstart), PYTEST_ARGS, UPGRADE (for `make locks`).
+# Variables: PYTHON (the interpreter to set up with), AUDIT (default: quickstart), PYTEST_ARGS, UPGRADE (for `make locks`),
+# VLLM (cpu or gpu, for `make vllm`).
 
 .DEFAULT_GOAL := help
-.PHONY: audit test lint build docs locks clean help
+.PHONY: audit test lint build docs locks vllm clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -52,6 +53,11 @@ locks: $(VENV)/uv.stamp ## Pin what pyproject.toml asks for, with hashes (UPGRAD
 	$(PIN) --group bootstrap --output-file $(LOCKS)/uv.txt
 	$(PIN) pyproject.toml --group build --output-file $(LOCKS)/run.txt
 	$(PIN) pyproject.toml --group dev --constraint $(LOCKS)/run.txt --output-file $(LOCKS)/dev.txt
+
+VLLM ?= cpu
+vllm: $(VENV)/uv.stamp ## Set up vLLM's own environment in infra/vllm (VLLM=gpu for a GPU); its tests skip without it
+	$(BIN)/python -m venv infra/vllm/.venv
+	infra/vllm/.venv/bin/python -m pip install --quiet --no-deps --require-hashes -r infra/vllm/$(VLLM).txt
 
 clean: ## Remove the environment, caches and what was built; the warehouse stays
 	rm -rf $(VENV) build dist dbt/target dbt/logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks

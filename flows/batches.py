@@ -16,6 +16,7 @@ from models_registry.errors import BudgetReached, EngineError
 
 __all__ = ["Lent", "ask_in_batches", "open_batches"]
 
+LOCAL = "vllm-"  # batches of this machine are named so
 BREATH = 200  # requests until other tasks get their turn
 
 
@@ -49,7 +50,7 @@ async def ask_in_batches(batches: Batches, lent: Lent) -> None:
     # one that failed as a whole is said and done with: its cells are handed over again
     await collecting.collect(await _reattached(batches, lent, collecting))
     n_rounds = 0
-    while n_rounds < lent.card.limits.max_attempts:
+    while n_rounds < lent.card.limits.max_attempts and not lent.is_stopped():
         handing = _Handing(batches, lent, collecting)
         came = await collecting.collect(await handing.hand_over())
         has_no_room = came.failed is not None and came.failed.is_full and came.n_landed > 0
@@ -75,6 +76,13 @@ async def _reattached(batches: Batches, lent: Lent, collecting: Collecting) -> l
     running = [
         Batch(row["batch_id"], row["n_requests"], row["state"]) for row in rows if COLLECTED not in row["states"]
     ]
+    for batch in running:
+        if batch.batch_id.startswith(LOCAL) != lent.card.is_by_vllm:
+            msg = (
+                f"model '{lent.card.model}': batch {batch.batch_id} was handed to another runner; set batch.runner back to fetch "
+                "it, or ask everything again with --new"
+            )
+            raise EngineError(msg)
     known = {row["batch_id"] for row in rows}
     for batch_id in await batches.find(_metadata(lent)):
         if batch_id not in known:
@@ -100,7 +108,7 @@ class _Handing:
         missing = self._lent.missing()
         made: list[Batch] = []
         is_more = True
-        while is_more:
+        while is_more and not self._lent.is_stopped():
             with self._batches.draft() as draft:
                 is_more = await self._fill(draft, missing)
                 if draft.n_requests:

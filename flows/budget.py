@@ -21,7 +21,10 @@ select
     + (select coalesce(sum(cost_usd), 0) from raw.rephrasings where audit_run_id = $run) as usd,
     (select count(*) from raw.predictions where audit_run_id = $run)
     + (select count(*) from raw.rephrasings where audit_run_id = $run)
-    + (select count(*) from raw.attempts where audit_run_id = $run) as n_requests
+    + (
+        select count(*) from raw.attempts
+        where audit_run_id = $run and not (http_status is null and regexp_matches(error, '^(ClientConnector|ConnectionTimeout)'))
+    ) as n_requests -- a try that found no connection is no request
 """
 
 
@@ -29,7 +32,8 @@ class Budget:
     """US dollars and requests of one run, failed tries and rephrasings among them; for one event loop.
 
     What is set aside is the most a request can cost, so dollars are never crossed where a card caps its answers and the
-    server counts tokens as it bills them. A try that failed is held to be unpaid.
+    server counts tokens as it bills them. A try that failed is held to be unpaid; an answer without token counts stays at
+    what was set aside for it, and is unknown to the next run. Batches that an earlier run handed over count when they land.
     """
 
     def __init__(
@@ -45,10 +49,11 @@ class Budget:
         while self._n_open and self._crosses_usd(usd) and not self._is_out_of_requests():
             self._settled.clear()
             await self._settled.wait()
-        self.reserve_now(usd)
+        self.set_aside(usd)
+        self._n_open += 1
 
-    def reserve_now(self, usd: float) -> None:
-        """As `reserve`, without waiting for others to settle."""
+    def set_aside(self, usd: float) -> None:
+        """As `reserve`, for what may settle in hours: waits for nobody, and nobody waits for it."""
         self.refuse_out_of_requests()
         if self._crosses_usd(usd):
             msg = (
@@ -58,12 +63,15 @@ class Budget:
             raise BudgetReached(msg)
         self.n_requests += 1
         self.spent_usd += usd
-        self._n_open += 1
 
     def settle(self, reserved_usd: float, usd: float | None) -> None:
-        """Puts what was really spent in place of what was set aside; None leaves it."""
-        self.spent_usd += (reserved_usd if usd is None else usd) - reserved_usd
+        """Puts what was really spent in place of what was reserved; None leaves it."""
         self._n_open -= 1
+        self.release(reserved_usd, usd)
+
+    def release(self, reserved_usd: float, usd: float | None) -> None:
+        """As `settle`, for what was set aside."""
+        self.spent_usd += (reserved_usd if usd is None else usd) - reserved_usd
         self._settled.set()
 
     def spend(self, usd: float | None) -> None:

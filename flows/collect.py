@@ -35,6 +35,7 @@ class Lent:
     take: Callable[[Request, Answer], None]  # settles the budget, lands the answer
     flush: Callable[[], None]  # what was taken is in the warehouse now
     say: Callable[[str], None]  # one line of what goes on
+    is_stopped: Callable[[], bool] = lambda: False  # the run stops: hand nothing over, wait for nothing
 
 
 @dataclass(slots=True)
@@ -71,7 +72,7 @@ class Collecting:
         """
         running, n_landed, failed = list(running), 0, None
         poll_s = (self._lent.card.batch or Batching()).poll_s
-        while running:
+        while running and not self._lent.is_stopped():
             for batch in list(running):
                 seen = await self._look(batch)
                 if seen is None or not seen.is_ended:

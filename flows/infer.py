@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -45,16 +48,19 @@ def infer(purse: Purse, design: Design, variants: Sequence[Variant], on_answer: 
     asking = _Asking(purse, design, variants, landing, on_answer)
 
     async def ask_all() -> None:
-        for names in model_order(design):
-            async with asyncio.TaskGroup() as group:
-                for model_id in names:
-                    group.create_task(asking.ask(model_id))
-            # a model that perturbs another's answers reads them from the warehouse
-            landing.flush()
+        with _terminable():
+            for names in model_order(design):
+                async with asyncio.TaskGroup() as group:
+                    for model_id in names:
+                        group.create_task(asking.ask(model_id))
+                # a model that perturbs another's answers reads them from the warehouse
+                landing.flush()
 
     try:
         with _runner() as runner:
             runner.run(ask_all())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     except BaseExceptionGroup as several:
         raise _first(several) from None
     finally:
@@ -70,6 +76,25 @@ def _runner() -> asyncio.Runner:
     except ImportError:
         return asyncio.Runner()
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the current task as Ctrl-C does.
+
+    An exception that a signal handler raises is lost where it comes in a callback of the loop; Prefect has such a handler.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if threading.current_thread() is not threading.main_thread() or task is None:
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -107,6 +132,7 @@ class _Asking:
         self.landing, self.on_answer, self.say = landing, on_answer, purse.say
         self.stopped_by: PromptauditError | None = None
         self.notes: list[str] = []
+        self._asked: list[tuple[_Model, Engine]] = []
         tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
         self._readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
 
@@ -126,8 +152,9 @@ class _Asking:
         try:
             engine = open_engine(self.design.registry.entry("models", model_id), landed, self.budget.may_try, self.say)
         except PromptauditError as error:
-            self._stop(model, error)
+            self._stop(error)
             return
+        self._asked.append((model, engine))
         ticking = asyncio.create_task(self._tick(model_id, engine))
         try:
             await engine.open()
@@ -139,7 +166,7 @@ class _Asking:
                 for _ in range(engine.max_connections):
                     group.create_task(self._work(model, engine, ahead))
         except PromptauditError as error:
-            self._stop(model, error)
+            self._stop(error)
         finally:
             ticking.cancel()
             await engine.close()
@@ -157,13 +184,13 @@ class _Asking:
         def reserve(request: Request) -> None:
             if request.prediction_id not in set_aside:
                 most = most_usd(request, card.sampling, price)
-                self.budget.reserve_now(most)
+                self.budget.set_aside(most)
                 set_aside[request.prediction_id] = most
 
         def take(request: Request, answer: Answer) -> None:
             usd = 0.0 if answer.completion is None else cost_of(answer, price)
             if request.prediction_id in set_aside:
-                self.budget.settle(set_aside.pop(request.prediction_id), usd)
+                self.budget.release(set_aside.pop(request.prediction_id), usd)
             else:  # of a batch that an earlier process had handed over
                 self.budget.spend(usd)
             self.landing.add(request, answer, price)
@@ -171,7 +198,7 @@ class _Asking:
 
         lent = Lent(
             self.warehouse, self.audit_run_id, model_id, card, lambda: self._missing(model_id), reserve, take,
-            self.landing.flush, self.say,
+            self.landing.flush, self.say, lambda: self.stopped_by is not None,
         )  # fmt: skip
         try:
             batches = open_batches(card, self.warehouse)
@@ -181,8 +208,10 @@ class _Asking:
             finally:
                 await batches.close()
             self._note(model_id, batches.notes)
+            for most in set_aside.values():  # no result ever came
+                self.budget.release(most, 0.0)
         except PromptauditError as error:
-            self.stopped_by = self.stopped_by or error
+            self._stop(error)
 
     def _missing(self, model_id: str) -> Iterator[Request]:
         return missing_requests(self.warehouse, self.audit_run_id, self.design, model_id, self.variants)
@@ -194,13 +223,13 @@ class _Asking:
 
     async def _work(self, model: _Model, engine: Engine, ahead: _Ahead) -> None:
         while self.stopped_by is None:
-            request = ahead.take()
-            if request is None:
-                return
             try:
+                request = ahead.take()
+                if request is None:
+                    return
                 await self._one(model, engine, request)
             except PromptauditError as error:
-                self._stop(model, error)
+                self._stop(error)
 
     async def _one(self, model: _Model, engine: Engine, request: Request) -> None:
         await model.look.admit()
@@ -230,9 +259,11 @@ class _Asking:
             # a try that the budget had no room for must not pass for one that failed
             self.budget.refuse_out_of_requests()
 
-    def _stop(self, model: _Model, error: PromptauditError) -> None:
+    def _stop(self, error: PromptauditError) -> None:
         self.stopped_by = self.stopped_by or error
-        model.look.end()
+        for model, engine in self._asked:
+            model.look.end()
+            engine.give_up(str(error))
 
     def _note(self, model_id: str, notes: Sequence[str]) -> None:
         self.notes += [f"model '{model_id}' {note}" for note in notes]
@@ -255,9 +286,12 @@ class _Ahead:
         self._streamed = streamed
         self._ready = deque(itertools.islice(streamed, n))
         self._loop = asyncio.get_running_loop()
+        self._failure: Exception | None = None
 
     def take(self) -> Request | None:
-        """The next request; None after the last."""
+        """The next request; None after the last. Raises what the plan raised."""
+        if self._failure is not None:
+            raise self._failure
         if not self._ready:  # of an engine that never waits
             return next(self._streamed, None)
         # in the loop's next round: those that are ready now go out first
@@ -265,7 +299,10 @@ class _Ahead:
         return self._ready.popleft()
 
     def _make_one_ready(self) -> None:
-        self._ready.extend(itertools.islice(self._streamed, 1))
+        try:
+            self._ready.extend(itertools.islice(self._streamed, 1))
+        except Exception as error:  # noqa: BLE001 - a callback has nobody to raise it to; the next worker has
+            self._failure = error
 
 
 class LandedAnswers:

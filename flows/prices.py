@@ -35,10 +35,11 @@ def _from_library(model: str) -> Price | None:
     from genai_prices import Usage, calc_price
 
     try:
-        paid = calc_price(Usage(input_tokens=1_000_000, output_tokens=1_000_000), model_ref=model)
+        # a short request: long ones have a price of their own with some providers
+        paid = calc_price(Usage(input_tokens=1000, output_tokens=1000), model_ref=model)
     except LookupError:
         return None
-    return Price(input_usd_per_mtok=float(paid.input_price), output_usd_per_mtok=float(paid.output_price))
+    return Price(input_usd_per_mtok=float(paid.input_price * 1000), output_usd_per_mtok=float(paid.output_price * 1000))
 
 
 def prompt_bytes(messages: Messages, answer_schema: str | None = None) -> int:

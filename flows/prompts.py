@@ -29,7 +29,7 @@ def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> s
             f"- {item.label}: {item.description}" if item.description else f"- {item.label}" for item in card.labels
         ]
         return "The labels are:\n" + "\n".join(lines)
-    plain = f"The labels are: {', '.join(names)}."
+    plain = _named(card)
     if strategy == "one_shot":
         lines = [f"{examples[name]}\n-> {name}" for name in names]
         return f"{plain}\nExamples:\n" + "\n".join(lines)
@@ -43,14 +43,23 @@ def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Mess
     has_place = any("labels" in placeholders(message.content) for message in card.messages)
     if block and not has_place:
         asked = f"{asked}\n{block}\n"
-    values = {**data, "instruction": asked, "output_format": fixed, "labels": block}
-    return tuple((message.role, _tidy(substitute(message.content, values), asked, fixed)) for message in card.messages)
+    # a schema shows the labels; a message with a place for them still needs their names
+    values = {**data, "instruction": asked, "output_format": fixed, "labels": block or _named(card)}
+    return tuple(
+        # nothing stands where the output format would, nor the blank before it
+        (role, _tidy(substitute(text if block else text.replace(" {output_format}", ""), values), asked, fixed))
+        for role, text in ((message.role, message.content) for message in card.messages)
+    )
+
+
+def _named(card: TaskCard) -> str:
+    return f"The labels are: {', '.join(card.label_names)}."
 
 
 def _tidy(text: str, asked: str, fixed: str) -> str:
     """No blank left over where a message joins the block's last line and the output format by a space."""
     joint = f"{asked} {fixed}"
-    return text.replace(joint, f"{asked}{fixed}", 1) if asked.endswith("\n") or not fixed else text
+    return text.replace(joint, f"{asked}{fixed}", 1) if asked.endswith("\n") else text
 
 
 def template(card: TaskCard, instruction: str, block: str) -> Messages:

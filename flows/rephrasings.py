@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 from flows.budget import Purse, most_usd
 from flows.engines import Answer, Engine, Request
-from flows.keys import content_id
+from flows.keys import content_id, temperature_key
 from flows.land import cost_of
 from flows.prices import price_of
 from flows.rows import attempt_row, frame_of
@@ -30,7 +32,8 @@ class KeptEngine(Engine):
     async def answer(self, request: Request) -> Answer:
         """The landed answer, else the engine's; raises BudgetReached before a request that may cross the budget."""
         run = self._purse.audit_run_id
-        rephrasing_id = content_id("rephrasing", run, request.task_id, request.request_sha256)
+        temperature = temperature_key(request.paraphrase_temperature)
+        rephrasing_id = content_id("rephrasing", run, request.task_id, temperature, request.request_sha256)
         found = fetch(
             self._purse.warehouse,
             "select completion, error from raw.rephrasings where audit_run_id = ? and rephrasing_id = ?",
@@ -54,10 +57,18 @@ class KeptEngine(Engine):
         attempts = [attempt_row(run, rephrasing_id, attempt) for attempt in answer.attempts]
         row = _row(run, rephrasing_id, request, answer) | {"cost_usd": cost_of(answer, price)}
         self._land([row] if answer.is_landed else [], attempts)
-        return answer
+        if not answer.is_landed:
+            # for now: no list must not pass for an empty one, which later nights would take over
+            budget.refuse_out_of_requests()
+            msg = f"model '{request.model_id}' does not answer for now; run again to continue"
+            raise EngineError(msg)
+        # as it will be read back
+        return replace(answer, completion=row["completion"])
 
     async def close(self) -> None:
-        """Closes the engine."""
+        """Closes the engine, and says what it had to leave out."""
+        for note in self._engine.notes:
+            self._purse.say(f"model '{self._card.model}' {note}")
         await self._engine.close()
 
     def _land(self, rows: list[dict[str, object]], attempts: list[dict[str, object]]) -> None:
@@ -65,7 +76,7 @@ class KeptEngine(Engine):
         land(self._purse.warehouse, tables)
 
 
-def _row(run: str, rephrasing_id: str, request: Request, answer: Answer) -> dict[str, object]:
+def _row(run: str, rephrasing_id: str, request: Request, answer: Answer) -> dict[str, Any]:
     completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
     return {
         "audit_run_id": run,

@@ -13,6 +13,7 @@ from flows.keys import content_id
 from flows.rephrasers import Rephraser, Wording
 from flows.wordings import Proposal
 from models_registry.cards import TaskCard
+from models_registry.tables import escape
 
 FIELDS = ("label", "category", "answer", "class", "type", "choice", "kind", "group")
 GENTLE = (
@@ -55,7 +56,7 @@ async def reworded_schemas(
                 wording = Wording(task_id, item.description, card.label_names)
                 texts = await rephraser.rephrase(wording, n, GENTLE if is_by_rules else temperature, 0)
                 longest = LONGEST * len(item.description) if is_by_rules else float("inf")
-                texts = [text for text in texts if len(text) <= longest]
+                texts = [escape(" ".join(text.split()))[0] for text in texts if text.strip() and len(text) <= longest]
             found[temperature, item.label] = list(texts)
     schemas = {}
     for proposal in wanted:

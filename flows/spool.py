@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from flows.rows import SCHEMAS, TIME
-from flows.warehouse import land, private_folder
+from flows.warehouse import beside, land, private_folder
 from models_registry.errors import WarehouseError
 from models_registry.tables import escape
 
@@ -32,38 +32,44 @@ class Spool:
     def __init__(self, warehouse: Path, audit_run_id: str) -> None:
         self._folder = spool_folder(warehouse) / audit_run_id
         private_folder(self._folder)
-        self._number = 1 + max((_number(path) for path in self._folder.glob("*.jsonl")), default=0)
-        self._open: dict[str, tuple[Path, int, int]] = {}  # table to its file, handle and length
+        self._number = 1 + max((_number(path) for path in self._folder.glob("[0-9]*.jsonl")), default=0)
+        self._open: dict[str, tuple[Path, int]] = {}  # table to its file and handle
         self.n_rows = self.n_bytes = 0  # of the segment that is open
 
     def append(self, table: str, row: Mapping[str, Any]) -> None:
         """Writes a row of `raw.<table>`; raises WarehouseError when the disk takes no more, and then keeps none of it."""
-        path, handle, length = self._open.get(table) or self._opened(table)
+        path, handle = self._open.get(table) or self._opened(table)
+        length = os.fstat(handle).st_size
         line = _line(row)
         try:
             written = os.write(handle, line)
             while written < len(line):  # a file takes all or, when it is full, a part
                 written += os.write(handle, line[written:])
         except OSError as error:
-            os.ftruncate(handle, length)
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, length)
             msg = f"{path}: {error.strerror}: an answer could not be kept; all before it are, run again to continue"
             raise WarehouseError(msg) from None
-        self._open[table] = (path, handle, length + len(line))
         self.n_rows += 1
         self.n_bytes += len(line)
 
     def turn(self) -> list[Path]:
         """Closes the segment, forced to the disk, and returns its files; the next row opens another."""
-        files = []
-        for path, handle, _ in self._open.values():
+        # let go of first: a handle that is closed may be another file's by the time of the next row
+        closing, self._open = self._open, {}
+        self._number += bool(closing)
+        self.n_rows = self.n_bytes = 0
+        failure = None
+        for path, handle in closing.values():
             try:
                 os.fsync(handle)
+            except OSError as error:
+                failure = f"{path}: {error.strerror}: what it holds is landed by the next start, if the disk kept it"
             finally:
                 os.close(handle)
-            files.append(path)
-        self._number += bool(files)
-        self._open, self.n_rows, self.n_bytes = {}, 0, 0
-        return files
+        if failure is not None:
+            raise WarehouseError(failure)
+        return [path for path, _ in closing.values()]
 
     def close(self) -> None:
         """Closes what is open; a folder that holds no rows goes."""
@@ -72,19 +78,20 @@ class Spool:
             self._folder.rmdir()
             self._folder.parent.rmdir()
 
-    def _opened(self, table: str) -> tuple[Path, int, int]:
+    def _opened(self, table: str) -> tuple[Path, int]:
         path = self._folder / f"{self._number:08d}.{table}.jsonl"
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
             msg = f"{path}: cannot be written: {error.strerror}"
             raise WarehouseError(msg) from None
-        return path, handle, 0
+        self._open[table] = (path, handle)
+        return path, handle
 
 
 def spool_folder(warehouse: Path) -> Path:
     """Where a warehouse's rows wait."""
-    return warehouse.with_name(warehouse.name + ".spool")
+    return beside(warehouse, ".spool")
 
 
 def land_segment(warehouse: Path, files: Sequence[Path]) -> None:
@@ -98,11 +105,12 @@ def replay(warehouse: Path) -> int:
     """Lands what runs that were killed left in the spool; returns how many rows it held."""
     n_rows = 0
     for folder in sorted(spool_folder(warehouse).glob("*/")):
-        for _, segment in groupby(sorted(folder.glob("*.jsonl"), key=_number), key=_number):
+        for _, segment in groupby(sorted(folder.glob("[0-9]*.jsonl"), key=_number), key=_number):
             files = list(segment)
             n_rows += sum(read_spooled(path).height for path in files)
             land_segment(warehouse, files)
-        folder.rmdir()
+        with contextlib.suppress(OSError):  # somebody put another file there
+            folder.rmdir()
     with contextlib.suppress(OSError):
         spool_folder(warehouse).rmdir()
     return n_rows

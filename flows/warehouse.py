@@ -67,6 +67,12 @@ def published_path(warehouse: Path) -> Path:
     return warehouse.parent / "published" / warehouse.name
 
 
+def beside(warehouse: Path, ending: str) -> Path:
+    """What belongs to a warehouse and lies beside it: one place, by whatever link the warehouse is reached."""
+    real = Path(os.path.realpath(warehouse))
+    return real.with_name(real.name + ending)
+
+
 def private_folder(folder: Path) -> None:
     """Makes a folder that only its owner enters."""
     try:
@@ -80,7 +86,7 @@ def private_folder(folder: Path) -> None:
 def hold(warehouse: Path, wait_s: float = 60, say: Callable[[str], None] | None = None) -> Iterator[None]:
     """The one lock of a run, with who holds it; waits `wait_s` seconds, saying so once, then raises WarehouseLocked."""
     private_folder(warehouse.parent)
-    path = warehouse.with_name(warehouse.name + ".lock")
+    path = beside(warehouse, ".lock")
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:

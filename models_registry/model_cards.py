@@ -144,7 +144,7 @@ class VllmServer(Card):
 StructuredOutput = Literal["function", "json_schema", "json_object", "text", "structured_outputs"]
 
 _HIDDEN_NAMES = ("key", "token", "secret", "password", "authorization", "credential")
-_OURS = ("model", "messages", "stream", "n", "response_format", "tools", "tool_choice")
+_OURS = ("model", "messages", "stream", "n", "response_format", "tools", "tool_choice", "structured_outputs")
 
 
 def _typed(value: object) -> object:

@@ -148,7 +148,11 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
         for kind in KINDS:
             for name, entry in _load_folder(root, kind):
                 entries[kind][name] = entry
-                entries[kind].update(_points(name, entry))
+                for made, point in _points(name, entry):
+                    if made in entries[kind] and entries[kind][made].root == root:
+                        msg = f"{entry.where(name, 'grid')}: '{made}' is the id of another card"
+                        raise CardError(msg)
+                    entries[kind][made] = point
     return Registry(entries, (SHIPPED, *paths))
 
 
@@ -160,7 +164,7 @@ def _refuse_batches(kind: str, card: Card, where: str) -> None:
 
 def point_name(name: str, point: Mapping[str, float]) -> str:
     """The id of a model card at one point of its grid: `name temperature=0.5 top_p=0.9`."""
-    return " ".join([name, *(f"{parameter}={value:g}" for parameter, value in point.items())])
+    return " ".join([name, *(f"{parameter}={value:.15g}" for parameter, value in point.items())])
 
 
 def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:

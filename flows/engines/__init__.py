@@ -107,6 +107,9 @@ class Engine(ABC):
     async def answer(self, request: Request) -> Answer:
         """The answer to one request, retries included."""
 
+    def give_up(self, reason: str) -> None:  # noqa: B027 - most have nobody waiting
+        """The run stops: whoever waits for a further try goes without an answer; what is in flight is still answered."""
+
     async def close(self) -> None:  # noqa: B027 - most hold nothing
         """Lets go of connections, files and processes; a second call does nothing."""
 

@@ -87,18 +87,19 @@ class Body:
         if name in _FIELDS_OF_A_WAY:
             return self._next_way(body)
         if name in self._sampling:
-            self._drop(name)
-        return True
+            return self._drop(name)
+        return name in self._refused
 
-    def _drop(self, name: str) -> None:
+    def _drop(self, name: str) -> bool:
+        other = CAPS[1 - CAPS.index(name)] if name in CAPS else None
+        if other in self._refused:
+            return False  # without any cap nobody knows what an answer costs
         self._refused.add(name)
         del self._sampling[name]
-        other = CAPS[1 - CAPS.index(name)] if name in CAPS else None
-        if other is not None and other not in self._refused:
+        if other is not None:
             self._sampling[other] = self._cap
-            self.learnt.append(f"takes no {name}: {other} is sent instead")
-        else:
-            self.learnt.append(f"takes no {name}: it is left out")
+        self.learnt.append(f"takes no {name}: {f'{other} is sent instead' if other else 'it is left out'}")
+        return True
 
     def _next_way(self, body: Mapping[str, Any]) -> bool:
         if "tools" in body:

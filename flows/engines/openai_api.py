@@ -93,7 +93,7 @@ class OpenAIEngine(Engine):
             if outcome.verdict == "stop" or (outcome.is_unreachable and self._was_never_there()):
                 self._stop(turn[0], outcome, failed)
             n_tries += not outcome.is_learnt and not outcome.is_unreachable
-            if n_tries == self._card.limits.max_attempts or not self._may_try():
+            if n_tries == self._card.limits.max_attempts or not (outcome.is_unreachable or self._may_try()):
                 break
             await self._rest(outcome, n_tries)
         return Answer(attempts=tuple(failed))

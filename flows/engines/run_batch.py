@@ -21,7 +21,7 @@ from flows.engines.batch_lines import Draft, Results
 from flows.engines.batching import Batches, Seen
 from flows.engines.scrub import one_line
 from flows.engines.vllm import arguments, environment, interpreter
-from flows.engines.vllm_folder import make_folder, remove_folder
+from flows.engines.vllm_folder import make_folder, open_log, remove_folder
 from flows.engines.vllm_log import last_words, tail
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
@@ -30,6 +30,7 @@ INPUT, OUTPUT, UNFINISHED, LOG, ABOUT = "requests.jsonl", "results.jsonl", "resu
 MODULE = "vllm.entrypoints.openai.run_batch"
 PEEK_S = 0.2  # between two looks at the process
 GRACE_S = 15.0  # from being asked to end to being ended
+_NAME = re.compile(r"vllm-[0-9a-f]{32}")
 _PROGRESS = re.compile(r"Running batch:.*\| (\d+)/\d+ \[")
 
 
@@ -100,7 +101,8 @@ class VllmBatch(Batches):
     async def forget(self, batch_id: str) -> None:
         """Removes a batch whose answers have landed, or that failed."""
         self._sent.pop(batch_id, None)
-        shutil.rmtree(self._folder / batch_id, ignore_errors=True)
+        if _NAME.fullmatch(batch_id):  # it comes back from a warehouse
+            shutil.rmtree(self._folder / batch_id, ignore_errors=True)
 
     async def wait(self, seconds: float) -> None:
         """Waits so long, or until vLLM ends."""
@@ -124,6 +126,7 @@ class VllmBatch(Batches):
             process.wait()
         if self._scratch is not None:
             remove_folder(self._scratch)
+            self._held.close()
             self._scratch = None
 
     def _queue(self, batch_id: str, draft: Draft, about: str) -> None:
@@ -141,7 +144,9 @@ class VllmBatch(Batches):
         place = self._folder / batch_id
         (place / UNFINISHED).unlink(missing_ok=True)
         command = [str(self._python), "-m", MODULE, "-i", str(place / INPUT), "-o", str(place / UNFINISHED)]
-        self._scratch = self._scratch or make_folder()
+        if self._scratch is None:
+            self._scratch = make_folder()
+            self._held = open_log(self._scratch)
         with open(place / LOG, "wb", opener=_private) as log:
             process = subprocess.Popen(  # noqa: S603 - vLLM's own interpreter, flags of typed settings
                 [*command, *arguments(self._card)],
@@ -166,6 +171,8 @@ class VllmBatch(Batches):
             self._failed[batch_id] = f"vLLM ended with {process.returncode}: {last_words(place / LOG)}"
 
     def _about(self, batch_id: str) -> dict[str, Any] | None:
+        if not _NAME.fullmatch(batch_id):
+            return None
         try:
             found: dict[str, Any] = json.loads((self._folder / batch_id / ABOUT).read_text(encoding="utf-8"))
         except (OSError, ValueError):

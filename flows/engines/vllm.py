@@ -19,7 +19,7 @@ SILENT = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
 _OURS = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")  # of our environment, which is not vLLM's
-_SECRET = re.compile(r"(^|_)(KEY|KEYS|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)(_|$)")
+_SECRET = re.compile(r"(^|_)(KEY|KEYS|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)(_|$)")
 _FOR_DOWNLOADS = ("HF_TOKEN", "HF_TOKEN_PATH", "HUGGING_FACE_HUB_TOKEN")
 _NO_FLAGS = ("start_timeout_s",)  # ours to wait by
 

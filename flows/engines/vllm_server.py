@@ -88,6 +88,11 @@ class VllmServerEngine(Engine):
             self._refuse_ended(())
             raise
 
+    def give_up(self, reason: str) -> None:
+        """Lets whoever waits go without an answer."""
+        if self._asked is not None:
+            self._asked.give_up(reason)
+
     async def close(self) -> None:
         """Closes the connections, and ends the server where it was started and nobody else asks it."""
         server, self._server = self._server, None

@@ -95,8 +95,8 @@ def test_most_is_a_byte_a_token_and_the_cap() -> None:
 
 def test_a_try_counts_as_a_request() -> None:
     budget = Budget(None, 3, n_requests=1)
-    budget.reserve_now(0)
+    budget.set_aside(0)
     assert budget.may_try()
     assert not budget.may_try()
     with pytest.raises(BudgetReached, match="3 requests made, the budget is 3"):
-        budget.reserve_now(0)
+        budget.set_aside(0)
