@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from flows.budget import Budget, most_usd
 from models_registry.cards import Price, Sampling
-from models_registry.errors import BudgetReached
+from models_registry.errors import BudgetReached, EngineError
 from tests.engines.asked import request_of
 from tests.flows.audits import ask, cells, opened, query, write_cards
 from tests.servers.openai_server import RunningServer, running_server
@@ -34,6 +35,7 @@ def landed(warehouse: Path) -> list[tuple[object, ...]]:
     return query(warehouse, text)
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("n_budgets", [6, pytest.param(100, marks=pytest.mark.slow)])
 def test_random_budgets_are_never_crossed_and_end_where_an_unbudgeted_run_does(
     tmp_path: Path, server: RunningServer, n_budgets: int
@@ -100,3 +102,29 @@ def test_a_try_counts_as_a_request() -> None:
     assert not budget.may_try()
     with pytest.raises(BudgetReached, match="3 requests made, the budget is 3"):
         budget.set_aside(0)
+
+
+def test_what_batches_set_aside_keeps_nobody_waiting() -> None:
+    async def asked() -> None:
+        budget = Budget(10, None)
+        budget.set_aside(9)
+        with pytest.raises(BudgetReached, match=r"9\.0000 USD spent or set aside"):
+            await asyncio.wait_for(budget.reserve(2), 1)
+        budget.release(9, 1)
+        await asyncio.wait_for(budget.reserve(2), 1)
+
+    asyncio.run(asked())
+
+
+def test_two_models_of_one_budget_stop_together(tmp_path: Path) -> None:
+    """One has a wrong key while the other waits for money: nobody waits for ever, and what is in flight lands."""
+    with running_server(latency_s=0.1) as server, running_server(key="another") as strict:
+        model = f"other: {{engine: openai_api, model: m, base_url: {strict.base_url}, api_key_env: AUDIT_KEY, price: free}}\n"
+        cards = write_cards(
+            tmp_path / "cards", server.base_url, n_samples=100, model=model, limits="{max_connections: 64}"
+        )
+        path = cards / "audits/asked.yml"
+        path.write_text(path.read_text().replace("models: [api]", "models: [api, other]"))
+        with pytest.raises(EngineError, match="HTTP 401"):
+            ask(tmp_path / "audit.duckdb", cards, max_usd=0.01)
+    assert 0 < cells(tmp_path / "audit.duckdb")[0] < 100

@@ -18,6 +18,12 @@ def test_a_listed_price_is_halved_for_batches() -> None:
         assert (halved.input_usd_per_mtok, halved.output_usd_per_mtok) == pytest.approx((0.075, 0.3))
 
 
+def test_a_price_by_length_is_that_of_short_requests() -> None:
+    listed = price_of(ModelCard(engine="openai_api", model="gemini-2.5-pro"))
+    assert listed is not None
+    assert (listed.input_usd_per_mtok, listed.output_usd_per_mtok) == pytest.approx((1.25, 10))
+
+
 def test_a_price_that_is_written_is_taken_as_written() -> None:
     assert price_of(ModelCard(engine="batch", model="gpt-4o-mini", price=LISTED)) == LISTED
     assert price_of(ModelCard(engine="batch", model="a model no library knows")) is None

@@ -70,6 +70,19 @@ def test_a_refused_wording_has_no_schema() -> None:
     assert (None, -1) not in made([*PROPOSALS, Proposal(None, -1, "no", refused_because="empty")])
 
 
+def test_blanks_and_a_place_for_labels_are_as_the_card_has_them() -> None:
+    messages = [
+        {"role": "system", "content": "{labels}"},
+        {"role": "user", "content": "{instruction} Text: {input} {output_format}"},
+    ]
+    card = dressed(TaskCard.model_validate(CARD.model_dump() | {"messages": messages}), STRUCTURED)
+    sent = render(card, "Classify.", label_block(CARD, STRUCTURED, {}), Sample("s", "foo", None, {}))
+    assert sent == (("system", "The labels are: number, place."), ("user", "Classify. Text: foo"))
+    plain = TaskCard.model_validate(CARD.model_dump() | {"messages": messages, "output_format": ""})
+    sent = render(plain, "Classify.", label_block(plain, "simple", {}), Sample("s", "foo", None, {}))
+    assert sent[1] == ("user", "Classify. Text: foo ")
+
+
 def test_the_messages_hold_neither_labels_nor_output_format() -> None:
     card = dressed(CARD, STRUCTURED)
     messages = render(card, CARD.instruction, label_block(CARD, STRUCTURED, {}), Sample("s", "How many?", None, {}))

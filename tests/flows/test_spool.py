@@ -104,6 +104,24 @@ def test_files_are_private_and_a_new_process_never_writes_into_an_old_file(wareh
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
+def test_what_else_lies_in_the_spool_is_left_there(warehouse: Path) -> None:
+    spool = Spool(warehouse, RUN)
+    spool.append("predictions", prediction(1))
+    spool.turn()
+    note = spool_folder(warehouse) / RUN / "notes.jsonl"
+    note.write_text("mine")
+    assert replay(warehouse) == 1
+    assert note.read_text() == "mine"
+
+
+def test_a_warehouse_has_one_spool_by_whatever_link_it_is_reached(warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.duckdb").symlink_to(warehouse)
+    spool = Spool(tmp_path / "link.duckdb", RUN)
+    spool.append("predictions", prediction(1))
+    spool.turn()
+    assert replay(warehouse) == 1
+
+
 FULL = """
 import resource, signal, sys
 from pathlib import Path
