@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from flows.engines import Answer, Attempt, Request
-from flows.rows import attempt_row
+from flows.rows import answer_columns, attempt_row
 from flows.spool import Spool, land_segment
 from flows.warehouse import now
 from models_registry.cards import Price
-from models_registry.tables import escape
 
 BATCH_ROWS = 20_000
 BATCH_BYTES = 32_000_000
@@ -94,7 +93,6 @@ def cost_of(answer: Answer, price: Price | None) -> float | None:
 
 
 def _row(audit_run_id: str, request: Request, answer: Answer, price: Price | None) -> dict[str, Any]:
-    completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
     return {
         "audit_run_id": audit_run_id,
         "prediction_id": request.prediction_id,
@@ -103,22 +101,10 @@ def _row(audit_run_id: str, request: Request, answer: Answer, price: Price | Non
         "prompt_variant_id": request.prompt_variant_id,
         "sample_id": request.sample_id,
         "repetition": request.repetition,
-        "completion": completion,
-        "is_completion_escaped": is_escaped,
         "reasoning": answer.reasoning,
         "finish_reason": answer.finish_reason,
         "is_refused": answer.is_refused,
         "token_logprobs": answer.token_logprobs,
-        "prompt_tokens": answer.prompt_tokens,
-        "completion_tokens": answer.completion_tokens,
-        "latency_ms": answer.latency_ms,
-        "n_attempts": len(answer.attempts) + 1,
-        "cost_usd": cost_of(answer, price),
-        "sampling": answer.sampling,
-        "served_model": answer.served_model,
-        "system_fingerprint": answer.system_fingerprint,
-        "request_id": answer.request_id,
         "request_sha256": request.request_sha256,
-        "error": None if answer.completion is not None else answer.error,
-        "landed_at": now(),
+        **answer_columns(answer, cost_of(answer, price), now()),
     }

@@ -11,11 +11,10 @@ from flows.engines import Answer, Engine, Request
 from flows.keys import content_id, temperature_key
 from flows.land import cost_of
 from flows.prices import price_of
-from flows.rows import attempt_row, frame_of
+from flows.rows import answer_columns, attempt_row, frame_of
 from flows.warehouse import fetch, land, now
-from models_registry.cards import ModelCard
+from models_registry.cards import ModelCard, Price
 from models_registry.errors import EngineError
-from models_registry.tables import escape
 
 
 class KeptEngine(Engine):
@@ -55,7 +54,7 @@ class KeptEngine(Engine):
         finally:
             budget.settle(reserved, usd)
         attempts = [attempt_row(run, rephrasing_id, attempt) for attempt in answer.attempts]
-        row = _row(run, rephrasing_id, request, answer) | {"cost_usd": cost_of(answer, price)}
+        row = _row(run, rephrasing_id, request, answer, price)
         self._land([row] if answer.is_landed else [], attempts)
         if not answer.is_landed:
             # for now: no list must not pass for an empty one, which later nights would take over
@@ -76,8 +75,7 @@ class KeptEngine(Engine):
         land(self._purse.warehouse, tables)
 
 
-def _row(run: str, rephrasing_id: str, request: Request, answer: Answer) -> dict[str, Any]:
-    completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
+def _row(run: str, rephrasing_id: str, request: Request, answer: Answer, price: Price | None) -> dict[str, Any]:
     return {
         "audit_run_id": run,
         "rephrasing_id": rephrasing_id,
@@ -85,16 +83,5 @@ def _row(run: str, rephrasing_id: str, request: Request, answer: Answer) -> dict
         "model_id": request.model_id,
         "paraphrase_temperature": request.paraphrase_temperature,
         "prompt": json.dumps([{"role": role, "content": content} for role, content in request.messages]),
-        "completion": completion,
-        "is_completion_escaped": is_escaped,
-        "prompt_tokens": answer.prompt_tokens,
-        "completion_tokens": answer.completion_tokens,
-        "latency_ms": answer.latency_ms,
-        "n_attempts": len(answer.attempts) + 1,
-        "sampling": answer.sampling,
-        "served_model": answer.served_model,
-        "system_fingerprint": answer.system_fingerprint,
-        "request_id": answer.request_id,
-        "error": None if answer.completion is not None else answer.error,
-        "landed_at": now(),
+        **answer_columns(answer, cost_of(answer, price), now()),
     }

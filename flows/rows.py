@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 
-from flows.engines import Attempt
+from flows.engines import Answer, Attempt
 from models_registry.cards import TaskCard
 from models_registry.tables import escape
 
@@ -124,6 +124,26 @@ def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str,
         "attempted_at": attempt.attempted_at.astimezone(UTC).replace(tzinfo=None), "http_status": attempt.http_status,
         "error": attempt.error, "waited_ms": attempt.waited_ms,
     }  # fmt: skip
+
+
+def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) -> dict[str, Any]:
+    """What a row of raw.predictions and one of raw.rephrasings keep alike of an answer."""
+    completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
+    return {
+        "completion": completion,
+        "is_completion_escaped": is_escaped,
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "latency_ms": answer.latency_ms,
+        "n_attempts": len(answer.attempts) + 1,
+        "cost_usd": cost_usd,
+        "sampling": answer.sampling,
+        "served_model": answer.served_model,
+        "system_fingerprint": answer.system_fingerprint,
+        "request_id": answer.request_id,
+        "error": None if answer.completion is not None else answer.error,
+        "landed_at": landed_at,
+    }
 
 
 def as_json(value: object) -> str:

@@ -38,7 +38,7 @@ class Provider:
     """Files and batches of the one endpoint of a card.
 
     The constructor raises EngineError for a missing key, a malformed `base_url` or several. Methods named for what they
-    bring raise it after `limits.max_attempts` tries; `once` gives the failure instead.
+    bring raise it after `limits.max_attempts` tries; `look` and `create` give the failure instead.
     """
 
     def __init__(self, card: ModelCard) -> None:
