@@ -27,7 +27,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_process_left() -> Iterator[None]:
+def _no_process_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    tmp_path_factory.getbasetemp()  # made at its first use, before a test moves the place of temporary files
     yield
     # an ephemeral Prefect server ends with its process, but pytest-xdist ends its workers without their farewells
     for child in psutil.Process().children(recursive=True):
