@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.model_cards import VllmServer
 from tests.engines.asked import request_of
+from tests.engines.vllm import group, until
 from tests.flows.batched import ask, query, states, write_cards
 
 ROOT = Path(__file__).parents[2]
@@ -172,23 +170,6 @@ def leaders(folder: Path) -> list[int]:
     return found
 
 
-def members(group: int) -> list[str]:
-    """What runs in a group of processes; vLLM's workers rename themselves."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, ProcessLookupError):
-            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(" ".join(process.cmdline())[:40])
-    return found
-
-
-def until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("_quick")
 def test_a_tiny_model_answers_a_batch(model: Path, tmp_path: Path) -> None:
@@ -251,7 +232,7 @@ def test_interrupted_or_killed_it_leaves_no_process_and_starts_again(
         until(lambda: any(sign in path.read_text() for path in tmp_path.glob("batches/*/log.txt")), 150)  # noqa: B023
         process.send_signal(how)
         process.wait(60)
-        until(lambda: not members(leader), 20)  # noqa: B023 - called at once
+        until(lambda: not group(leader), 20)  # noqa: B023 - called at once
     said: list[str] = []
     asyncio.run(ask(tmp_path, said))
     assert said[0] == "nightly: batches that were handed over before: 1"
