@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -22,11 +21,9 @@ from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.model_cards import VllmServer
 from tests.engines.asked import request_of
-from tests.engines.vllm import group, until
+from tests.engines.vllm import PYTHON, ROOT, group, make_tiny, until
 from tests.flows.batched import ask, query, states, write_cards
 
-ROOT = Path(__file__).parents[2]
-PYTHON = Path(os.environ.get("PROMPTAUDIT_VLLM_PYTHON") or ROOT / vllm.IN_CHECKOUT)
 # a quick start instead of quick answers, and an eighth of a small machine's memory
 QUICK = {"TORCH_COMPILE_DISABLE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1"}
 SMALL = {"dtype": "float32", "max_model_len": 512, "max_num_seqs": 16}
@@ -141,14 +138,7 @@ def test_the_line_of_a_log_that_says_why(tmp_path: Path, log: str, words: str) -
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny language model in a folder, where vLLM is installed."""
-    if not PYTHON.is_file():
-        pytest.skip(f"no vLLM at {PYTHON}; infra/vllm has an environment to set up")
-    found = subprocess.run([PYTHON, "-c", "import vllm"], capture_output=True, check=False)
-    if found.returncode:
-        pytest.skip(f"{PYTHON} has no vLLM")
-    folder = tmp_path_factory.mktemp("tiny")
-    subprocess.run([PYTHON, ROOT / "tests/engines/tiny_model.py", folder], check=True, capture_output=True)
-    return folder
+    return make_tiny(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from flows.guard import MARK
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.engines.asked import LABELS, request_of
-from tests.engines.vllm import QUICK, ROOT, card, group, make_tiny, servers, until
+from tests.engines.vllm import QUICK, ROOT, card, group, make_tiny, need_vllm, servers, until
 
 pytestmark = pytest.mark.slow
 SCHEMA = json.dumps(
@@ -216,6 +216,7 @@ def test_two_engines_share_one_server(serving: Serving) -> None:
 
 @pytest.mark.usefixtures("_quick")
 def test_a_model_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    need_vllm()
     began = time.monotonic()
     with pytest.raises(EngineError, match=r"vLLM ended with 1: .*Error.*/nowhere.*; its log: "):
         asyncio.run(asked(card(tmp_path / "nowhere")))

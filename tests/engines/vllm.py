@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,24 @@ QUICK = {  # a quick start instead of quick answers
 SMALL = {"dtype": "float32", "max_model_len": 1024, "max_num_seqs": 8, "gpu_memory_utilization": 0.1}
 
 
+@cache
+def has_vllm() -> bool:
+    """Whether vLLM can be imported where it should be."""
+    return (
+        PYTHON.is_file()
+        and not subprocess.run([PYTHON, "-c", "import vllm"], capture_output=True, check=False).returncode
+    )
+
+
+def need_vllm() -> None:
+    """Skips the test where vLLM is not installed."""
+    if not has_vllm():
+        pytest.skip(f"no vLLM at {PYTHON}; infra/vllm has an environment to set up")
+
+
 def make_tiny(folder: Path) -> Path:
     """The tiny model in `folder`; the test skips where vLLM is not installed."""
-    if not PYTHON.is_file():
-        pytest.skip(f"no vLLM at {PYTHON}; infra/vllm has an environment to set up")
-    if subprocess.run([PYTHON, "-c", "import vllm"], capture_output=True, check=False).returncode:
-        pytest.skip(f"{PYTHON} has no vLLM")
+    need_vllm()
     subprocess.run([PYTHON, ROOT / "tests/engines/tiny_model.py", folder], check=True, capture_output=True)
     return folder
 
