@@ -6,6 +6,7 @@ A card is data, never code: it holds no interpreter, no command and no raw engin
 from models_registry.audit_cards import (
     AuditCard,
     Budget,
+    Controls,
     FormatLimits,
     JudgeCard,
     Policy,
@@ -28,13 +29,16 @@ from models_registry.model_cards import (
     VllmServer,
 )
 from models_registry.task_cards import Data, Level, Message, TaskCard, TaskLabel, is_number
+from models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [
     "AuditCard",
     "Batching",
     "Budget",
     "Card",
+    "Controls",
     "Data",
+    "Example",
     "FormatLimits",
     "Grid",
     "JudgeCard",
@@ -54,6 +58,8 @@ __all__ = [
     "StructuredOutput",
     "TaskCard",
     "TaskLabel",
+    "Template",
+    "TemplateCard",
     "VllmServer",
     "is_number",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard
+from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, UnknownCard, nearest
 
 MAX_CARD_BYTES = 1_000_000
@@ -23,6 +23,7 @@ SHIPPED = Path(__file__).parent
 KINDS: Mapping[str, type[Card]] = {
     "models": ModelCard,
     "tasks": TaskCard,
+    "templates": TemplateCard,
     "rephrasers": RephraserCard,
     "judges": JudgeCard,
     "audits": AuditCard,
@@ -73,6 +74,14 @@ class Registry:
         """The rephraser card of that id."""
         return self.entry("rephrasers", name).card  # type: ignore[return-value]
 
+    def templates(self, name: str) -> TemplateCard:
+        """The template card of that id."""
+        return self.entry("templates", name).card  # type: ignore[return-value]
+
+    def judge(self, name: str) -> JudgeCard:
+        """The judge card of that id."""
+        return self.entry("judges", name).card  # type: ignore[return-value]
+
     def audit(self, name: str) -> AuditCard:
         """The audit card of that id."""
         return self.entry("audits", name).card  # type: ignore[return-value]
@@ -106,17 +115,15 @@ class Registry:
 
         def reach(kind: str, name: str, by: str) -> None:
             found = used[kind][name] = self.entry(kind, name, by)
-            card = found.card
-            if isinstance(card, ModelCard) and card.grid is not None:
-                first = point_name(name, card.grid.points()[0])
+            if isinstance(found.card, ModelCard) and found.card.grid is not None:
+                first = point_name(name, found.card.grid.points()[0])
                 msg = f"{by}: '{name}' is a grid of models; name one of them, such as '{first}'"
                 raise CardError(msg)
-            if isinstance(card, ModelCard) and card.of is not None and card.of not in used["models"]:
-                reach("models", card.of, found.where(name, "of"))
-            if isinstance(card, RephraserCard | JudgeCard) and card.model is not None:
-                where = found.where(name, "model")
-                reach("models", card.model, where)
-                _refuse_batches(kind, used["models"][card.model].card, where)
+            for next_kind, next_name, where in _named_by(name, found):
+                if next_name not in used[next_kind]:
+                    reach(next_kind, next_name, where)
+                if kind in ("rephrasers", "judges"):
+                    _refuse_batches(kind, used[next_kind][next_name].card, where)
 
         for kind in ("tasks", "judges"):
             for index, name in enumerate(getattr(audit, kind)):
@@ -157,9 +164,23 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
 
 
 def _refuse_batches(kind: str, card: Card, where: str) -> None:
-    if kind == "rephrasers" and isinstance(card, ModelCard) and card.engine == "batch":
-        msg = f"{where}: that model answers in batches; a rephraser asks one that answers at once"
+    if isinstance(card, ModelCard) and card.engine == "batch":
+        msg = f"{where}: that model answers in batches; a {kind[:-1]} asks one that answers at once"
         raise CardError(msg)
+
+
+def _named_by(name: str, entry: Entry) -> Iterator[tuple[str, str, str]]:
+    """Kind and id of every card that a card names, and where it does."""
+    card = entry.card
+    if isinstance(card, ModelCard) and card.of is not None:
+        yield "models", card.of, entry.where(name, "of")
+    if isinstance(card, TaskCard) and card.templates is not None:
+        yield "templates", card.templates, entry.where(name, "templates")
+    if isinstance(card, RephraserCard | JudgeCard) and card.model is not None:
+        yield "models", card.model, entry.where(name, "model")
+    if isinstance(card, JudgeCard):
+        for index, member in enumerate(card.panel):
+            yield "judges", member, entry.where(name, "panel", index)
 
 
 def point_name(name: str, point: Mapping[str, float]) -> str:

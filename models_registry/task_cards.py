@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+import string
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 import re2
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from models_registry.base import Card
+from models_registry.base import Card, Name, Names, Rate, listed
 from models_registry.placeholders import placeholders
 
+Kind = Literal["classification", "multiple_choice", "open_ended"]
 Level = Literal["nominal", "ordinal", "interval"]
+ScoringMethod = Literal[
+    "label_match",
+    "option_letter",
+    "option_loglikelihood",
+    "option_loglikelihood_per_token",
+    "option_loglikelihood_per_character",
+    "token_f1",
+    "math_equal",
+]
+SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the default
+    "classification": ("label_match",),
+    "multiple_choice": (
+        "option_letter",
+        "option_loglikelihood",
+        "option_loglikelihood_per_token",
+        "option_loglikelihood_per_character",
+    ),
+    "open_ended": ("token_f1", "math_equal"),
+}
 
 
 class RegexReader(Card):
@@ -63,8 +85,15 @@ class Data(Card):
     revision: str | None = Field(None, description="hub: branch, tag or commit")
     id: str | None = Field(None, description="column of the sample's id; default: the row's number from 0")
     input: str = Field("input", description="column of the text put for {input}")
-    gold_label: str | None = Field(None, description="column of the gold label")
+    gold_label: str | None = Field(None, description="column of the gold label; of the right option's label")
     gold_labels: dict[str, str] | None = Field(None, description="renames what the gold column holds to labels")
+    options: Annotated[Names | None, BeforeValidator(listed)] = Field(
+        None,
+        description="multiple_choice: the columns of the options, in order; or one column with a JSON list of them",
+    )
+    references: Annotated[Names | None, BeforeValidator(listed)] = Field(
+        None, description="open_ended: the columns of the right answers; one may hold a JSON list of them"
+    )
     rows: int | None = Field(None, ge=1, description="how many rows there are, for data that does not ship")
 
     @model_validator(mode="after")
@@ -104,15 +133,26 @@ class TaskLabel(Card):
 class TaskCard(Card):
     """A question put to every sample."""
 
-    kind: Literal["classification"] = Field("classification", description="a closed label set")
+    kind: Kind = Field("classification", description="a closed label set, options to choose from, or an open answer")
     level: Level = Field("nominal", description="what the labels are to each other")
     labels: Annotated[tuple[TaskLabel, ...], BeforeValidator(_labels)] = Field(
-        description="the closed set, in order: a list, or a mapping of label to description"
+        (),
+        description="the closed set, in order: a list, or a mapping of label to description; of multiple_choice the "
+        "letters that options go by in SQL, default: A, B, C, … for the columns of the options",
     )
-    instruction: str = Field(min_length=1, description="the part of the prompt that is rephrased")
-    output_format: str = Field("", description="how to answer; never rephrased")
-    messages: tuple[Message, ...] = Field(DEFAULT_MESSAGES, min_length=1, description="the prompt")
-    reader: Reader = Field("exact", description="turns a completion into a label")
+    instruction: str = Field("", description="classification: the part of the prompt that is rephrased")
+    output_format: str = Field("", description="classification: how to answer; never rephrased")
+    messages: tuple[Message, ...] = Field(DEFAULT_MESSAGES, min_length=1, description="classification: the prompt")
+    templates: Name | None = Field(
+        None, description="multiple_choice, open_ended: the template card, the prompt variants"
+    )
+    reader: Reader = Field("exact", description="classification: turns a completion into a label")
+    scoring: Annotated[tuple[ScoringMethod, ...], BeforeValidator(listed)] = Field(
+        (), description="the rules that score completions, beside the audit's judges; default: the first of the kind"
+    )
+    token_f1_threshold: Rate | None = Field(
+        None, description="token_f1: the least score that counts as right; default: the score itself is averaged"
+    )
     refusal_pattern: str | None = Field(
         None, max_length=1000, description="RE2: an unread completion it matches is refused"
     )
@@ -122,8 +162,46 @@ class TaskCard(Card):
     protected: tuple[str, ...] = Field((), description="words a rephrasing must keep, beside labels and placeholders")
     data: Data = Field(description="where the samples come from")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _letters(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a card holds
+        """Options that stand in columns of their own need no labels in the card."""
+        if isinstance(value, dict) and value.get("kind") == "multiple_choice" and not value.get("labels"):
+            data = value.get("data")
+            columns = data.get("options") if isinstance(data, dict) else getattr(data, "options", None)
+            if isinstance(columns, list | tuple) and 1 < len(columns) <= len(string.ascii_uppercase):
+                return {**value, "labels": list(string.ascii_uppercase[: len(columns)])}
+        return value
+
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
+        if self.kind == "open_ended":
+            self._refuse("labels")
+        else:
+            self._has_labels()
+        if self.kind == "classification":
+            self._is_rephrased()
+            self._refuse("templates")
+        else:
+            self._has_templates()
+        for method in self.scoring:
+            if method not in SCORED_BY[self.kind]:
+                msg = f"scoring: '{method}' does not score {self.kind}; what does: {', '.join(SCORED_BY[self.kind])}"
+                raise ValueError(msg)
+        if self.token_f1_threshold is not None and "token_f1" not in self.scoring_methods:
+            msg = "token_f1_threshold is of the scoring method token_f1, which this task does not use"
+            raise ValueError(msg)
+        if self.refusal_pattern is not None:
+            RegexReader(regex=self.refusal_pattern)
+        return self
+
+    def _refuse(self, *fields: str) -> None:
+        for field in fields:
+            if getattr(self, field) != type(self).model_fields[field].default:
+                msg = f"{field} is not of a task of kind {self.kind}"
+                raise ValueError(msg)
+
+    def _has_labels(self) -> None:
         names = self.label_names
         if len(names) < 2:  # noqa: PLR2004 - one label is no question
             msg = f"labels needs at least two, found {len(names)}"
@@ -137,18 +215,38 @@ class TaskCard(Card):
                 if not is_number(name):
                     msg = f"label {name!r} of an interval task is no number"
                     raise ValueError(msg)
+
+    def _is_rephrased(self) -> None:
+        if not self.instruction:
+            msg = "a task of kind classification needs an instruction"
+            raise ValueError(msg)
+        if self.data.options is not None or self.data.references is not None:
+            msg = "data: options and references are of tasks of kind multiple_choice and open_ended"
+            raise ValueError(msg)
         if not any("input" in placeholders(message.content) for message in self.messages):
             msg = "messages never use {input}"
             raise ValueError(msg)
         if not any("instruction" in placeholders(message.content) for message in self.messages):
             msg = "messages never use {instruction}, so nothing can be rephrased"
             raise ValueError(msg)
-        if self.examples is not None and set(self.examples) != set(names):
-            msg = f"examples needs one input a label; differs at {sorted(set(self.examples) ^ set(names))}"
+        if self.examples is not None and set(self.examples) != set(self.label_names):
+            msg = f"examples needs one input a label; differs at {sorted(set(self.examples) ^ set(self.label_names))}"
             raise ValueError(msg)
-        if self.refusal_pattern is not None:
-            RegexReader(regex=self.refusal_pattern)
-        return self
+
+    def _has_templates(self) -> None:
+        self._refuse("instruction", "output_format", "messages", "reader", "examples", "protected", "level")
+        if self.templates is None:
+            msg = f"a task of kind {self.kind} needs templates, the id of a template card"
+            raise ValueError(msg)
+        wanted, other = ("options", "references") if self.kind == "multiple_choice" else ("references", "options")
+        if getattr(self.data, wanted) is None or getattr(self.data, other) is not None:
+            msg = f"data of a task of kind {self.kind} needs {wanted}, and no {other}"
+            raise ValueError(msg)
+
+    @property
+    def scoring_methods(self) -> tuple[ScoringMethod, ...]:
+        """The rules that score this task's completions."""
+        return self.scoring or SCORED_BY[self.kind][:1]
 
     @property
     def label_names(self) -> tuple[str, ...]:

@@ -285,6 +285,7 @@ def test_a_waiter_that_gives_up_leaves_the_holders_name(tmp_path: Path) -> None:
             refused(ended.err, f"process {os.getpid()}")
 
 
+@pytest.mark.slow  # it waits for half a minute
 def test_a_warehouse_open_elsewhere_names_who(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse/audit.duckdb"
     apply_schema(warehouse)

@@ -28,6 +28,7 @@ def answers(path: Path, *, n_bad_variants: int, n_samples: int = 6) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_quarantine_keeps_the_variant_and_leaves_it_out(tmp_path: Path) -> None:
     path = answers(tmp_path / "one.parquet", n_bad_variants=1)
     ended = promptaudit(tmp_path, "import", path, "--labels", "a,b", "--policy", "quarantine", "--resamples", "0")

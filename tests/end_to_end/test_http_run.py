@@ -87,7 +87,7 @@ def landed(folder: Path) -> int:
     [
         pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, 130, marks=pytest.mark.slow),
-        (signal.SIGKILL, -9),
+        pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow),
     ],
 )
 def test_interrupted_run_goes_on_with_what_is_missing(

@@ -12,6 +12,8 @@ import pytest
 from tests.shell import promptaudit, sql
 from udfs.entropy import expected_plug_in_entropy
 
+pytestmark = pytest.mark.slow
+
 N_SAMPLES, N_VARIANTS = 400, 30
 LABELS = ("a", "b", "c", "d", "e")
 # worked example 2: six classes with N/A, of which the model uses four; half the samples have the first two exchanged
