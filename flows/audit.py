@@ -10,9 +10,10 @@ from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext
 
 from flows.infer import infer
+from flows.judge import count_missing_rulings, judge
 from flows.paraphrase import paraphrase
 from flows.plan import count_missing
-from flows.progress import Progress
+from flows.progress import Progress, meters_of_judges, meters_of_models
 from flows.steps import Order, Outcome, derive
 from models_registry.errors import MeasureError
 
@@ -32,13 +33,14 @@ def audit(audit_id: str, audit_run_id: str, work: Callable[[], Outcome]) -> Outc
 
 
 def run_steps(order: Order, progress: Progress) -> Outcome:
-    """Paraphrase, infer and land, then validate, transform, publish and report."""
+    """Paraphrase, infer and land, then validate, judge, transform, publish and report."""
     outcome = Outcome(order.audit_run_id)
     warehouse, run = order.warehouse, order.audit_run_id
     progress.say("making prompt variants")
     made = tracked(paraphrase)(order.purse(progress.say), order.design, anew=order.rephrase, prompts=order.prompts)
     outcome.notes += made.notes
-    with progress.asking(order.design, made.variants, warehouse, run) as on_answer:
+    meters = meters_of_models(order.design, made.variants, warehouse, run)
+    with progress.asking("cells", meters) as on_answer:
         asked = tracked(infer)(order.purse(progress.say), order.design, made.variants, on_answer)
     outcome.n_asked = asked.n_landed
     outcome.notes += asked.notes
@@ -46,4 +48,18 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     if n_missing:
         msg = f"{n_missing} cells have no answer yet; `promptaudit run` asks only them"
         raise MeasureError(msg)
-    return derive(warehouse, outcome, order.design.audit.format, progress, tracked)
+
+    def have_judged() -> None:
+        judged = tracked(judge)(
+            order.purse(progress.say),
+            order.design,
+            lambda missing: progress.asking("rulings", meters_of_judges(order.design, missing)),
+        )
+        outcome.n_judged = judged.n_landed
+        outcome.notes += judged.notes
+        n_open = count_missing_rulings(warehouse, run, order.design)
+        if n_open:
+            msg = f"{n_open} rulings have no verdict yet; `promptaudit run` asks only them"
+            raise MeasureError(msg)
+
+    return derive(warehouse, outcome, order.design.audit.format, progress, tracked, have_judged)

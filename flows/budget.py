@@ -18,9 +18,11 @@ UNCAPPED_TOKENS = 4096  # set aside for the answer of a model whose card has no 
 _SPENT = """
 select
     (select coalesce(sum(cost_usd), 0) from raw.predictions where audit_run_id = $run)
-    + (select coalesce(sum(cost_usd), 0) from raw.rephrasings where audit_run_id = $run) as usd,
+    + (select coalesce(sum(cost_usd), 0) from raw.rephrasings where audit_run_id = $run)
+    + (select coalesce(sum(cost_usd), 0) from raw.verdicts where audit_run_id = $run) as usd,
     (select count(*) from raw.predictions where audit_run_id = $run)
     + (select count(*) from raw.rephrasings where audit_run_id = $run)
+    + (select count(*) from raw.verdicts where audit_run_id = $run and request_sha256 is not null)
     + (
         select count(*) from raw.attempts
         where audit_run_id = $run and not (http_status is null and regexp_matches(error, '^(ClientConnector|ConnectionTimeout)'))
@@ -29,7 +31,7 @@ select
 
 
 class Budget:
-    """US dollars and requests of one run, failed tries and rephrasings among them; for one event loop.
+    """US dollars and requests of one run, failed tries, rephrasings and verdicts among them; for one event loop.
 
     What is set aside is the most a request can cost, so dollars are never crossed where a card caps its answers and the
     server counts tokens as it bills them. A try that failed is held to be unpaid; an answer without token counts stays at

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from flows.design import design_checks
 from flows.estimate import check_data
-from flows.plan import design_checks
 from models_registry.registry import KINDS, Registry
 
 

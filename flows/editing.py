@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
+from flows.design import Design
 from flows.keys import content_id
-from flows.plan import Design
 from flows.rephrasers.keep import why_refused
 from flows.wordings import Proposal, protected
 from models_registry.errors import DataError, nearest
@@ -54,7 +54,8 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
         if column not in frame.columns:
             msg = f"{path}: no column '{column}'{nearest(column, frame.columns)}"
             raise DataError(msg)
-    found: dict[str, list[Proposal]] = {task_id: [] for task_id in design.tasks}
+    # templates are edited in their card
+    found: dict[str, list[Proposal]] = {task_id: [] for task_id in design.tasks if task_id not in design.templates}
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         where = f"{path} row {number}"
         if row["task"] not in found:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from flows.plan import design_checks
+from flows.design import design_checks
 from flows.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens
 from flows.prompts import STRUCTURED, dressed, label_block, render
+from flows.rulings import Ruling, rulings_of
 from flows.schemas import original_schema
+from flows.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
 from models_registry.registry import Registry
 from models_registry.samples import Sample, choose_samples
@@ -16,16 +19,21 @@ SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 UNSEEN_INPUT = "x" * 400  # a paragraph, where the data is not here to be measured
 MEASURED_SAMPLES = 200
 REPHRASING_TOKENS = 60
+FREE_ANSWER_TOKENS = 100  # of an open or multiple-choice answer, where a card caps it at no less
+VERDICT_TOKENS = 60
+UNSEEN_ANSWER = "x" * 200
 
 
 def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
-    """Requests, tokens and USD by model and rephraser, and of subsamples; USD is None where a price is unknown."""
-    design_checks(registry, audit_id)
+    """Requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown."""
+    used = design_checks(registry, audit_id)
     audit = registry.audit(audit_id)
     rows = [_model_row(registry, audit, name) for name in registry.models_of(audit_id)]
     notes = [note for name in audit.tasks for note in _task_notes(registry, audit, name)]
     rephraser = _rephraser_row(registry, audit)
-    lines = [*rows, *([rephraser] if rephraser else [])]
+    judges = [_judge_row(registry, audit_id, name) for name in used["judges"] if registry.judge(name).model is not None]
+    notes += ["judges: at most; equal answers to a question are ruled on once"] if judges else []
+    lines = [*rows, *([rephraser] if rephraser else []), *judges]
     total = {
         "requests": sum(row["requests"] for row in lines),
         "prompt_tokens": sum(row["prompt_tokens"] for row in lines),
@@ -69,10 +77,12 @@ def _task_notes(registry: Registry, audit: AuditCard, name: str) -> list[str]:
     return [note] if note else []
 
 
-def _n_asks(audit: AuditCard) -> int:
+def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
     """Asks of one sample under one strategy: every wording, every repetition."""
     rephrasing = audit.rephrasing
-    if rephrasing is None:
+    if task.templates is not None:
+        n_variants = len(registry.templates(task.templates).templates) - 1
+    elif rephrasing is None:
         n_variants = 0
     elif rephrasing.temperatures is not None:
         n_variants = len(rephrasing.temperatures) * (rephrasing.variants_per_temperature or 0)
@@ -87,16 +97,33 @@ def _model_row(registry: Registry, audit: AuditCard, name: str) -> dict[str, Any
     for task_id in audit.tasks:
         task = registry.task(task_id)
         count, some, examples, _ = _samples(registry, audit, task_id)
-        asks = _n_asks(audit)
-        for strategy in audit.strategies:
+        asks = _n_asks(registry, audit, task)
+        for strategy in _strategies(audit, task):
             requests += count * asks
-            tokens_in += round(count * asks * _mean_prompt(task, strategy, some, examples))
-            tokens_out += count * asks * completion_tokens(card, task.label_names)
+            tokens_in += round(count * asks * _mean_prompt(registry, task, strategy, some, examples))
+            tokens_out += count * asks * _mean_answer(card, task)
     return {"what": "model", "name": name, "requests": requests, "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out, "usd": _usd(card, tokens_in, tokens_out)}  # fmt: skip
 
 
-def _mean_prompt(task: TaskCard, strategy: str, some: list[Sample], examples: dict[str, str]) -> float:
+def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
+    """How a task is dressed: templates are whole prompts, of one strategy."""
+    return audit.strategies if task.templates is None else ("simple",)
+
+
+def _mean_answer(card: ModelCard, task: TaskCard) -> int:
+    if task.kind == "classification":
+        return completion_tokens(card, task.label_names)
+    return min(card.sampling.token_cap or FREE_ANSWER_TOKENS, FREE_ANSWER_TOKENS)
+
+
+def _mean_prompt(
+    registry: Registry, task: TaskCard, strategy: str, some: list[Sample], examples: dict[str, str]
+) -> float:
+    if task.templates is not None:
+        templates = registry.templates(task.templates).templates
+        sizes = [prompt_tokens(ask(template, sample)) for template in templates for sample in some]
+        return sum(sizes) / len(sizes)
     block, task = label_block(task, strategy, examples), dressed(task, strategy)
     schema = len(original_schema(task)) / CHARACTERS_A_TOKEN if strategy == STRUCTURED else 0.0
     return schema + sum(prompt_tokens(render(task, task.instruction, block, sample)) for sample in some) / len(some)
@@ -114,6 +141,26 @@ def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | Non
     requests = len(groups) * (len(audit.tasks) + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * wanted * REPHRASING_TOKENS
     return {"what": "rephraser", "name": audit.rephrasing.rephraser, "requests": requests, "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
+
+
+def _judge_row(registry: Registry, audit_id: str, name: str) -> dict[str, Any]:
+    """Every answer that has a key judged once a repetition, and the controls."""
+    audit, card = registry.audit(audit_id), registry.judge(name)
+    model = registry.model(card.model or "")
+    requests = tokens_in = 0
+    n_models = len(registry.models_of(audit_id))
+    for task_id in audit.tasks:
+        task = registry.task(task_id)
+        count, some, _, _ = _samples(registry, audit, task_id)
+        answers = count * _n_asks(registry, audit, task) * len(_strategies(audit, task)) * n_models
+        ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
+        said = [Ruling(None, None, task_id, sample.sample_id, (), UNSEEN_ANSWER) for sample in some]
+        sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, said, strict=True)]
+        requests += ruled
+        tokens_in += round(ruled * sum(sizes) / len(sizes))
+    tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
+    return {"what": "judge", "name": name, "requests": requests, "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
 
 

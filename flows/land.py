@@ -105,6 +105,7 @@ def _row(audit_run_id: str, request: Request, answer: Answer, price: Price | Non
         "finish_reason": answer.finish_reason,
         "is_refused": answer.is_refused,
         "token_logprobs": answer.token_logprobs,
+        "option_loglikelihoods": answer.option_loglikelihoods,
         "request_sha256": request.request_sha256,
         **answer_columns(answer, cost_of(answer, price), now()),
     }

@@ -9,17 +9,21 @@ from flows.engines import Answer, Request
 from models_registry.errors import MeasureError
 from udfs.reading import read_answer
 
+Read = Callable[[Request, Answer], tuple[str | None, bool]]
+"""What an answer says, for people, and whether it could be read."""
+
 FIRST = 50
 SHOWN_CHARACTERS = 1000
 
 
 class Look:
-    """The first answers of one model: one is shown, and too many without a label stop the run before it is paid for."""
+    """The first answers of one model or judge: one is shown, and too many unreadable ones stop the run before its bill.
 
-    def __init__(
-        self, model_id: str, readers: Mapping[str, str], max_invalid_rate: float, say: Callable[[str], None]
-    ) -> None:
-        self._model_id, self._readers, self._say = model_id, readers, say
+    `name` is who answers, `noun` what is read out of an answer, `read` gives it for people and whether it could be read.
+    """
+
+    def __init__(self, name: str, noun: str, read: Read, max_invalid_rate: float, say: Callable[[str], None]) -> None:
+        self._name, self._noun, self._read, self._say = name, noun, read, say
         self._max_invalid = max_invalid_rate * FIRST
         self._n_sent = self._n_back = self._n_answers = self._n_invalid = 0
         self._is_over = asyncio.Event()
@@ -36,15 +40,15 @@ class Look:
             return
         self._n_back += 1
         if answer.is_landed:
-            label = self._label(request, answer)
+            label, is_read = self._read(request, answer)
             if not self._n_answers:
-                self._say(shown(request, answer, label))
+                self._say(shown(request, answer, self._noun, label))
             self._n_answers += 1
-            self._n_invalid += label is None
+            self._n_invalid += not is_read
         if self._n_invalid > self._max_invalid:
             self.end()
             msg = (
-                f"model '{self._model_id}': {self._n_invalid} of its first {self._n_answers} answers are no label, the last "
+                f"{self._name}: {self._n_invalid} of its first {self._n_answers} answers are no {self._noun}, the last "
                 f"is {(answer.completion or answer.error or '')[:80]!r}; mend the prompt or the reader, or raise "
                 "format.max_invalid_rate_at_first"
             )
@@ -56,18 +60,25 @@ class Look:
         """Whoever waits may go on."""
         self._is_over.set()
 
-    def _label(self, request: Request, answer: Answer) -> str | None:
+
+def label_reader(readers: Mapping[str, str]) -> Read:
+    """Reads labels, by the readers of the prompt variants."""
+
+    def read(request: Request, answer: Answer) -> tuple[str | None, bool]:
         if answer.completion is None:
-            return None
-        return read_answer(answer.completion, self._readers[request.prompt_variant_id], request.labels).label
+            return None, False
+        reading = read_answer(answer.completion, readers[request.prompt_variant_id], request.labels)
+        return reading.label, reading.is_read
+
+    return read
 
 
-def shown(request: Request, answer: Answer, label: str | None) -> str:
+def shown(request: Request, answer: Answer, noun: str, found: str | None) -> str:
     """The first request of a model and what became of it, for a terminal."""
     prompt = "\n".join(f"[{role}] {content}" for role, content in request.messages)
     said = f"error: {answer.error}" if answer.completion is None else answer.completion
     lines = [f"first answer of '{request.model_id}', task '{request.task_id}', sample '{request.sample_id}'"]
-    for name, text in (("prompt", prompt), ("completion", said), ("label", "none" if label is None else label)):
+    for name, text in (("prompt", prompt), ("completion", said), (noun, "none" if found is None else found)):
         cut = text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} … {len(text)} characters"
         lines.append(f"  {name:<11}" + cut.replace("\n", "\n" + " " * 13))
     return "\n".join(lines)
@@ -97,6 +108,6 @@ class Ceiling:
         if self._n < self.MANY or self._longest < self.RATIO * self._shortest:
             return None
         return (
-            f"{self._n} prompts of {self._shortest} to {self._longest} characters all count {self._tokens} tokens: "
+            f"counts {self._tokens} tokens for each of {self._n} prompts of {self._shortest} to {self._longest} characters: "
             "the server may cut long prompts"
         )

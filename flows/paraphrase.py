@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flows.budget import Purse
+from flows.design import Design
 from flows.editing import read_prompts
 from flows.engines import Engine, always, open_engine, silent
-from flows.keys import prompt_variant_id
-from flows.plan import Design, Variant, prompt_of
+from flows.keys import content_id, prompt_variant_id
+from flows.plan import Variant, prompt_of
 from flows.prompts import STRUCTURED, dressed
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.keep import why_refused
@@ -19,6 +20,7 @@ from flows.rephrasers.select import open_rephraser
 from flows.rephrasings import KeptEngine
 from flows.rows import as_json, frame_of
 from flows.schemas import Cell, field_of, original_schema, reworded_schemas
+from flows.templates import left_open, reader_of
 from flows.variants import landed_variants, made_before, rows_made_before
 from flows.warehouse import land
 from flows.wordings import Proposal, protected, rephrasing_key
@@ -45,7 +47,9 @@ def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Pat
     notes: list[str] = []
     for task_id in design.tasks:
         mine = [variant for variant in landed if variant.task_id == task_id]
-        if not mine:
+        if not mine and task_id in design.templates:
+            mine = _landed_templates(purse, design, task_id)
+        elif not mine:
             key = rephrasing_key(design, task_id)
             proposals = edited[task_id] if edited else None
             if proposals is None and not anew:
@@ -69,6 +73,37 @@ def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[
             rows.append(_row(purse.audit_run_id, design, variant, proposal, key))
             if proposal.refused_because is None:
                 variants.append(variant)
+    land(purse.warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
+    return variants
+
+
+def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Variant]:
+    """The variants of a multiple-choice or open task are its templates, as they stand in their card."""
+    task, card = design.tasks[task_id], design.templates[task_id]
+    key = content_id("templates", task_id, card.canonical_json())
+    variants, rows = [], []
+    for index, template in enumerate(card.templates):
+        text = template.canonical_json()
+        asked = design.audit.repetitions.variants if index else design.audit.repetitions.original
+        variant = Variant(
+            prompt_variant_id=prompt_variant_id(task_id, "simple", None, index, text),
+            task_id=task_id,
+            strategy="simple",
+            paraphrase_temperature=None,
+            variant_index=index,
+            is_original=index == 0,
+            instruction=template.text,
+            repetitions=tuple(range(1, asked + 1)),
+            template=text,
+            reader=reader_of(template, task),
+        )
+        prompt = as_json([{"role": role, "content": content} for role, content in left_open(template)])
+        row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__ if name != "repetitions"}
+        rows.append(
+            {**row, "audit_run_id": purse.audit_run_id, "is_edited": False, "prompt": prompt,
+             "repetitions": list(variant.repetitions), "rephrasing_key": key}
+        )  # fmt: skip
+        variants.append(variant)
     land(purse.warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
     return variants
 

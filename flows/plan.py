@@ -1,25 +1,21 @@
-"""Plans a run: which samples, which cells, what is still missing of them."""
+"""Plans a run: which cells there are, what is sent for each, what is still missing of them."""
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flows.design import Design
 from flows.engines import Request
-from flows.keys import content_id, prediction_id, request_sha256, sent_by
-from flows.prompts import STRUCTURED, dressed, label_block, render, template
-from flows.rows import as_json
+from flows.keys import prediction_id, request_sha256, sent_by
+from flows.prompts import Messages, dressed, label_block, render, template
+from flows.templates import answers_to_weigh, ask, question_of
 from flows.warehouse import fetch
-from models_registry.cards import AuditCard, ModelCard, TaskCard
-from models_registry.errors import CardError
-from models_registry.placeholders import placeholders
-from models_registry.registry import Entry, Registry
-from models_registry.samples import ChosenSamples, Sample, choose_samples
-
-NOT_SENT = {"data", "reader", "refusal_pattern", "level"}  # of a task card: these decide no request
+from models_registry.cards import Template
+from models_registry.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,129 +31,8 @@ class Variant:
     instruction: str
     repetitions: tuple[int, ...]
     answer_schema: str | None = None  # JSON; strategy structured
+    template: str | None = None  # JSON; of multiple-choice and open tasks
     reader: str | None = None  # JSON, in place of the task's
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """An audit with everything it names looked up and its samples chosen."""
-
-    audit_id: str
-    audit: AuditCard
-    registry: Registry
-    tasks: Mapping[str, TaskCard]
-    models: Mapping[str, ModelCard]
-    samples: Mapping[str, ChosenSamples]
-    fingerprint: str
-    plan_fingerprint: str
-
-    def n_samples(self, task_id: str) -> int:
-        """How many samples of a task are asked."""
-        return len(self.samples[task_id].samples)
-
-
-def design_checks(registry: Registry, audit_id: str) -> dict[str, dict[str, Entry]]:
-    """Every card an audit uses, once what no single card can know is checked: that they fit each other."""
-    used = registry.used_by(audit_id)
-    audit = registry.audit(audit_id)
-    models = registry.models_of(audit_id)
-    for name in models:
-        base = registry.model(name).of
-        if base is not None and base not in models:
-            msg = f"{used['models'][name].where(name, 'of')}: '{name}' perturbs '{base}', which audit '{audit_id}' does not ask"
-            raise CardError(msg)
-    perturbed_last({name: registry.model(name).of for name in models})
-    if STRUCTURED in audit.strategies:
-        for name in models:
-            card = registry.model(name)
-            if not card.takes_schemas and card.engine != "recorded":
-                where = used["audits"][audit_id].where(audit_id, "strategies", audit.strategies.index(STRUCTURED))
-                msg = f"{where}: strategy '{STRUCTURED}' sends a JSON schema, which {card.engine} model '{name}' cannot follow"
-                raise CardError(msg)
-    if audit.judges:
-        msg = f"{used['audits'][audit_id].where(audit_id, 'judges')}: judges are not run by this version"
-        raise CardError(msg)
-    return used
-
-
-def design_audit(registry: Registry, audit_id: str) -> Design:
-    """Looks everything up that an audit names and chooses its samples; raises CardError or DataError."""
-    used = design_checks(registry, audit_id)
-    audit = registry.audit(audit_id)
-    tasks = {name: registry.task(name) for name in audit.tasks}
-    models = {name: registry.model(name) for name in registry.models_of(audit_id)}
-    samples = {
-        name: choose_samples(
-            name, card, registry.data_root(name), audit.samples, with_examples="one_shot" in audit.strategies
-        )
-        for name, card in tasks.items()
-    }
-    asked = audit.model_dump(mode="json", include={"strategies", "rephrasing", "repetitions", "samples"})
-    decides = [
-        as_json(asked),
-        *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),
-        *(as_json([name, card.model_dump(mode="json", exclude=NOT_SENT)]) for name, card in tasks.items()),
-        *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
-        *(as_json([name, dict(chosen.examples)]) for name, chosen in samples.items()),
-        *(
-            content_id(name, sample.sample_id, sample.text, sample.gold_label, as_json(used_fields(tasks[name], sample)))
-            for name, chosen in samples.items()
-            for sample in chosen.samples
-        ),
-        *(_sha256_of_recorded(used["models"][name]) for name in models),
-    ]  # fmt: skip
-    return Design(
-        audit_id=audit_id,
-        audit=audit,
-        registry=registry,
-        tasks=tasks,
-        models=models,
-        samples=samples,
-        fingerprint=registry.fingerprint(audit_id),
-        plan_fingerprint=content_id(*decides),
-    )
-
-
-def used_fields(card: TaskCard, sample: Sample) -> dict[str, str]:
-    """The other columns of the data that a prompt of the task uses."""
-    texts = (card.instruction, card.output_format, *(message.content for message in card.messages))
-    names = {name for text in texts for name in placeholders(text)} - {
-        "instruction",
-        "output_format",
-        "labels",
-        "input",
-    }
-    return {name: value for name, value in sample.fields.items() if name in names}
-
-
-def _sha256_of_recorded(entry: Entry) -> str | None:
-    path = entry.card.path if isinstance(entry.card, ModelCard) else None
-    found = None if path is None else entry.root / path
-    return None if found is None or not found.is_file() else hashlib.sha256(found.read_bytes()).hexdigest()
-
-
-def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | None:
-    return None if card.of is None else sent_by(registry.model(card.of))
-
-
-def model_order(design: Design) -> list[list[str]]:
-    """The models in rounds: those that perturb another's answers come after it."""
-    return perturbed_last({name: card.of for name, card in design.models.items()})
-
-
-def perturbed_last(bases: Mapping[str, str | None]) -> list[list[str]]:
-    """Names in rounds, each after its base; raises CardError where they go in a circle."""
-    rounds: list[list[str]] = []
-    done: set[str | None] = {None}
-    while len(done) <= len(bases):
-        ready = [name for name, base in bases.items() if name not in done and base in done]
-        if not ready:
-            circle = ", ".join(sorted(name for name in bases if name not in done))
-            msg = f"models that perturb each other in a circle: {circle}"
-            raise CardError(msg)
-        rounds.append(ready)
-        done.update(ready)
-    return rounds
 
 
 def n_planned(design: Design, variants: Sequence[Variant]) -> int:
@@ -188,10 +63,10 @@ def missing_requests(
         if n_landed >= n_wanted:
             continue
         done = _landed_cells(warehouse, audit_run_id, model_id, variant) if n_landed else set()
-        card, chosen = dressed(design.tasks[variant.task_id], variant.strategy), design.samples[variant.task_id]
-        block, labels = label_block(card, variant.strategy, chosen.examples), card.label_names
-        for sample in chosen.samples:
-            messages = render(card, variant.instruction, block, sample)
+        card, samples = design.tasks[variant.task_id], design.samples[variant.task_id].samples
+        template, put = template_of(variant), _prompter(design, variant)
+        for sample in samples:
+            messages = put(sample)
             for repetition in variant.repetitions:
                 if (sample.sample_id, repetition) in done:
                     continue
@@ -209,11 +84,28 @@ def missing_requests(
                     sample_id=sample.sample_id,
                     repetition=repetition,
                     messages=messages,
-                    labels=labels,
+                    labels=card.label_names,
                     text=sample.text,
                     request_sha256=request,
                     answer_schema=variant.answer_schema,
+                    question=question_of(card, sample, template),
+                    replies=() if template is None else answers_to_weigh(card, sample, template),
                 )
+
+
+def _prompter(design: Design, variant: Variant) -> Callable[[Sample], Messages]:
+    """What puts a sample into a variant's messages."""
+    template = template_of(variant)
+    if template is not None:
+        return functools.partial(ask, template)
+    card, chosen = dressed(design.tasks[variant.task_id], variant.strategy), design.samples[variant.task_id]
+    block = label_block(card, variant.strategy, chosen.examples)
+    return functools.partial(render, card, variant.instruction, block)
+
+
+def template_of(variant: Variant) -> Template | None:
+    """The template of a variant of a multiple-choice or open task."""
+    return None if variant.template is None else Template.model_validate_json(variant.template)
 
 
 def _landed_cells(warehouse: Path, audit_run_id: str, model_id: str, variant: Variant) -> set[tuple[str, int]]:

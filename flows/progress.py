@@ -6,17 +6,21 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.design import Design
 from flows.engines import Answer, Engine
-from flows.plan import Design, Variant, count_landed
+from flows.plan import Variant, count_landed
 from flows.prices import price_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
+
+    from flows.workers import OnAnswer
+    from models_registry.cards import Price
 
 SECONDS_A_LINE = 10.0  # without a terminal, a line each so many seconds
 
@@ -56,51 +60,63 @@ class Progress:
         sys.stderr.flush()
 
     @contextmanager
-    def asking(
-        self, design: Design, variants: Sequence[Variant], warehouse: Path, audit_run_id: str
-    ) -> Iterator[Callable[[str, Answer | None, Engine | None], None]]:
-        """A bar a model with rate, remaining time and cost so far; yields what is told of every answer."""
-        counts = count_landed(warehouse, audit_run_id)
-        landed = {name: sum(n for (model, _), n in counts.items() if model == name) for name in design.models}
-        wanted = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
-        meters = {name: Meter(name, wanted, landed[name], design) for name in design.models}
-        missing = sum(meter.wanted - meter.done for meter in meters.values())
+    def asking(self, what: str, meters: Sequence[Meter]) -> Iterator[OnAnswer]:
+        """A bar a meter with rate, remaining time and cost so far; yields what is told of every answer."""
+        named = {meter.name: meter for meter in meters}
+        missing = sum(max(0, meter.wanted - meter.done) for meter in meters)
         if missing:
-            self.say(f"asking {missing} of {wanted * len(design.models)} cells")
+            self.say(f"asking {missing} of {sum(meter.wanted for meter in meters)} {what}")
         if self.quiet or not missing:
-            yield lambda model, answer, engine: meters[model].count(answer, engine)
+            yield lambda name, answer, engine: named[name].count(answer, engine)
         elif sys.stderr.isatty():
             with _bars() as bars:
                 tasks = {
-                    name: bars.add_task(visible(name), total=wanted, completed=landed[name], cost="") for name in meters
+                    meter.name: bars.add_task(visible(meter.name), total=meter.wanted, completed=meter.done, cost="")
+                    for meter in meters
                 }
 
-                def on_answer(model: str, answer: Answer | None, engine: Engine | None) -> None:
-                    meters[model].count(answer, engine)
-                    bars.update(tasks[model], completed=meters[model].done, cost=meters[model].cost())
+                def on_answer(name: str, answer: Answer | None, engine: Engine | None) -> None:
+                    named[name].count(answer, engine)
+                    bars.update(tasks[name], completed=named[name].done, cost=named[name].cost())
 
                 yield on_answer
         else:
             said = time.monotonic()
 
-            def on_answer(model: str, answer: Answer | None, engine: Engine | None) -> None:
+            def on_answer(name: str, answer: Answer | None, engine: Engine | None) -> None:
                 nonlocal said
-                meters[model].count(answer, engine)
+                named[name].count(answer, engine)
                 if time.monotonic() - said > SECONDS_A_LINE:
                     said = time.monotonic()
-                    self.say("; ".join(meter.line() for meter in meters.values() if meter.done < meter.wanted))
+                    self.say("; ".join(meter.line() for meter in meters if meter.done < meter.wanted))
 
             yield on_answer
         if missing:
-            self.say("; ".join(meter.line() for meter in meters.values()))
+            self.say("; ".join(meter.line() for meter in meters))
+
+
+def meters_of_models(design: Design, variants: Sequence[Variant], warehouse: Path, audit_run_id: str) -> list[Meter]:
+    """How far each model of a run is."""
+    counts = count_landed(warehouse, audit_run_id)
+    wanted = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
+    return [
+        Meter(name, wanted, sum(n for (model, _), n in counts.items() if model == name), price_of(card))
+        for name, card in design.models.items()
+    ]
+
+
+def meters_of_judges(design: Design, missing: Mapping[str, int]) -> list[Meter]:
+    """What each judge still has to rule on."""
+    cards = {name: design.registry.model(design.judges[name].model or "") for name in missing}
+    return [Meter(name, n, 0, price_of(cards[name])) for name, n in missing.items()]
 
 
 class Meter:
-    """How far one model is."""
+    """How far one model or judge is."""
 
-    def __init__(self, name: str, wanted: int, done: int, design: Design) -> None:
+    def __init__(self, name: str, wanted: int, done: int, price: Price | None) -> None:
         self.name, self.wanted, self.done, self.before = name, wanted, done, done
-        self.price = price_of(design.models[name])
+        self.price = price
         self.usd: float | None = 0.0
         self.n_tries_failed = 0
         self.engine: Engine | None = None
@@ -114,7 +130,7 @@ class Meter:
         from flows.land import cost_of
 
         self.started = self.started or time.monotonic()
-        self.done += answer.is_landed
+        self.done = min(self.wanted, self.done + answer.is_landed)  # a verdict may take several asks
         self.n_tries_failed += len(answer.attempts)
         cost = cost_of(answer, self.price)
         self.usd = None if cost is None or self.usd is None else self.usd + cost

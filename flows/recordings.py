@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -156,6 +157,8 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
     frame = frame.with_columns(pl.when(gold == "").then(None).otherwise(gold).alias("gold_label"))
     for task_id, card in cards.items():
         labels = list(card.label_names)
+        if not labels:  # any answer may be right
+            continue
         rows = frame.filter(pl.col("task") == task_id)
         bad = rows.filter(pl.col("gold_label").is_not_null() & ~pl.col("gold_label").is_in(labels)).head(1)
         if not bad.is_empty():
@@ -172,20 +175,40 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         pl.col("row").first(),
         pl.col("file").first(),
     )
-    torn = samples.filter(pl.col("golds").list.len() > 1).head(1)
+    is_open = pl.col("task").is_in([task_id for task_id, card in cards.items() if card.kind == "open_ended"])
+    torn = samples.filter((pl.col("golds").list.len() > 1) & ~is_open).head(
+        1
+    )  # an open question has many right answers
     if not torn.is_empty():
         row = torn.row(0, named=True)
         msg = f"{row['file']} row {row['row']}: sample {row['sample_id']!r} has gold labels {row['golds'][:3]}"
         raise DataError(msg)
     fields = [None if choices is None else as_json({"choices": choices}) for choices in samples["choices"]]
-    return samples.select(
+    golds = [list(found) for found in samples["golds"]]
+    return samples.with_columns(
+        pl.Series("reference_answers", [as_json(found) if found else None for found in golds], dtype=pl.String),
+        pl.Series("options", [_as_list(choices) for choices in samples["choices"]], dtype=pl.String),
+        pl.Series("fields", fields, dtype=pl.String),
+        pl.col("golds").list.first().alias("gold_label"),
+    ).select(
         pl.col("task").alias("task_id"),
         "sample_id",
         pl.int_range(pl.len(), dtype=pl.Int32).over("task").alias("sample_index"),
         "input",
-        pl.col("golds").list.first().alias("gold_label"),
-        pl.Series("fields", fields, dtype=pl.String),
+        pl.when(~is_open).then("gold_label").alias("gold_label"),
+        "options",
+        pl.when(is_open).then("reference_answers").alias("reference_answers"),
+        "fields",
     )
+
+
+def _as_list(choices: str | None) -> str | None:
+    """The choices as a JSON list, where they are one."""
+    try:
+        found = json.loads(choices or "")
+    except (ValueError, RecursionError):
+        return None
+    return as_json(found) if isinstance(found, list) and all(isinstance(item, str) for item in found) else None
 
 
 def _told_apart(frame: pl.DataFrame) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from flows.engines import Answer, Attempt
 from models_registry.cards import TaskCard
+from models_registry.samples import Sample
 from models_registry.tables import escape
 
 TEXT, WHOLE, REAL, YES, TIME = pl.String(), pl.Int32(), pl.Float64(), pl.Boolean(), pl.Datetime("us")
@@ -29,26 +30,27 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     },
     "tasks": {
         "audit_run_id": TEXT, "task_id": TEXT, "kind": TEXT, "level": TEXT, "instruction": TEXT, "output_format": TEXT,
-        "reader": TEXT, "refusal_pattern": TEXT, "card": TEXT, "fingerprint": TEXT,
+        "reader": TEXT, "refusal_pattern": TEXT, "scoring_methods": TEXT, "token_f1_threshold": REAL, "card": TEXT,
+        "fingerprint": TEXT,
     },
     "task_labels": {"audit_run_id": TEXT, "task_id": TEXT, "label": TEXT, "label_index": WHOLE, "description": TEXT},
     "samples": {
         "audit_run_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "sample_index": WHOLE, "input": TEXT,
-        "gold_label": TEXT, "fields": TEXT,
+        "gold_label": TEXT, "options": TEXT, "reference_answers": TEXT, "fields": TEXT,
     },
     "prompt_variants": {
         "audit_run_id": TEXT, "prompt_variant_id": TEXT, "task_id": TEXT, "strategy": TEXT,
         "paraphrase_temperature": REAL, "variant_index": WHOLE, "is_original": YES, "is_edited": YES,
-        "instruction": TEXT, "output_format": TEXT, "prompt": TEXT, "answer_schema": TEXT, "reader": TEXT,
-        "repetitions": pl.List(WHOLE),
+        "instruction": TEXT, "output_format": TEXT, "prompt": TEXT, "answer_schema": TEXT, "template": TEXT,
+        "reader": TEXT, "repetitions": pl.List(WHOLE),
         "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
     },
     "predictions": {
         "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
         "sample_id": TEXT, "repetition": WHOLE, "completion": TEXT, "is_completion_escaped": YES, "reasoning": TEXT,
-        "finish_reason": TEXT, "is_refused": YES, "token_logprobs": TEXT, "prompt_tokens": WHOLE,
-        "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "sampling": TEXT,
-        "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT,
+        "finish_reason": TEXT, "is_refused": YES, "token_logprobs": TEXT, "option_loglikelihoods": TEXT,
+        "prompt_tokens": WHOLE, "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL,
+        "sampling": TEXT, "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT,
         "error": TEXT, "landed_at": TIME,
     },
     "attempts": {
@@ -69,9 +71,21 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "audit_run_id": TEXT, "model_id": TEXT, "batch_id": TEXT, "state": TEXT, "recorded_at": TIME,
         "n_requests": WHOLE, "error": TEXT,
     },
+    "judges": {
+        "audit_run_id": TEXT, "judge_id": TEXT, "judge_key": TEXT, "model_id": TEXT, "panel": TEXT, "repetitions": WHOLE,
+        "max_asks": WHOLE, "card": TEXT, "model_card": TEXT, "recorded_at": TIME,
+    },
+    "judge_controls": {
+        "audit_run_id": TEXT, "control_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "kind": TEXT, "completion": TEXT,
+        "is_match": YES,
+    },
     "verdicts": {
-        "audit_run_id": TEXT, "verdict_id": TEXT, "prediction_id": TEXT, "judge_id": TEXT, "repetition": WHOLE,
-        "is_match": YES, "reason": TEXT, "completion": TEXT, "error": TEXT, "landed_at": TIME,
+        "audit_run_id": TEXT, "verdict_id": TEXT, "prediction_id": TEXT, "control_id": TEXT, "judge_id": TEXT,
+        "judge_key": TEXT, "repetition": WHOLE, "ask": WHOLE, "is_settled": YES, "is_match": YES, "reason": TEXT,
+        "completion": TEXT, "is_completion_escaped": YES, "finish_reason": TEXT, "prompt_tokens": WHOLE,
+        "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "sampling": TEXT,
+        "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT, "source": TEXT,
+        "error": TEXT, "landed_at": TIME,
     },
     "format_checks": {
         "audit_run_id": TEXT, "expectation": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
@@ -95,7 +109,11 @@ def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def reader_json(card: TaskCard) -> str:
-    """How a task's completions are read, as JSON."""
+    """How a task's completions are read, as JSON: options by their labels and open answers as they are, unless a variant says."""
+    if card.kind == "multiple_choice":
+        return as_json({"option_letter": card.label_names})
+    if card.kind == "open_ended":
+        return as_json("open")
     return as_json(card.reader if isinstance(card.reader, str) else card.reader.model_dump())
 
 
@@ -104,7 +122,20 @@ def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, objec
     return {
         "audit_run_id": audit_run_id, "task_id": task_id, "kind": card.kind, "level": card.level,
         "instruction": card.instruction, "output_format": card.output_format, "reader": reader_json(card),
-        "refusal_pattern": card.refusal_pattern, "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+        "refusal_pattern": card.refusal_pattern, "scoring_methods": as_json(card.scoring_methods),
+        "token_f1_threshold": card.token_f1_threshold, "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+    }  # fmt: skip
+
+
+def sample_row(
+    audit_run_id: str, task_id: str, index: int, sample: Sample, fields: Mapping[str, str]
+) -> dict[str, object]:
+    """The row of raw.samples for a sample, with the other columns of the data that a prompt used."""
+    return {
+        "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
+        "input": sample.text, "gold_label": sample.gold_label,
+        "options": as_json(sample.options) if sample.options else None,
+        "reference_answers": as_json(sample.references) if sample.references else None, "fields": as_json(fields),
     }  # fmt: skip
 
 
@@ -118,7 +149,7 @@ def label_rows(audit_run_id: str, task_id: str, card: TaskCard) -> list[dict[str
 
 
 def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str, object]:
-    """The row of raw.attempts for a failed try of a prediction or a rephrasing."""
+    """The row of raw.attempts for a failed try of a prediction, a rephrasing or a verdict."""
     return {
         "audit_run_id": audit_run_id, "prediction_id": asked_id,
         "attempted_at": attempt.attempted_at.astimezone(UTC).replace(tzinfo=None), "http_status": attempt.http_status,
@@ -127,7 +158,7 @@ def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str,
 
 
 def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) -> dict[str, Any]:
-    """What a row of raw.predictions and one of raw.rephrasings keep alike of an answer."""
+    """What rows of raw.predictions, raw.rephrasings and raw.verdicts keep alike of an answer."""
     completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
     return {
         "completion": completion,

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from flows.design import Design, design_audit, design_checks
 from flows.editing import export_prompts, read_prompts
 from flows.guard import guarded
 from flows.importing import ImportOptions, import_predictions
+from flows.judge import count_missing_rulings
 from flows.paraphrase import make_proposals
-from flows.plan import Design, design_audit, design_checks
 from flows.prices import price_of
 from flows.progress import Progress
 from flows.report import report_of
@@ -94,7 +95,8 @@ def run_audit(  # noqa: PLR0913 - one option each
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         _make_ready(warehouse, progress)
         found = None if new or rephrase else _same_run(warehouse, design, prompts)
-        if found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id):
+        is_done = found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id)
+        if found is not None and is_done and not _is_to_be_judged(warehouse, found.audit_run_id, design):
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
             changed = () if found.fingerprint == design.fingerprint else (CARDS_CHANGED,)
             return Done(
@@ -107,7 +109,8 @@ def run_audit(  # noqa: PLR0913 - one option each
 
         order = Order(warehouse, audit_run_id, design, rephrase, prompts, max_usd, max_requests)
         outcome = run_tracked(order, progress)
-    return _done(audit_id, f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked", outcome)
+    judged = f", {outcome.n_judged} rulings made" if design.judges else ""
+    return _done(audit_id, f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{judged}", outcome)
 
 
 def run_import(
@@ -180,6 +183,11 @@ def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | No
     return found
 
 
+def _is_to_be_judged(warehouse: Path, audit_run_id: str, design: Design) -> bool:
+    """Whether a judge is new or has changed since: it rules on what has landed."""
+    return bool(design.judges) and count_missing_rulings(warehouse, audit_run_id, design) > 0
+
+
 def _age(run: Run) -> str:
     age: timedelta = now() - run.started_at
     minutes = int(age.total_seconds() // 60)
@@ -211,7 +219,8 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
     rephrasing = design.audit.rephrasing
     if rephrasing is not None and registry.rephraser(rephrasing.rephraser).kind == "model":
         progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")
-    return export_prompts({task_id: make_proposals(design, task_id) for task_id in design.tasks}, path)
+    reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
+    return export_prompts({task_id: make_proposals(design, task_id) for task_id in reworded}, path)
 
 
 def find_run(warehouse: Path, audit_run_id: str | None) -> str:

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
+from flows.design import Design, used_fields
 from flows.keys import content_id
-from flows.plan import Design, used_fields
 from flows.prices import price_of
-from flows.rows import as_json, frame_of, label_rows, task_row
+from flows.rows import as_json, frame_of, label_rows, sample_row, task_row
 from flows.warehouse import connect, fetch, land, now
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
@@ -147,13 +147,10 @@ def open_run(warehouse: Path, design: Design) -> str:
             }
         )  # fmt: skip
     samples = [
-        {
-            "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
-            "input": sample.text, "gold_label": sample.gold_label, "fields": as_json(used_fields(design.tasks[task_id], sample)),
-        }
+        sample_row(audit_run_id, task_id, index, sample, used_fields(design, task_id, sample))
         for task_id, chosen in design.samples.items()
         for index, sample in enumerate(chosen.samples)
-    ]  # fmt: skip
+    ]
     audit = design.audit
     land(
         warehouse,

@@ -47,6 +47,8 @@ create table if not exists raw.tasks (
     output_format varchar,
     reader varchar not null, -- JSON
     refusal_pattern varchar,
+    scoring_methods varchar, -- JSON list: the rules that score its completions
+    token_f1_threshold double,
     card varchar not null,
     fingerprint varchar not null
 );
@@ -66,6 +68,8 @@ create table if not exists raw.samples (
     sample_index integer not null,
     input varchar,
     gold_label varchar,
+    options varchar, -- JSON list, multiple_choice
+    reference_answers varchar, -- JSON list, open_ended
     fields varchar -- JSON: the other columns a prompt used
 );
 
@@ -82,7 +86,8 @@ create table if not exists raw.prompt_variants (
     output_format varchar,
     prompt varchar, -- JSON list of messages, the data's placeholders left open
     answer_schema varchar, -- JSON schema the answer is held to: strategy structured
-    reader varchar, -- JSON, in place of the task's: strategy structured
+    template varchar, -- JSON: a whole prompt with its enumerators and examples, of multiple-choice and open tasks
+    reader varchar, -- JSON, in place of the task's
     repetitions integer[] not null, -- the asks that are planned; empty for a refused proposal
     rephraser_id varchar,
     rephrasing_key varchar, -- hash of instruction and rephraser: later runs reuse what has the same
@@ -103,6 +108,7 @@ create table if not exists raw.predictions (
     finish_reason varchar,
     is_refused boolean not null, -- the provider's flag
     token_logprobs varchar, -- JSON
+    option_loglikelihoods varchar, -- JSON list, in the options' order: nats, n_tokens, n_characters
     prompt_tokens integer,
     completion_tokens integer,
     latency_ms double,
@@ -119,7 +125,7 @@ create table if not exists raw.predictions (
 
 create table if not exists raw.attempts (
     audit_run_id varchar not null,
-    prediction_id varchar not null, -- or a rephrasing's id
+    prediction_id varchar not null, -- or a rephrasing's or a verdict's id
     attempted_at timestamp not null,
     http_status integer,
     error varchar not null,
@@ -169,15 +175,55 @@ create table if not exists raw.batches (
     error varchar
 );
 
+create table if not exists raw.judges (
+    audit_run_id varchar not null,
+    judge_id varchar not null,
+    judge_key varchar not null, -- hash of what decides its verdicts; verdicts of the newest count
+    model_id varchar, -- NULL for a panel
+    panel varchar, -- JSON list of judge ids
+    repetitions integer not null,
+    max_asks integer not null,
+    card varchar not null, -- JSON
+    model_card varchar, -- JSON
+    recorded_at timestamp not null
+);
+
+create table if not exists raw.judge_controls (
+    audit_run_id varchar not null,
+    control_id varchar not null,
+    task_id varchar not null,
+    sample_id varchar not null,
+    kind varchar not null, -- right, wrong, blank, injected
+    completion varchar not null,
+    is_match boolean not null -- the verdict that is right
+);
+
 create table if not exists raw.verdicts (
     audit_run_id varchar not null,
     verdict_id varchar not null,
-    prediction_id varchar not null,
+    prediction_id varchar, -- the first of those that say the same to the same question, all of which it holds for
+    control_id varchar, -- or a control, whose verdict is known
     judge_id varchar not null, -- a judge card, or person:<name>
+    judge_key varchar, -- of a judge card: which version of it
     repetition integer not null,
-    is_match boolean,
-    reason varchar,
-    completion varchar,
+    ask integer not null, -- from 1; one more where a verdict could not be read
+    is_settled boolean not null, -- no further ask follows
+    is_match boolean, -- a person's
+    reason varchar, -- a person's
+    completion varchar, -- a judge's, verbatim
+    is_completion_escaped boolean not null,
+    finish_reason varchar,
+    prompt_tokens integer,
+    completion_tokens integer,
+    latency_ms double,
+    n_attempts integer not null,
+    cost_usd double,
+    sampling varchar, -- JSON: parameters as sent
+    served_model varchar,
+    system_fingerprint varchar,
+    request_id varchar,
+    request_sha256 varchar,
+    source varchar, -- a person's: the file
     error varchar,
     landed_at timestamp not null
 );

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.budget import Purse, budget_of
+from flows.design import Design
 from flows.engines import Say
-from flows.plan import Design
 from flows.progress import Progress
 from flows.runs import close_run
 from flows.transform import transform
@@ -52,20 +52,22 @@ class Outcome:
 
     audit_run_id: str
     n_asked: int = 0
+    n_judged: int = 0
     notes: list[str] = field(default_factory=list)
     validated: Validated | None = None
     published: Path | None = None
     report: Path | None = None
 
 
-def derive(
+def derive(  # noqa: PLR0913 - what its steps need
     warehouse: Path,
     outcome: Outcome,
     limits: FormatLimits,
     progress: Progress,
     step: Step = plain,
+    judge: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Validate, transform, publish and report a run whose answers have landed.
+    """Validate, judge, transform, publish and report a run whose answers have landed; judges see what passed the gate.
 
     Raises MeasureError when the format gate's policy is fail, or leaves nothing to measure: the last publication stays.
     """
@@ -75,6 +77,8 @@ def derive(
     progress.say("checking formats")
     outcome.validated = step(validate)(warehouse, run, limits)
     refuse_failed(warehouse, outcome)
+    if judge is not None:
+        judge()
     close_run(warehouse, run, "complete")
     progress.say("deriving measures")
     step(transform)(warehouse, [run], "after_formats")

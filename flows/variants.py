@@ -16,8 +16,8 @@ def landed_variants(warehouse: Path, audit_run_id: str) -> list[Variant]:
     rows = fetch(
         warehouse,
         "select prompt_variant_id, task_id, strategy, paraphrase_temperature, variant_index, is_original, instruction, "
-        "repetitions, answer_schema, reader from raw.prompt_variants where audit_run_id = ? and refused_because is null "
-        "order by task_id, strategy, variant_index",
+        "repetitions, answer_schema, template, reader from raw.prompt_variants "
+        "where audit_run_id = ? and refused_because is null order by task_id, strategy, variant_index",
         [audit_run_id],
     )
     return [Variant(**{**row, "repetitions": tuple(row["repetitions"])}) for row in rows]

@@ -28,12 +28,21 @@ except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own loc
 if TYPE_CHECKING:
     import polars as pl
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
     alter table raw.prompt_variants add column reader varchar;
     alter table raw.predictions add column sampling varchar;
+    """,
+    3: """
+    alter table raw.tasks add column scoring_methods varchar;
+    alter table raw.tasks add column token_f1_threshold double;
+    alter table raw.samples add column options varchar;
+    alter table raw.samples add column reference_answers varchar;
+    alter table raw.prompt_variants add column template varchar;
+    alter table raw.predictions add column option_loglikelihoods varchar;
+    drop table raw.verdicts; -- no version before this one wrote to it
     """,
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
@@ -52,6 +61,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "rephrasings": (*_BY_RUN, "rephrasing_id"),
     "engines": (*_BY_RUN, "model_id", "opened_at"),
     "batches": (*_BY_RUN, "batch_id", "state"),
+    "judges": (*_BY_RUN, "judge_id", "recorded_at"),
+    "judge_controls": (*_BY_RUN, "control_id"),
     "verdicts": (*_BY_RUN, "verdict_id"),
     "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id", "checked_at"),
 }
@@ -195,9 +206,9 @@ def apply_schema(warehouse: Path) -> None:
         _copy_durably(warehouse, warehouse.with_name(f"{warehouse.name}.v{found}.backup"))
     with connect(warehouse) as con:
         con.execute("begin")
-        con.execute(SCHEMA_SQL.read_text(encoding="utf-8"))
         for version in range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
             con.execute(MIGRATIONS[version])
+        con.execute(SCHEMA_SQL.read_text(encoding="utf-8"))
         con.execute("insert into raw.schema_versions values (?, ?)", [SCHEMA_VERSION, now()])
         con.execute("commit")
 

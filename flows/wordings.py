@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flows.design import Design
 from flows.keys import content_id, sent_by
-from flows.plan import Design
 from flows.rows import as_json
 from models_registry.placeholders import placeholders
 

@@ -19,6 +19,7 @@ from models_registry.audit_cards import (
 from models_registry.base import Card
 from models_registry.model_cards import (
     Batching,
+    Examinee,
     Grid,
     Limits,
     ModelCard,
@@ -38,6 +39,7 @@ __all__ = [
     "Card",
     "Controls",
     "Data",
+    "Examinee",
     "Example",
     "FormatLimits",
     "Grid",

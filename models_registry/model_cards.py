@@ -116,6 +116,20 @@ class SimulatedAnswers(Card):
         return value
 
 
+class Examinee(Card):
+    """What the `examinee` answers of multiple-choice and open questions: it has the key, and errs as it is told."""
+
+    accuracy: Rate = Field(0.7, description="the share of questions it knows")
+    template_effect: Rate = Field(
+        0, description="how far a template moves that share: evenly drawn from minus this to plus this, a template each"
+    )
+    noise: Rate = Field(0, description="the share of its answers that are drawn anew in every cell")
+    prose: Rate = Field(
+        0,
+        description="the largest share of answers in words that rules do not read; a template's own is evenly drawn below it",
+    )
+
+
 class Batching(Card):
     """How requests are handed over and answers fetched."""
 
@@ -143,6 +157,7 @@ class VllmServer(Card):
 
 StructuredOutput = Literal["function", "json_schema", "json_object", "text", "structured_outputs"]
 
+EMBEDDED = ("examinee", "lexical", "matcher", "noisy", "random", "simulated")
 _HIDDEN_NAMES = ("key", "token", "secret", "password", "authorization", "credential")
 _OURS = ("model", "messages", "stream", "n", "response_format", "tools", "tool_choice", "structured_outputs")
 
@@ -167,7 +182,9 @@ class ModelCard(Card):
     engine: Literal["openai_api", "vllm_server", "batch", "recorded", "embedded"] = Field(
         description="what executes it"
     )
-    model: Name = Field(description="the engine's name of it; embedded: lexical, random, simulated, noisy")
+    model: Name = Field(
+        description="the engine's name of it; embedded: lexical, random, simulated, noisy, examinee, matcher"
+    )
     base_url: Names = Field((), description="one or several endpoints; default: OPENAI_BASE_URL")
     api_key_env: str | None = Field(
         None, pattern=r"^[A-Z_][A-Z0-9_]*$", description="variable that holds the key; default: OPENAI_API_KEY"
@@ -187,8 +204,11 @@ class ModelCard(Card):
     price: Annotated[Price | None, BeforeValidator(_price)] = Field(None, description="default: the price library")
     path: str | None = Field(None, description="recorded: the file of answers, inside the registry")
     simulated: SimulatedAnswers | None = Field(None, description="simulated: what is drawn from")
+    examinee: Examinee | None = Field(None, description="examinee: what it knows and how it says it")
     of: Name | None = Field(None, description="noisy: the model card whose landed answers are perturbed")
-    rate: Rate | None = Field(None, description="noisy: the share of answers replaced by another label")
+    rate: Rate | None = Field(
+        None, description="noisy: the share of answers replaced by another label; matcher: of verdicts turned round"
+    )
     seed: int = Field(0, description="embedded: seed of its draws")
 
     @field_validator("base_url")
@@ -245,11 +265,14 @@ class ModelCard(Card):
                 raise ValueError(msg)
         wanted = {"path": self.engine == "recorded"}
         embedded = self.engine == "embedded"
-        if embedded and self.model not in ("lexical", "random", "simulated", "noisy"):
-            msg = f"model '{self.model}' is no embedded annotator; known: lexical, noisy, random, simulated"
+        if embedded and self.model not in EMBEDDED:
+            msg = f"model '{self.model}' is no embedded annotator; known: {', '.join(EMBEDDED)}"
             raise ValueError(msg)
         wanted["simulated"] = embedded and self.model == "simulated"
-        wanted["of"] = wanted["rate"] = embedded and self.model == "noisy"
+        wanted["examinee"] = embedded and self.model == "examinee"
+        wanted["of"] = embedded and self.model == "noisy"
+        if not (embedded and self.model == "matcher"):  # which may err, and need not
+            wanted["rate"] = wanted["of"]
         for field, is_wanted in wanted.items():
             if is_wanted != (getattr(self, field) is not None):
                 msg = f"{field} {'is needed by' if is_wanted else 'has no meaning for'} {self.engine} {self.model}"

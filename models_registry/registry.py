@@ -122,8 +122,7 @@ class Registry:
             for next_kind, next_name, where in _named_by(name, found):
                 if next_name not in used[next_kind]:
                     reach(next_kind, next_name, where)
-                if kind in ("rephrasers", "judges"):
-                    _refuse_batches(kind, used[next_kind][next_name].card, where)
+                _refuse_batches(kind, used[next_kind][next_name].card, where)
 
         for kind in ("tasks", "judges"):
             for index, name in enumerate(getattr(audit, kind)):
@@ -164,7 +163,7 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
 
 
 def _refuse_batches(kind: str, card: Card, where: str) -> None:
-    if isinstance(card, ModelCard) and card.engine == "batch":
+    if kind in ("rephrasers", "judges") and isinstance(card, ModelCard) and card.engine == "batch":
         msg = f"{where}: that model answers in batches; a {kind[:-1]} asks one that answers at once"
         raise CardError(msg)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,19 @@ from models_registry.tables import escape, read_text_table
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One text with its gold label where there is one, and the data's other columns."""
+    """One text with its gold label or its reference answers where there are some, and the data's other columns."""
 
     sample_id: str
     text: str
     gold_label: str | None
     fields: Mapping[str, str]
+    options: tuple[str, ...] = ()  # multiple_choice
+    references: tuple[str, ...] = ()  # open_ended
+
+    @property
+    def has_key(self) -> bool:
+        """Whether it is known what is right."""
+        return self.gold_label is not None or bool(self.references)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
     if frame.is_empty():
         msg = f"{shown}: no rows"
         raise DataError(msg)
-    for column in (data.id, data.input, data.gold_label):
+    for column in (data.id, data.input, data.gold_label, *(data.options or ()), *(data.references or ())):
         if column is not None and column not in frame.columns:
             msg = f"{shown}: no column '{column}'{nearest(column, frame.columns)}"
             raise DataError(msg)
@@ -107,8 +115,39 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
             msg = f"{shown} row {number}: gold label {gold[:80]!r} is not one of the labels{nearest(gold, labels)}"
             raise DataError(msg)
         fields = {name: value for name, value in row.items() if isinstance(value, str)}
-        samples.append(Sample(sample_id, text, gold, fields))
+        options = _listed(data.options, row, f"{shown} row {number}")
+        _refuse_missing_options(task, options, gold, f"{shown} row {number}")
+        references = _listed(data.references, row, f"{shown} row {number}")
+        samples.append(Sample(sample_id, text, gold, fields, options, references))
     return samples
+
+
+def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None], shown: str) -> tuple[str, ...]:
+    """What columns hold, blanks left out; a column alone may hold a JSON list."""
+    texts = [row[column] for column in columns or ()]
+    found = [text for text in texts if text is not None and text.strip()]
+    if len(texts) > 1 or not found or not found[0].lstrip().startswith("["):
+        return tuple(found)
+    try:
+        parsed = json.loads(found[0])
+    except (ValueError, RecursionError):
+        return tuple(found)  # a text that begins with a bracket
+    if not all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in parsed):
+        msg = f"{shown}: '{(columns or ('',))[0]}' holds a JSON list of something else than texts"
+        raise DataError(msg)
+    return tuple(str(item) for item in parsed)
+
+
+def _refuse_missing_options(task: TaskCard, options: Sequence[str], gold: str | None, shown: str) -> None:
+    if task.kind != "multiple_choice":
+        return
+    labels = task.label_names
+    if not 2 <= len(options) <= len(labels):  # noqa: PLR2004 - one option is no choice
+        msg = f"{shown}: {len(options)} options, from 2 to {len(labels)} are wanted, one a label"
+        raise DataError(msg)
+    if gold is not None and labels.index(gold) >= len(options):
+        msg = f"{shown}: gold label {gold!r}, but there are {len(options)} options"
+        raise DataError(msg)
 
 
 def _from_file(data: Data, root: Path, shown: str) -> pl.DataFrame:
@@ -131,7 +170,11 @@ def _from_hub(data: Data, shown: str) -> pl.DataFrame:
         msg = f"{shown}: cannot be loaded: {type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise DataError(msg) from None
     columns = {
-        name: pl.Series(name, [None if v is None else escape(str(v))[0] for v in table[name]], dtype=pl.String)
+        name: pl.Series(name, [None if v is None else escape(_text(v))[0] for v in table[name]], dtype=pl.String)
         for name in table.column_names
     }
     return pl.DataFrame(columns)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else str(value)

@@ -1,16 +1,11 @@
-"""Gives the measures to DuckDB under their SQL names: Arrow lists in, numpy inside, Arrow out, NaN leaves as NULL.
-
-Each call gets a chunk of groups. Lists that stand side by side in a row are parallel and of equal length; no Python
-object is made per element.
-"""
+"""Gives the measures to DuckDB under their SQL names: columns in, numpy inside, columns out."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,123 +14,55 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from numpy.typing import NDArray
 
-from udfs import RUN_IDS, consistency, entropy, reading, resampling, sensitivity, stability
+from udfs import RUN_IDS, consistency, entropy, judging, reading, resampling, sensitivity, stability
 from udfs.agreement import LEVELS
 from udfs.codes import dense_codes
+from udfs.columns import (
+    Column,
+    all_present,
+    doubles,
+    doubles_struct,
+    flattened,
+    integers,
+    list_array,
+    null_for_nan,
+    present,
+    structs,
+    values_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-Column = Any
-"""A pyarrow Array or ChunkedArray; pyarrow's own types do not say of what."""
 
 _STABILITY_TYPES = {"str": "VARCHAR", "int": "INTEGER", "float": "DOUBLE", "bool | None": "BOOLEAN"}
 _STABILITY_COLUMNS = {field.name: _STABILITY_TYPES[str(field.type)] for field in fields(stability.StabilityRow)}
 _ARROW_TYPES = {"VARCHAR": pa.string(), "INTEGER": pa.int32(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 
 
-class Entries(NamedTuple):
-    """Parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1]."""
-
-    lists: list[Column]
-    offsets: NDArray[np.int64]
-
-    def groups(self) -> Iterator[slice]:
-        """Where each group lies."""
-        for start, stop in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
-            yield slice(start, stop)
-
-    def rows(self) -> NDArray[np.int64]:
-        """The group of each entry."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-
-def _array(column: Column) -> Column:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _entries(function: str, columns: dict[str, Column]) -> Entries:
-    """Flatten list columns; a NULL list is an empty one.
-
-    Raises:
-        ValueError: lists of one row differ in length.
-    """
-    lists, first, offsets = [], "", np.zeros(1, np.int64)
-    for name, column in columns.items():
-        array = _array(column)
-        lengths = _integers(pc.list_value_length(array))
-        own = np.append(0, np.cumsum(lengths, dtype=np.int64))
-        if first and not np.array_equal(own, offsets):
-            row = int(np.flatnonzero(np.diff(own) != np.diff(offsets))[0])
-            message = (
-                f"{function}: lists of one row must be of equal length, "
-                f"got {np.diff(offsets)[row]} {first} and {lengths[row]} {name}"
-            )
-            raise ValueError(message)
-        if not first:
-            first, offsets = name, own
-        lists.append(_array(pc.list_flatten(array)))  # leaves out what lies outside a slice or under a NULL
-    return Entries(lists, offsets)
-
-
-def _integers(array: Column) -> NDArray[np.int64]:
-    return np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False), np.int64)
-
-
-def _doubles(array: Column) -> NDArray[np.float64]:
-    return np.asarray(pc.fill_null(array, np.nan).to_numpy(zero_copy_only=False), np.float64)
-
-
-def _present(array: Column) -> NDArray[np.bool_]:
-    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-
-
-def _all_present(arrays: Sequence[Column]) -> NDArray[np.bool_]:
-    return np.asarray(np.logical_and.reduce([_present(array) for array in arrays]), np.bool_)
-
-
-def _scalars(column: Column) -> list[Any]:
-    return list(_array(column).to_pylist())
-
-
-def _null_for_nan(figures: Any) -> Column:  # noqa: ANN401 - a list or an array of floats
-    return pa.array(np.asarray(figures, np.float64), from_pandas=True)
-
-
-def _structs(rows: Sequence[Sequence[float]], names: Sequence[str]) -> Column:
-    table = np.array(rows, np.float64).reshape(-1, len(names))
-    return pa.StructArray.from_arrays([_null_for_nan(column) for column in table.T], list(names))
-
-
-def _list_array(groups: Sequence[Any], structs: Column) -> Column:
-    """Lists as long as the groups, over the structs of all groups end to end."""
-    offsets: Column = pa.array([0, *accumulate(len(group) for group in groups)], pa.int32())
-    return pa.ListArray.from_arrays(offsets, structs)
-
-
 def normalised_entropy(p: Column, n_classes: Column) -> Column:
     """Entropy of each list of probabilities over ln C; NULL entries count as absent."""
-    entries = _entries("normalised_entropy", {"p": p})
+    entries = flattened("normalised_entropy", {"p": p})
     (values,) = entries.lists
-    is_present = _present(values)
+    is_present = present(values)
     lengths = np.bincount(entries.rows()[is_present], minlength=len(entries.offsets) - 1)
     offsets = np.append(0, np.cumsum(lengths))
-    classes = _integers(_array(n_classes))
-    return _null_for_nan(entropy.normalised_entropy(_doubles(values)[is_present], offsets, classes))
+    classes = integers(whole(n_classes))
+    return null_for_nan(entropy.normalised_entropy(doubles(values)[is_present], offsets, classes))
 
 
 def corrected_sensitivity(variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
     """Corrected sensitivity of each sample; a NULL label is the class N/A."""
-    entries = _entries("corrected_sensitivity", {"variant": variant, "label": label, "p": p})
+    entries = flattened("corrected_sensitivity", {"variant": variant, "label": label, "p": p})
     variants, labels, shares = entries.lists
-    kept = _all_present([variants, shares])
-    return _null_for_nan(
+    kept = all_present([variants, shares])
+    return null_for_nan(
         sensitivity.corrected_sensitivity(
             entries.rows()[kept],
-            dense_codes(_integers(variants)[kept])[0],
-            dense_codes(_integers(labels)[kept], _present(labels)[kept])[0],
-            _doubles(shares)[kept],
-            _integers(_array(n_classes)),
+            dense_codes(integers(variants)[kept])[0],
+            dense_codes(integers(labels)[kept], present(labels)[kept])[0],
+            doubles(shares)[kept],
+            integers(whole(n_classes)),
         )
     )
 
@@ -143,13 +70,13 @@ def corrected_sensitivity(variant: Column, label: Column, p: Column, n_classes: 
 def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
     """Mean corrected sensitivity of each group of samples with its interval; a NULL label is the class N/A."""
     columns = {"sample": sample, "variant": variant, "label": label, "p": p}
-    entries = _entries("sensitivity_interval", columns)
+    entries = flattened("sensitivity_interval", columns)
     samples, variants, labels, shares = entries.lists
-    kept = _all_present([samples, variants, shares])
-    codes = [_integers(array) for array in (samples, variants, labels)]
-    is_label, values = _present(labels), _doubles(shares)
+    kept = all_present([samples, variants, shares])
+    codes = [integers(array) for array in (samples, variants, labels)]
+    is_label, values = present(labels), doubles(shares)
     rows = []
-    for group, classes in zip(entries.groups(), _integers(_array(n_classes)).tolist(), strict=True):
+    for group, classes in zip(entries.groups(), integers(whole(n_classes)).tolist(), strict=True):
         own = kept[group]
         rows.append(
             sensitivity.sensitivity_interval(
@@ -160,7 +87,7 @@ def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Colu
                 classes,
             )
         )
-    return _structs(rows, sensitivity.SensitivityInterval._fields)
+    return structs(rows, sensitivity.SensitivityInterval._fields)
 
 
 class _GoldGroups(NamedTuple):
@@ -171,10 +98,10 @@ class _GoldGroups(NamedTuple):
 
 
 def _gold_groups(function: str, gold: Column, sample: Column, label: Column, p: Column) -> _GoldGroups:
-    entries = _entries(function, {"gold": gold, "sample": sample, "label": label, "p": p})
-    kept = _all_present([entries.lists[0], entries.lists[1], entries.lists[3]])
-    golds, samples, labels = (_integers(array) for array in entries.lists[:3])
-    is_label, shares = _present(entries.lists[2]), _doubles(entries.lists[3])
+    entries = flattened(function, {"gold": gold, "sample": sample, "label": label, "p": p})
+    kept = all_present([entries.lists[0], entries.lists[1], entries.lists[3]])
+    golds, samples, labels = (integers(array) for array in entries.lists[:3])
+    is_label, shares = present(entries.lists[2]), doubles(entries.lists[3])
     groups, distinct = [], []
     for group in entries.groups():
         own = kept[group]
@@ -190,10 +117,10 @@ def consistency_of_classes(
 ) -> Column:
     """Consistency of each group's gold classes, pooled; entries without gold are left out, a NULL label is N/A."""
     groups = _gold_groups("consistency", gold, sample, label, p).groups
-    scalars = zip(groups, _scalars(seed), _scalars(n_resamples), strict=True)
+    scalars = zip(groups, values_of(seed), values_of(n_resamples), strict=True)
     # without a seed there is nothing to draw from
     rows = [consistency.consistency(*group, s or 0, 0 if s is None else b or 0) for group, s, b in scalars]
-    return _structs(rows, consistency.Consistency._fields)
+    return structs(rows, consistency.Consistency._fields)
 
 
 def mean_consistency(gold: Column, sample: Column, label: Column, p: Column) -> Column:
@@ -204,11 +131,11 @@ def mean_consistency(gold: Column, sample: Column, label: Column, p: Column) -> 
     structs = pa.StructArray.from_arrays(
         [
             pa.array(np.concatenate([np.empty(0, np.int64), *codes])),
-            _null_for_nan(np.concatenate([np.empty(0), *(result.mean_consistency for result in results)])),
+            null_for_nan(np.concatenate([np.empty(0), *(result.mean_consistency for result in results)])),
         ],
         ["sample", "mean_consistency"],
     )
-    return _list_array(codes, structs)
+    return list_array(codes, structs)
 
 
 def prompt_stability(
@@ -227,19 +154,19 @@ def prompt_stability(
         ValueError: an unknown level, or labels that are no numbers at ordinal or interval level.
     """
     columns = {"sample": sample, "annotator": annotator, "replicate": replicate, "label": label}
-    entries = _entries("prompt_stability", columns)
-    kept = _all_present(entries.lists[:2])
-    samples, annotators, replicates = (_integers(array) for array in entries.lists[:3])
-    is_replicate, is_label = _present(entries.lists[2]), _present(entries.lists[3])
+    entries = flattened("prompt_stability", columns)
+    kept = all_present(entries.lists[:2])
+    samples, annotators, replicates = (integers(array) for array in entries.lists[:3])
+    is_replicate, is_label = present(entries.lists[2]), present(entries.lists[3])
     encoded = entries.lists[3].dictionary_encode()
     # in the order of their spelling, so that draws and ties do not depend on the order of the rows
     order = pc.array_sort_indices(encoded.dictionary)
     spelled = encoded.dictionary.take(order)
     rank = np.argsort(order.to_numpy(zero_copy_only=False))
-    labels = np.append(rank, 0)[_integers(encoded.indices)] if len(rank) else np.zeros(len(encoded), np.int64)
+    labels = np.append(rank, 0)[integers(encoded.indices)] if len(rank) else np.zeros(len(encoded), np.int64)
 
     tables: list[list[stability.StabilityRow]] = []
-    scalars = zip(_scalars(level), _scalars(is_balanced), _scalars(seed), _scalars(n_resamples), strict=True)
+    scalars = zip(values_of(level), values_of(is_balanced), values_of(seed), values_of(n_resamples), strict=True)
     for group, (own_level, balanced, own_seed, resamples) in zip(entries.groups(), scalars, strict=True):
         own = kept[group]
         if not own.any():
@@ -269,7 +196,7 @@ def prompt_stability(
         pa.array([getattr(row, name) for row in flat], _ARROW_TYPES[kind], from_pandas=True)
         for name, kind in _STABILITY_COLUMNS.items()
     ]
-    return _list_array(tables, pa.StructArray.from_arrays(arrays, list(_STABILITY_COLUMNS)))
+    return list_array(tables, pa.StructArray.from_arrays(arrays, list(_STABILITY_COLUMNS)))
 
 
 def _numbered(labels: NDArray[np.int64], spelled: Column, level: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -279,7 +206,7 @@ def _numbered(labels: NDArray[np.int64], spelled: Column, level: str) -> tuple[N
         return code, np.zeros(len(distinct))
     texts = spelled.take(pa.array(distinct))
     try:
-        parsed = _doubles(pc.cast(texts, pa.float64()))
+        parsed = doubles(pc.cast(texts, pa.float64()))
     except pa.ArrowInvalid as error:
         message = f"prompt_stability: labels of level {level} must be numbers: {error}"
         raise ValueError(message) from error
@@ -293,10 +220,10 @@ def _numbered(labels: NDArray[np.int64], spelled: Column, level: str) -> tuple[N
 
 def two_way_interval(sample: Column, variant: Column, value: Column) -> Column:
     """Mean over variants of each group, its spread and its interval."""
-    entries = _entries("two_way_interval", {"sample": sample, "variant": variant, "value": value})
-    kept = _all_present(entries.lists)
-    samples, variants = (_integers(array) for array in entries.lists[:2])
-    values = _doubles(entries.lists[2])
+    entries = flattened("two_way_interval", {"sample": sample, "variant": variant, "value": value})
+    kept = all_present(entries.lists)
+    samples, variants = (integers(array) for array in entries.lists[:2])
+    values = doubles(entries.lists[2])
     rows = [
         resampling.two_way_interval(
             dense_codes(samples[group][kept[group]])[0],
@@ -305,45 +232,41 @@ def two_way_interval(sample: Column, variant: Column, value: Column) -> Column:
         )
         for group in entries.groups()
     ]
-    return _structs(rows, resampling.TwoWayMean._fields)
+    return structs(rows, resampling.TwoWayMean._fields)
 
 
 def jackknife_half_width(replicate: Column) -> Column:
     """Half-width of the jackknife-t interval of each list of leave-one-out figures."""
-    entries = _entries("jackknife_half_width", {"replicate": replicate})
-    figures = _doubles(entries.lists[0])
-    return _null_for_nan([resampling.jackknife_half_width(figures[group]) for group in entries.groups()])
+    entries = flattened("jackknife_half_width", {"replicate": replicate})
+    figures = doubles(entries.lists[0])
+    return null_for_nan([resampling.jackknife_half_width(figures[group]) for group in entries.groups()])
 
 
 def read_answer(completion: Column, reader: Column, labels: Column, refusal_pattern: Column) -> Column:
     """What each completion was read as; text is the one thing here that has no numpy form."""
-    rows = zip(*(_scalars(column) for column in (completion, reader, labels, refusal_pattern)), strict=True)
+    rows = zip(*(values_of(column) for column in (completion, reader, labels, refusal_pattern)), strict=True)
     readings = [reading.read_answer(text, how, names, pattern) for text, how, names, pattern in rows]
     arrays = [
-        pa.array([getattr(row, name) for row in readings], pa.string() if name == "label" else pa.bool_())
+        pa.array([getattr(row, name) for row in readings], pa.string() if name in ("label", "reason") else pa.bool_())
         for name in reading.Reading._fields
     ]
     return pa.StructArray.from_arrays(arrays, list(reading.Reading._fields))
 
 
-def _doubles_struct(names: Sequence[str]) -> str:
-    return f"STRUCT({', '.join(f'{name} DOUBLE' for name in names)})"
-
-
 _STABILITY_STRUCT = f"STRUCT({', '.join(f'{name} {kind}' for name, kind in _STABILITY_COLUMNS.items())})"
 
-FUNCTIONS: dict[str, tuple[Callable[..., Column], list[str], str]] = {
+FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     "normalised_entropy": (normalised_entropy, ["DOUBLE[]", "INTEGER"], "DOUBLE"),
     "corrected_sensitivity": (corrected_sensitivity, ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER"], "DOUBLE"),
     "sensitivity_interval": (
         sensitivity_interval,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER"],
-        _doubles_struct(sensitivity.SensitivityInterval._fields),
+        doubles_struct(sensitivity.SensitivityInterval._fields),
     ),
     "consistency": (
         consistency_of_classes,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER"],
-        _doubles_struct(consistency.Consistency._fields),
+        doubles_struct(consistency.Consistency._fields),
     ),
     "mean_consistency": (
         mean_consistency,
@@ -358,14 +281,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], list[str], str]] = {
     "two_way_interval": (
         two_way_interval,
         ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
-        _doubles_struct(resampling.TwoWayMean._fields),
+        doubles_struct(resampling.TwoWayMean._fields),
     ),
     "jackknife_half_width": (jackknife_half_width, ["DOUBLE[]"], "DOUBLE"),
     "read_answer": (
         read_answer,
         ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR"],
-        "STRUCT(label VARCHAR, is_blank BOOLEAN, is_refusal BOOLEAN)",
+        "STRUCT(label VARCHAR, is_blank BOOLEAN, is_refusal BOOLEAN, is_read BOOLEAN, reason VARCHAR)",
     ),
+    **judging.FUNCTIONS,
 }
 """SQL name: function, parameter types, return type."""
 
@@ -376,7 +300,7 @@ def register(conn: DuckDBPyConnection) -> None:
         conn.create_function(
             name,
             function,
-            parameters,  # type: ignore[arg-type]
+            list(parameters),  # type: ignore[arg-type]
             returns,
             type=PythonUDFType.ARROW,
             null_handling=FunctionNullHandling.SPECIAL,

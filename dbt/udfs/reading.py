@@ -3,6 +3,8 @@
 A reader is the task card's: `exact` (equal to a label after trimming all white space), `first_integer` (the first
 integer in the text), `label_in_text` (a label as whole words; two different labels are no answer), `{"regex": pattern}`
 (RE2: its first group, else the whole match), `{"json_field": "a.b"}` (a field of the JSON object the completion is).
+Of questions: `{"option_letter": [signs]}` (the option last committed to, by the signs its template gave them, in the order
+of the labels), `open` (no label is looked for: what is said is the answer).
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from typing import Any, NamedTuple
 
 import re2
 
+from udfs.scoring.option_letter import read_option
+
 MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
 MAX_JSON_DEPTH = 32
 
@@ -24,6 +28,8 @@ class Reading(NamedTuple):
     label: str | None
     is_blank: bool
     is_refusal: bool
+    is_read: bool = False  # a label, or any answer where none is looked for
+    reason: str | None = None  # of an option that could not be read
 
 
 def read_answer(completion: str, reader: str, labels: Sequence[str], refusal_pattern: str | None = None) -> Reading:
@@ -31,14 +37,23 @@ def read_answer(completion: str, reader: str, labels: Sequence[str], refusal_pat
     text = completion.strip()
     if not text:
         return Reading(None, is_blank=True, is_refusal=False)
-    text = text[:MAX_READ_CHARACTERS]
-    label = _label(text, _parsed(reader), tuple(labels))
-    is_refusal = label is None and refusal_pattern is not None and bool(_compiled(refusal_pattern).search(text))
-    return Reading(label, is_blank=False, is_refusal=is_refusal)
+    how, reason = _parsed(reader), None
+    if how[0] == "option_letter":
+        index, reason = read_option(text, how[1])
+        label = None if index is None else labels[index]
+    else:
+        label = None if how[0] == "open" else _label(text[:MAX_READ_CHARACTERS], how, tuple(labels))
+    is_refusal = label is None and refusal_pattern is not None and _refuses(text, refusal_pattern)
+    is_read = label is not None or (how[0] == "open" and not is_refusal)
+    return Reading(label, is_blank=False, is_refusal=is_refusal, is_read=is_read, reason=reason)
+
+
+def _refuses(text: str, pattern: str) -> bool:
+    return bool(_compiled(pattern).search(text[:MAX_READ_CHARACTERS]))
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(reader: str) -> tuple[str, str]:
+def _parsed(reader: str) -> tuple[str, Any]:
     found = json.loads(reader)
     return next(iter(found.items())) if isinstance(found, dict) else (found, "")
 

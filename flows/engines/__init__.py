@@ -17,6 +17,18 @@ from models_registry.registry import Entry
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What a request is about, for engines that answer without a model: never sent."""
+
+    text: str
+    options: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()  # the options' enumerators, as the prompt shows them
+    gold_index: int | None = None  # of the right option
+    references: tuple[str, ...] = ()  # right answers
+    completion: str | None = None  # of a judge's request: what is judged
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One cell of the plan and exactly what is sent for it."""
 
@@ -33,7 +45,9 @@ class Request:
     labels: tuple[str, ...]
     text: str  # the sample's input alone
     request_sha256: str
-    answer_schema: str | None = None  # JSON schema that the answer must follow; strategy `structured`
+    answer_schema: str | None = None  # JSON schema that the answer must follow; strategy `structured`, and verdicts
+    question: Question | None = None
+    replies: tuple[str, ...] = ()  # whose log-likelihoods are wanted, where the engine can weigh them
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +74,7 @@ class Answer:
     finish_reason: str | None = None
     is_refused: bool = False  # the provider's own flag
     token_logprobs: str | None = None  # JSON
+    option_loglikelihoods: str | None = None  # JSON: of the request's `replies`, in their order
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     latency_ms: float | None = None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -40,6 +42,7 @@ class VllmServerEngine(Engine):
         self._server: VllmProcess | None = None
         self._asked: OpenAIEngine | None = None
         self._watching: asyncio.Task[None] | None = None
+        self._unweighed: str | None = None  # why the first options that could not be weighed were not
         self._http = bounded_client(self.max_connections, card.limits.timeout_s)
 
     @property
@@ -72,7 +75,23 @@ class VllmServerEngine(Engine):
             raise
         if not answer.is_landed:
             self._refuse_ended(answer.attempts)
+        elif request.replies and answer.completion is not None:
+            return replace(answer, option_loglikelihoods=await self._weighed(request))
         return answer
+
+    async def _weighed(self, request: Request) -> str | None:
+        """How likely the request's replies are, as raw keeps it; None where this one cannot be weighed, a long prompt's."""
+        try:
+            found = await self.loglikelihoods(request, request.replies)
+        except EngineError as error:
+            self._refuse_ended(())
+            self._unweighed = self._unweighed or f"could not weigh the options of some prompts: {one_line(str(error))}"
+            return None
+        weights = [
+            {"nats": each.nats, "n_tokens": each.n_tokens, "n_characters": len(reply)}
+            for each, reply in zip(found, request.replies, strict=True)
+        ]
+        return json.dumps(weights)
 
     async def loglikelihoods(self, request: Request, options: Sequence[str]) -> list[Loglikelihood]:
         """How likely each option is as the reply, in nats; for the scoring method `option_loglikelihood`.
@@ -95,6 +114,8 @@ class VllmServerEngine(Engine):
 
     async def close(self) -> None:
         """Closes the connections, and ends the server where it was started and nobody else asks it."""
+        if self._unweighed is not None:
+            self.notes, self._unweighed = [*self.notes, self._unweighed], None
         server, self._server = self._server, None
         watching, self._watching = self._watching, None
         try:

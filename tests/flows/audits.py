@@ -1,7 +1,7 @@
 """A small audit over HTTP as far as its answers: cards, run, wordings and asking, without Prefect, dbt or a report.
 
-`python -m tests.flows.audits WAREHOUSE REGISTRY` asks what is missing of the audit's newest run in a process of its own,
-which a test may kill.
+`python -m tests.flows.audits WAREHOUSE REGISTRY [judge]` asks what is missing of the audit's newest run, or has it judged,
+in a process of its own, which a test may kill.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Any
 import duckdb
 
 from flows.budget import Purse, budget_of
+from flows.design import Design, design_audit
 from flows.engines import silent
 from flows.infer import Inferred, infer
+from flows.judge import Judged, judge
 from flows.paraphrase import paraphrase
-from flows.plan import Design, design_audit
 from flows.runs import newest_run, open_run
 from flows.spool import replay
 from flows.warehouse import apply_schema
@@ -41,14 +42,17 @@ def write_cards(
     price: str = "{input_usd_per_mtok: 1, output_usd_per_mtok: 2}",
     strategies: str = "simple",
     audit: str = "",
+    judges: str = "",
+    max_invalid_rate_at_first: float = 0.5,
 ) -> Path:
-    """A registry of one model, one task of `n_samples` rows and one audit with wordings by rules."""
-    for kind in ("models", "tasks", "audits", "datasets"):
+    """A registry of one model, one task of `n_samples` rows, one audit with wordings by rules, and cards of judges."""
+    for kind in ("models", "tasks", "audits", "judges", "datasets"):
         (folder / kind).mkdir(parents=True, exist_ok=True)
     (folder / "models/api.yml").write_text(
         f"api:\n  engine: openai_api\n  model: small\n  base_url: [{', '.join(urls)}]\n  api_key_env: AUDIT_KEY\n"
         f"  sampling: {sampling}\n  limits: {limits}\n  price: {price}\n{model}"
     )
+    (folder / "judges/judges.yml").write_text(judges)
     (folder / "tasks/questions.yml").write_text(
         f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
         "  output_format: Reply with the label alone.\n"
@@ -57,7 +61,8 @@ def write_cards(
     (folder / f"audits/{AUDIT}.yml").write_text(
         f"{AUDIT}:\n  tasks: [questions]\n  models: [api]\n  strategies: [{strategies}]\n"
         f"  rephrasing: {{rephraser: rules, variants: {variants}}}\n"
-        f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n  samples: {{balanced: false}}\n{audit}"
+        f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n  samples: {{balanced: false}}\n"
+        f"  format: {{max_invalid_rate_at_first: {max_invalid_rate_at_first}}}\n{audit}"
     )
     with (folder / "datasets/questions.csv").open("w", newline="") as file:
         writer = csv.writer(file)
@@ -96,6 +101,23 @@ def ask(
     return infer(purse(), design, variants, lambda *_: None)
 
 
+def have_judged(
+    warehouse: Path,
+    registry: Path,
+    *,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+    said: list[str] | None = None,
+    audit_id: str = AUDIT,
+) -> Judged:
+    """Has the answers of the audit's newest run judged, as `promptaudit run` does."""
+    audit_run_id, design = opened(warehouse, registry, audit_id)
+    replay(warehouse)
+    budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
+    purse = Purse(warehouse, audit_run_id, budget, silent if said is None else said.append)
+    return judge(purse, design, lambda _: contextlib.nullcontext(lambda *_: None))
+
+
 def query(warehouse: Path, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """Rows of a query on the writer's file."""
     with contextlib.closing(duckdb.connect(str(warehouse))) as con:
@@ -110,4 +132,6 @@ def cells(warehouse: Path) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    ask(Path(sys.argv[1]), Path(sys.argv[2]))
+    {"ask": ask, "judge": have_judged}[sys.argv[3] if len(sys.argv) > 3 else "ask"](
+        Path(sys.argv[1]), Path(sys.argv[2])
+    )

@@ -17,10 +17,11 @@ from typing import Any
 import duckdb
 
 from flows.batches import Lent, ask_in_batches, open_batches
+from flows.design import Design, design_audit
 from flows.engines import Answer, Request
 from flows.keys import prompt_variant_id
 from flows.land import Landing
-from flows.plan import Design, Variant, design_audit, missing_requests
+from flows.plan import Variant, missing_requests
 from flows.prices import price_of
 from flows.spool import replay
 from flows.warehouse import apply_schema

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from flows.engines import Request
-from flows.infer import _Ahead
+from flows.workers import _Ahead
 from models_registry.errors import WarehouseLocked
 from tests.engines.asked import request_of
 

@@ -48,7 +48,7 @@ def test_the_card_may_allow_it(tmp_path: Path) -> None:
             server.base_url,
             n_samples=60,
             variants=1,
-            audit="  format: {max_invalid_rate_at_first: 1}\n",
+            max_invalid_rate_at_first=1,
         )
         ask(tmp_path / "audit.duckdb", cards)
     assert cells(tmp_path / "audit.duckdb") == (60, 60)
@@ -59,5 +59,7 @@ def test_prompts_that_all_count_the_same_are_flagged() -> None:
     for length in range(100, 2000, 100):
         cut.see((("user", "x" * length),), min(length // 4, 128))
         whole.see((("user", "x" * length),), length // 4)
-    assert cut.note() == ("14 prompts of 600 to 1900 characters all count 128 tokens: the server may cut long prompts")
+    assert cut.note() == (
+        "counts 128 tokens for each of 14 prompts of 600 to 1900 characters: the server may cut long prompts"
+    )
     assert whole.note() is None

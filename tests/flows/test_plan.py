@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.plan import design_audit, perturbed_last
+from flows.design import design_audit, perturbed_last
 from models_registry.errors import CardError
 from models_registry.registry import load_registry
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.plan import design_audit
+from flows.design import design_audit
 from flows.schemas import FIELDS
 from models_registry.errors import CardError
 from models_registry.registry import load_registry
@@ -28,7 +28,7 @@ def test_answers_follow_the_schema_of_their_variant(tmp_path: Path, refuses: tup
     with running_server(refuses=refuses) as server:
         cards = write_cards(
             tmp_path / "cards", server.base_url, n_samples=12, variants=4, strategies="simple, structured",
-            audit="  format: {max_invalid_rate_at_first: 1}\n",
+            max_invalid_rate_at_first=1,
         )  # fmt: skip
         ask(warehouse, cards)
         requests = server.requests()

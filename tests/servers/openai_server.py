@@ -6,8 +6,9 @@ prints one line, `{"base_url": "http://127.0.0.1:40551/v1"}`, and serves until i
 
 An answer is the label a hash of the last user message picks: labels of the behaviour, or those of the default list that
 the prompt names. With a temperature above 0 the hash takes the seed in too. A prompt with "rephras" or "reword" in it is
-answered with rewordings. A fault strikes by `rates` (name to probability), by `first` (name to how many of each body's first
-tries), or because the last user message holds `<<name>>`; the names are the methods of `Faults`.
+answered with rewordings; one with an answer between marks with a verdict, by whether a reference stands in the answer. A
+fault strikes by `rates` (name to probability), by `first` (name to how many of each body's first tries), or because the
+last user message holds `<<name>>`; the names are the methods of `Faults`.
 `GET /counters` tells what happened, `GET /requests` the last 1,000 bodies with their headers, `POST /reset` forgets both.
 """
 
@@ -62,6 +63,7 @@ class Behaviour:
     down_after: int | None = None  # after so many requests the socket closes,
     down_for_s: float = 0.0  # for so long
     prompt_tokens_cap: int | None = None  # the most that usage tells
+    unreadable: int = 0  # how many asks for a verdict are answered in prose before one is ruled
     seed: int = 0
 
 
@@ -280,8 +282,9 @@ class Server:
 
     def _completed(self, body: dict[str, Any]) -> dict[str, Any]:
         wanted = schema_of(body)
-        if wanted is None or self.behaviour.completion is not None:
-            answer = self._answer(body)
+        ruled = verdict_of(_last_user(body), self.behaviour.unreadable)
+        if ruled is not None or wanted is None or self.behaviour.completion is not None:
+            answer = self._answer(body) if ruled is None else ruled
             completed = completion_of(answer)
         else:
             way, schema = wanted
@@ -370,6 +373,19 @@ OPENINGS = (
     "Read carefully. ",
 )
 ENDINGS = ("", " Think before you answer.", " Take the question as it stands.", " Be precise.", " Decide once.")
+
+
+def verdict_of(prompt: str, unreadable: int) -> str | None:
+    """The reply of a judge that looks for a reference in the answer: a sentence for the first asks; None where none is asked."""
+    marked = re.search(r"(?s)(===== [0-9a-f]{16} =====)\n(.*)\n\1\n", prompt)
+    if marked is None:
+        return None
+    ask = re.search(r"This is ask (\d+) ", prompt[marked.end() :])
+    if int(ask[1] if ask else 1) <= unreadable:
+        return "I would say that it matches."
+    references = [line[2:] for line in prompt[: marked.start()].splitlines() if line.startswith("- ")]
+    is_match = any(reference.casefold() in marked[2].casefold() for reference in references)
+    return json.dumps({"reason": f"{len(references)} references", "match": is_match})
 
 
 def rephrased(prompt: str, draw: str, shape: str) -> str:

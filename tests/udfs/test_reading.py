@@ -51,7 +51,7 @@ def test_readers(reader: str, completion: str, label: str | None) -> None:
 
 
 def test_blank_is_not_a_refusal() -> None:
-    assert read_answer(" \n\t", '"exact"', LABELS, ".*") == (None, True, False)
+    assert read_answer(" \n\t", '"exact"', LABELS, ".*")[:4] == (None, True, False, False)
 
 
 def test_a_refusal_is_an_answer_that_could_not_be_read() -> None:

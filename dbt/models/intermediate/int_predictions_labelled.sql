@@ -5,9 +5,10 @@ with tasks as (
         tasks.task_id,
         tasks.reader,
         tasks.refusal_pattern,
-        list(labels.label order by labels.label_index) as labels
+        -- none of an open task
+        coalesce(list(labels.label order by labels.label_index) filter (labels.label is not null), []) as labels
     from {{ ref('stg_tasks') }} as tasks
-    inner join {{ ref('stg_task_labels') }} as labels using (audit_run_id, task_id)
+    left join {{ ref('stg_task_labels') }} as labels using (audit_run_id, task_id)
     where {{ in_this_build('tasks.audit_run_id') }}
     group by all
 ),
@@ -67,12 +68,13 @@ labelled as (
         case
             when predictions.completion is null then 'error'
             when readings.reading.is_blank then 'empty'
-            when predictions.finish_reason = 'length' and readings.reading.label is null then 'truncated'
-            when readings.reading.label is not null then 'valid'
+            when predictions.finish_reason = 'length' and not readings.reading.is_read then 'truncated'
+            when readings.reading.is_read then 'valid'
             when predictions.is_flagged_refused or readings.reading.is_refusal then 'refused'
             else 'unparsed'
         end as answer_status,
-        readings.reading.label as read_label
+        readings.reading.label as read_label,
+        readings.reading.reason as unread_because
     from predictions
     inner join {{ ref('stg_samples') }} as samples
         on

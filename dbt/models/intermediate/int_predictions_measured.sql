@@ -25,6 +25,7 @@ inner join {{ ref('stg_tasks') }} as tasks
 where
     predictions.answer_status != 'error'
     and not variants.is_quarantined
+    and tasks.kind is distinct from 'open_ended' -- no labels, so none of these measures
     and {{ in_this_build('predictions.audit_run_id') }}
     and {{ in_this_build('wordings.audit_run_id') }}
     and {{ in_this_build('variants.audit_run_id') }}

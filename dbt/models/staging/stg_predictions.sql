@@ -17,6 +17,7 @@ renamed as (
         finish_reason,
         is_refused as is_flagged_refused,
         token_logprobs,
+        option_loglikelihoods,
         prompt_tokens,
         completion_tokens,
         latency_ms,

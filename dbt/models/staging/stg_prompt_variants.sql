@@ -16,6 +16,7 @@ renamed as (
         output_format,
         prompt,
         answer_schema,
+        template,
         reader,
         repetitions,
         len(repetitions) as n_repetitions,

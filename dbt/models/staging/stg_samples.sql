@@ -10,6 +10,9 @@ renamed as (
         sample_index,
         input,
         gold_label,
+        from_json(options, '["VARCHAR"]') as options,
+        from_json(reference_answers, '["VARCHAR"]') as reference_answers,
+        gold_label is not null or reference_answers is not null as has_key,
         fields
     from source
 )

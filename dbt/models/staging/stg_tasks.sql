@@ -12,6 +12,9 @@ renamed as (
         output_format,
         reader,
         refusal_pattern,
+        -- runs of before this column had no other rule
+        from_json(coalesce(scoring_methods, '["label_match"]'), '["VARCHAR"]') as scoring_methods,
+        token_f1_threshold,
         card,
         fingerprint
     from source

@@ -1,0 +1,52 @@
+-- One row per run, task, answer and rater who ruled on it or scored it: judges, panels, people, and rules beside them.
+-- An answer is what was said to a sample under one way of naming its options, however many predictions say it.
+with ruled as (
+    select
+        audit_run_id,
+        task_id,
+        md5(concat_ws(chr(0), sample_id, coalesce(reader, ''), completion_md5)) as answer,
+        rater,
+        is_match
+    from {{ ref('int_verdicts_counted') }}
+    where control_id is null and {{ in_this_build() }}
+),
+
+-- a rule says the same of equal answers, but what it weighs may differ: the first counts
+by_rule as (
+    select
+        scores.audit_run_id,
+        scores.task_id,
+        md5(concat_ws(chr(0), scores.sample_id, coalesce(variants.reader, ''), labelled.completion_md5)) as answer,
+        scores.scoring_method as rater,
+        arg_min(scores.is_correct, scores.prediction_id) as is_match
+    from {{ ref('fct_scores') }} as scores
+    inner join {{ ref('int_predictions_labelled') }} as labelled using (audit_run_id, prediction_id)
+    inner join {{ ref('stg_prompt_variants') }} as variants
+        on scores.audit_run_id = variants.audit_run_id and scores.prompt_variant_id = variants.prompt_variant_id
+    where
+        not starts_with(scores.scoring_method, 'judge:')
+        and scores.is_correct is not null
+        and exists (
+            select 1 from ruled
+            where ruled.audit_run_id = scores.audit_run_id and ruled.task_id = scores.task_id
+        )
+        and {{ in_this_build('scores.audit_run_id') }}
+    group by all
+),
+
+final as (
+    select * from ruled
+    where is_match is not null
+    union all by name
+    select by_rule.* from by_rule
+    semi join ruled using (audit_run_id, task_id, answer)
+)
+
+select
+    *,
+    case
+        when starts_with(rater, 'person:') then 'person'
+        when starts_with(rater, 'judge:') then 'judge'
+        else 'rule'
+    end as kind
+from final

@@ -1,0 +1,60 @@
+-- One row per run, rater, repetition and answer or control that was ruled on: the verdict that counts.
+-- A judge's is its settled reply under the card it has now; answers that say the same to the same question are one.
+with verdicts as (
+    select
+        verdicts.audit_run_id,
+        verdicts.judge_id,
+        verdicts.prediction_id,
+        verdicts.control_id,
+        verdicts.repetition,
+        verdicts.landed_at,
+        verdicts.completion,
+        verdicts.error,
+        if(judges.judge_id is null, verdicts.is_match, read_verdict(verdicts.completion).is_match) as is_match,
+        if(judges.judge_id is null, verdicts.reason, read_verdict(verdicts.completion).reason) as reason
+    from {{ ref('stg_verdicts') }} as verdicts
+    left join {{ ref('stg_judges') }} as judges using (audit_run_id, judge_id)
+    where
+        verdicts.is_settled
+        and verdicts.judge_key is not distinct from judges.judge_key
+        and {{ in_this_build('verdicts.audit_run_id') }}
+),
+
+final as (
+    select
+        verdicts.audit_run_id,
+        if(starts_with(verdicts.judge_id, 'person:'), verdicts.judge_id, 'judge:' || verdicts.judge_id) as rater,
+        verdicts.repetition,
+        verdicts.prediction_id,
+        verdicts.control_id,
+        predictions.task_id,
+        predictions.sample_id,
+        predictions.completion_md5,
+        variants.reader,
+        verdicts.is_match,
+        verdicts.reason,
+        case
+            when verdicts.is_match is not null then null
+            when verdicts.error is not null then 'error of the judge'
+            else 'unreadable verdict'
+        end as unscored_because
+    from verdicts
+    left join {{ ref('int_predictions_labelled') }} as predictions using (audit_run_id, prediction_id)
+    left join {{ ref('stg_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
+    -- a person may rule again: the last word counts
+    qualify
+        row_number() over (
+            partition by
+                verdicts.audit_run_id,
+                verdicts.judge_id,
+                verdicts.repetition,
+                verdicts.control_id,
+                predictions.task_id,
+                predictions.sample_id,
+                predictions.completion_md5,
+                variants.reader
+            order by verdicts.landed_at desc, verdicts.prediction_id asc
+        ) = 1
+)
+
+select * from final

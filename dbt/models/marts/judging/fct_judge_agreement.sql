@@ -1,0 +1,132 @@
+-- One row per run, task and set of raters: how far they agree on the answers that all of them ruled on.
+-- Sets are pairs of judges, panels, people and rules, all people, all judges, and the repetitions of one judge.
+with rated as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id order by answer) as item
+    from {{ ref('int_answers_rated') }}
+    where {{ in_this_build() }}
+),
+
+panels as (
+    select
+        audit_run_id,
+        'judge:' || judge_id as rater
+    from {{ ref('stg_judges') }}
+    where panel is not null and {{ in_this_build() }}
+),
+
+pairs as (
+    select
+        first.audit_run_id,
+        first.task_id,
+        least(first.kind, second.kind) || ' and ' || greatest(first.kind, second.kind) as kind,
+        first.rater || ' | ' || second.rater as raters,
+        first.item,
+        unnest([first.rater, second.rater]) as rater,
+        unnest([first.is_match, second.is_match]) as is_match
+    from rated as first
+    inner join rated as second
+        on
+            first.audit_run_id = second.audit_run_id
+            and first.task_id = second.task_id
+            and first.item = second.item
+            and first.rater < second.rater
+            and not (first.kind = 'rule' and second.kind = 'rule')
+),
+
+groups as (
+    select
+        rated.audit_run_id,
+        rated.task_id,
+        if(rated.kind = 'person', 'people', 'judges') as kind,
+        rated.item,
+        rated.rater,
+        rated.is_match
+    from rated
+    anti join panels using (audit_run_id, rater)
+    where rated.kind in ('person', 'judge')
+),
+
+named as (
+    select
+        audit_run_id,
+        task_id,
+        kind,
+        string_agg(distinct rater, ' | ' order by rater) as raters
+    from groups
+    group by all
+    having count(distinct rater) > 2
+),
+
+grouped as (
+    select
+        groups.audit_run_id,
+        groups.task_id,
+        groups.kind,
+        named.raters,
+        groups.item,
+        groups.rater,
+        groups.is_match
+    from groups
+    inner join named using (audit_run_id, task_id, kind)
+),
+
+repeated as (
+    select
+        audit_run_id,
+        task_id,
+        'repetitions' as kind,
+        rater || ' repetitions' as raters,
+        dense_rank() over (
+            partition by audit_run_id, task_id order by sample_id, coalesce(reader, ''), completion_md5
+        ) as item,
+        repetition::varchar as rater,
+        is_match
+    from {{ ref('int_verdicts_read') }}
+    where
+        control_id is null
+        and is_match is not null
+        and starts_with(rater, 'judge:')
+        and {{ in_this_build() }}
+    qualify max(repetition) over (partition by audit_run_id, rater) > 1
+),
+
+entries as (
+    select * from pairs
+    union all by name
+    select * from grouped
+    union all by name
+    select * from repeated
+),
+
+measured as (
+    select
+        audit_run_id,
+        task_id,
+        raters,
+        kind,
+        count(distinct rater)::integer as n_raters,
+        rater_agreement(list(item), list(rater_code), list(is_match::integer)) as agreement
+    from (
+        select
+            *,
+            dense_rank() over (partition by audit_run_id, task_id, raters order by rater) as rater_code
+        from entries
+    ) as coded
+    group by all
+)
+
+select
+    audit_run_id,
+    task_id,
+    raters,
+    kind,
+    n_raters,
+    agreement.cohen_kappa,
+    agreement.fleiss_kappa,
+    agreement.agreement_rate,
+    agreement.perfect_agreement_rate,
+    agreement.n_rated::integer as n_rated,
+    {{ measure_version() }}
+from measured

@@ -1,0 +1,144 @@
+-- One row per run, model, task, rule and judge: the spread of accuracy over templates under each, and what the judge removes.
+-- A judge that errs removes spread of itself: where people ruled, its Youden index takes that back (the rectified columns).
+with cells as (
+    select
+        *,
+        starts_with(scoring_method, 'judge:') as is_judge,
+        dense_rank() over (partition by audit_run_id, task_id order by prompt_variant_id) as variant
+    from {{ ref('int_scores_averaged') }}
+    where accuracy is not null and {{ in_this_build() }}
+),
+
+people as (
+    select
+        audit_run_id,
+        task_id,
+        answer,
+        count(*) filter (is_match) > count(*) filter (not is_match) as is_right
+    from {{ ref('int_answers_rated') }}
+    where kind = 'person' and {{ in_this_build() }}
+    group by all
+    having count(*) filter (is_match) != count(*) filter (not is_match)
+),
+
+verified as (
+    select
+        rated.audit_run_id,
+        rated.task_id,
+        rated.rater as judge,
+        youden_index(list(rated.is_match), list(people.is_right)) as youden_index,
+        count(*)::integer as n_ruled_by_people
+    from {{ ref('int_answers_rated') }} as rated
+    inner join people using (audit_run_id, task_id, answer)
+    where rated.kind = 'judge' and {{ in_this_build('rated.audit_run_id') }}
+    group by all
+),
+
+controls as (
+    pivot (
+        select
+            audit_run_id,
+            task_id,
+            scoring_method as judge,
+            kind,
+            error_rate
+        from {{ ref('fct_judge_controls') }}
+        where {{ in_this_build() }}
+    )
+    on kind in ('right', 'wrong', 'blank', 'injected')
+    using any_value(error_rate)
+    group by audit_run_id, task_id, judge
+),
+
+measured as (
+    select
+        rules.audit_run_id,
+        rules.model_id,
+        rules.task_id,
+        rules.scoring_method as rule,
+        judges.scoring_method as judge,
+        any_value(verified.youden_index) as youden_index,
+        any_value(verified.n_ruled_by_people) as n_ruled_by_people,
+        rule_against_judge(
+            list(rules.sample_index),
+            list(rules.variant),
+            list(rules.accuracy),
+            list(judges.accuracy),
+            any_value(verified.youden_index),
+            any_value(runs.seed),
+            any_value(runs.n_resamples)
+        ) as compared
+    from cells as rules
+    inner join cells as judges
+        on
+            rules.audit_run_id = judges.audit_run_id
+            and rules.model_id = judges.model_id
+            and rules.prompt_variant_id = judges.prompt_variant_id
+            and rules.sample_index = judges.sample_index
+            and judges.is_judge
+    inner join {{ ref('stg_audit_runs') }} as runs
+        on rules.audit_run_id = runs.audit_run_id
+    left join verified
+        on
+            rules.audit_run_id = verified.audit_run_id
+            and rules.task_id = verified.task_id
+            and judges.scoring_method = verified.judge
+    where not rules.is_judge
+    group by rules.audit_run_id, rules.model_id, rules.task_id, rules.scoring_method, judges.scoring_method
+)
+
+select
+    measured.audit_run_id,
+    measured.model_id,
+    measured.task_id,
+    measured.rule,
+    measured.judge,
+    by_rule.accuracy_mean as accuracy_rule,
+    by_judge.accuracy_mean as accuracy_judge,
+    measured.compared.std_rule,
+    measured.compared.std_judge,
+    measured.compared.spread_rule,
+    by_rule.accuracy_std_corrected_low as spread_rule_low,
+    by_rule.accuracy_std_corrected_high as spread_rule_high,
+    measured.compared.spread_judge,
+    by_judge.accuracy_std_corrected_low as spread_judge_low,
+    by_judge.accuracy_std_corrected_high as spread_judge_high,
+    {%- for figure in ['difference', 'share_removed'] %}
+    {%- for ending in ['', '_low', '_high'] %}
+    measured.compared.{{ figure }}{{ ending }},
+    {%- endfor %}
+    {%- endfor %}
+    measured.compared.spread_judge_rectified,
+    {%- for figure in ['difference_rectified', 'share_removed_rectified'] %}
+    {%- for ending in ['', '_low', '_high'] %}
+    measured.compared.{{ figure }}{{ ending }},
+    {%- endfor %}
+    {%- endfor %}
+    measured.youden_index,
+    coalesce(measured.n_ruled_by_people, 0)::integer as n_ruled_by_people,
+    if(measured.youden_index > 0, 'verified', 'judge_unverified') as judge_state,
+    controls.right as error_rate_right,
+    controls.wrong as error_rate_wrong,
+    controls.blank as error_rate_blank,
+    controls.injected as error_rate_injected,
+    measured.compared.n_variants::integer as n_variants,
+    measured.compared.n_samples::integer as n_samples,
+    {{ measure_version() }}
+from measured
+left join {{ ref('fct_scoring_sensitivity') }} as by_rule
+    on
+        measured.audit_run_id = by_rule.audit_run_id
+        and measured.model_id = by_rule.model_id
+        and measured.task_id = by_rule.task_id
+        and measured.rule = by_rule.scoring_method
+left join {{ ref('fct_scoring_sensitivity') }} as by_judge
+    on
+        measured.audit_run_id = by_judge.audit_run_id
+        and measured.model_id = by_judge.model_id
+        and measured.task_id = by_judge.task_id
+        and measured.judge = by_judge.scoring_method
+left join controls
+    on
+        measured.audit_run_id = controls.audit_run_id
+        and measured.task_id = controls.task_id
+        and measured.judge = controls.judge

@@ -1,0 +1,22 @@
+with source as (
+    select * from {{ source('raw', 'judges') }}
+),
+
+-- a judge may change while its run is judged: what it is now holds
+renamed as (
+    select
+        audit_run_id,
+        judge_id,
+        judge_key,
+        model_id,
+        panel,
+        repetitions,
+        max_asks,
+        card,
+        model_card,
+        recorded_at
+    from source
+    qualify recorded_at = max(recorded_at) over (partition by audit_run_id, judge_id)
+)
+
+select * from renamed

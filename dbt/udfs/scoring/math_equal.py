@@ -1,0 +1,177 @@
+r"""Whether a completion's final answer equals a reference answer as mathematics.
+
+`math_text` says how the final answer is found in a completion. Then, the first that decides:
+
+- The two texts are the same but for spacing, `\text{}` and the signs around them: equal.
+- Both are plain numbers (`math_number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2,
+  `50 years` answers `50` but `50` does not answer `50 years`.
+- Both read as formulas (`math_formula`): compared by sympy and math-verify in a process apart (`math_worker`), which
+  a hostile formula can neither hang, nor exhaust, nor leave (`math_compare` says what is equal there).
+- Anything else is unscored, with a reason. Words are read nowhere: "fifty" is not 50.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import NamedTuple
+
+from udfs.scoring.math_formula import MAX_CHARACTERS, Formula, OverlongFormula, UnreadableFormula, read_formula
+from udfs.scoring.math_number import Quantity, read_quantity
+from udfs.scoring.math_process import MathProcess
+from udfs.scoring.math_text import final_answer, reference_answer, tidied
+
+VERSION: int = 1
+
+SECONDS_PER_PAIR = 1.5
+"""Wall time after which a comparison of two formulas is ended."""
+
+_MAX_KEPT = 100_000  # comparisons kept between calls: about 30 MB
+_WRAPPERS = re.compile(r"\\(?:text(?:rm|bf|it)?|math(?:rm|bf|it)|mbox)\s*\{([^{}]*)\}")
+_INVISIBLE = re.compile(r"\\(?:left|right|displaystyle)(?![A-Za-z])|\\[,;:! ]|\s+")
+
+
+class MathReading(NamedTuple):
+    """Whether an answer is equal to a reference, and where that is unknown (None) why.
+
+    The reasons: `no answer` (the completion has none), `no reference` (there is none, or it is blank), `unreadable` (one
+    of the two is no formula), `too long` (over 1,000 characters, or digits in an exponent), `timeout` and `too much
+    memory` (the comparison was ended).
+    """
+
+    is_equal: bool | None
+    reason: str | None
+
+
+class MathEqual:
+    """Compares final answers with references; its worker starts with the first pair that needs it, once.
+
+    Several threads may share one. `close`, or the end of the `with` block, ends the worker; so does the end of this
+    process, however it comes. A pair of formulas takes 1.5 s at the most once the worker has started.
+
+    Args:
+        seconds_per_pair: wall time after which a comparison is ended as `timeout`.
+        n_processes: comparisons that run side by side, each in up to 1 GiB; 0 is one a processor, four at the most.
+    """
+
+    def __init__(self, seconds_per_pair: float = SECONDS_PER_PAIR, n_processes: int = 0) -> None:
+        self._process = MathProcess(seconds_per_pair, n_processes)
+        self._kept: dict[tuple[str, str], MathReading] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> MathEqual:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the worker; a later call starts another."""
+        with self._lock:
+            self._process.close()
+
+    def equal(self, completion: str, references: Sequence[str]) -> MathReading:
+        """Whether the completion's final answer equals one of the references."""
+        return self.equal_all([(completion, references)])[0]
+
+    def equal_all(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[MathReading]:
+        """The same of many pairs at once; what is repeated is read and compared once.
+
+        Args:
+            pairs: completion and its references.
+
+        Returns:
+            One reading a pair, in their order: equal where any reference is, undecided where none is and a
+            comparison was not decided, with the reason of the first such.
+
+        Raises:
+            OSError: the worker cannot run here: there is no `os.fork`, or it does not start.
+        """
+        keys = [(completion, tuple(references)) for completion, references in pairs]
+        compared = {key: _compared(*key) for key in dict.fromkeys(keys)}
+        jobs = dict.fromkeys(found for all_found in compared.values() for found in all_found if isinstance(found, _Job))
+        decided = self._decided(list(jobs))
+        readings = {
+            key: _combined([decided[found] if isinstance(found, _Job) else found for found in all_found])
+            for key, all_found in compared.items()
+        }
+        return [readings[key] for key in keys]
+
+    def _decided(self, jobs: list[_Job]) -> dict[_Job, MathReading]:
+        with self._lock:
+            unknown = [job for job in jobs if job not in self._kept]
+            found = zip(unknown, map(MathReading._make, self._process.compare(unknown)), strict=True)
+            decided = {job: self._kept[job] for job in jobs if job in self._kept} | dict(found)
+            if len(self._kept) + len(unknown) > _MAX_KEPT:
+                self._kept.clear()
+            # what was ended may have been so for want of a processor: the next call tries again
+            self._kept.update((job, decided[job]) for job in unknown if decided[job].reason in (None, "unreadable"))
+            return decided
+
+
+class _Job(NamedTuple):
+    """Two formulas for the worker."""
+
+    answer: str
+    reference: str
+
+
+class _Side(NamedTuple):
+    """An answer or a reference as it was read: neither number nor formula where `reason` says why."""
+
+    text: str
+    quantity: Quantity | None
+    formula: Formula | None
+    reason: str | None
+
+
+def _compared(completion: str, references: Sequence[str]) -> list[MathReading | _Job]:
+    """What each reference comes to, as far as this process can tell."""
+    stated = [answer for answer in map(reference_answer, references) if answer]
+    if not stated:
+        return [MathReading(None, "no reference")]
+    answer = final_answer(completion)
+    if answer is None:
+        return [MathReading(None, "no answer")]
+    return [_compared_sides(_read(answer), _read(reference)) for reference in stated]
+
+
+def _compared_sides(answer: _Side, reference: _Side) -> MathReading | _Job:
+    if answer.text == reference.text:
+        return MathReading(is_equal=True, reason=None)
+    if answer.quantity is not None and reference.quantity is not None:
+        return MathReading(answer.quantity.equals(reference.quantity), None)
+    if answer.formula is None or reference.formula is None:
+        return MathReading(None, answer.reason or reference.reason)
+    if reference.formula.unit != answer.formula.unit[: len(reference.formula.unit)]:
+        return MathReading(is_equal=False, reason=None)
+    if answer.formula.latex == reference.formula.latex:
+        return MathReading(is_equal=True, reason=None)
+    return _Job(answer.formula.latex, reference.formula.latex)
+
+
+@functools.lru_cache(maxsize=4096)  # of short texts: what is read again and again
+def _read_short(text: str) -> _Side:
+    tidy = tidied(text)
+    same = " ".join(_INVISIBLE.sub(" ", _WRAPPERS.sub(r"\1", tidy)).split())
+    try:
+        return _Side(same, read_quantity(tidy), read_formula(tidy), None)
+    except UnreadableFormula:
+        return _Side(same, read_quantity(tidy), None, "unreadable")
+    except OverlongFormula:
+        return _Side(same, read_quantity(tidy), None, "too long")
+
+
+def _read(text: str) -> _Side:
+    return _read_short(text) if len(text) <= MAX_CHARACTERS else _Side(text, None, None, "too long")
+
+
+def _combined(readings: list[MathReading]) -> MathReading:
+    if any(reading.is_equal for reading in readings):
+        return MathReading(is_equal=True, reason=None)
+    return next((reading for reading in readings if reading.is_equal is None), readings[0])

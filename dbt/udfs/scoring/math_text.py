@@ -1,0 +1,215 @@
+r"""Finds the final answer in a completion, in time linear in its length.
+
+The first of these that the text has:
+
+1. the last closed `\boxed{}` or `\fbox{}`;
+2. what follows the last `####`, where it reads as mathematics (others are headings);
+3. what follows the last "answer is", "answer:" or "answer =", a few words between allowed ("the answer to this is");
+4. the whole text, where it reads as mathematics;
+5. in the last line, what follows the last "is", "are", "equals" or `=` outside of formulas ("therefore, the sum is 7"),
+   where mathematics is found in it;
+6. in the last line, the last formula between dollar signs or the like, else the last number with the word behind it;
+7. the whole text, where it is no more than four words.
+
+What follows a marker is its sentence where that reads as mathematics, else the formula or number it starts with, else
+its last formula, else its last number, else up to four words. Words are given as they are: "fifty" is never 50.
+"""
+
+from __future__ import annotations
+
+import re
+
+import re2
+
+from udfs.scoring.math_formula import OverlongFormula, UnreadableFormula, read_formula
+from udfs.scoring.math_number import read_quantity
+
+MAX_READ_CHARACTERS = 100_000
+"""A final answer is looked for in this many characters from the end."""
+
+MAX_READ_AS_ONE = 2_000
+MAX_WORDS = 4
+
+_CHARACTERS = str.maketrans(
+    {
+        **{"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{FRACTION SLASH}": "/", "\N{ASTERISK OPERATOR}": "*"},
+        **{"\N{MULTIPLICATION SIGN}": r"\times ", "\N{DIVISION SIGN}": r"\div ", "\N{MIDDLE DOT}": r"\cdot "},
+        **{"\N{DOT OPERATOR}": r"\cdot ", "\N{SQUARE ROOT}": r"\sqrt ", "\N{INFINITY}": r"\infty "},
+        **{"\N{GREEK SMALL LETTER PI}": r"\pi ", "\N{GREEK SMALL LETTER THETA}": r"\theta "},
+        **{"\N{LESS-THAN OR EQUAL TO}": r"\le ", "\N{GREATER-THAN OR EQUAL TO}": r"\ge ", "\N{NOT EQUAL TO}": r"\ne "},
+        **{
+            "\N{UNION}": r"\cup ",
+            "\N{INTERSECTION}": r"\cap ",
+            "\N{ELEMENT OF}": r"\in ",
+            "\N{EMPTY SET}": r"\emptyset ",
+        },
+        **{"\N{PLUS-MINUS SIGN}": r"\pm ", "\N{SUPERSCRIPT TWO}": "^2", "\N{SUPERSCRIPT THREE}": "^3"},
+        **{"\N{VULGAR FRACTION ONE HALF}": r"\frac{1}{2}", "\N{VULGAR FRACTION ONE QUARTER}": r"\frac{1}{4}"},
+        **{"\N{VULGAR FRACTION THREE QUARTERS}": r"\frac{3}{4}", "\N{VULGAR FRACTION ONE THIRD}": r"\frac{1}{3}"},
+        **dict.fromkeys(("\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{THIN SPACE}"), " "),
+        **dict.fromkeys(("\N{DEGREE SIGN}", "\N{EURO SIGN}", "\N{POUND SIGN}"), ""),
+    }
+)
+_DEGREES = re.compile(r"\^\s?(?:\{\s?\\circ\s?\}|\\circ(?![A-Za-z]))|\\degrees?(?![A-Za-z])")
+_THOUSANDS = re.compile(r"(?<=[0-9])(?:\{,\}|,\\!|\\[,!;: ])\s?(?=[0-9]{3}(?![0-9]))")
+_DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]]|\\?\$")
+_BEFORE = re.compile(r"(?:[\s*`:=,;]|about\b|approximately\b|roughly\b|exactly\b|\\approx\b|\N{ALMOST EQUAL TO})+")
+_BEHIND = " \t\r\n*`:,;."
+
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.DOTALL)
+_ANSWER = re2.compile(r"(?i)\banswers?\b[^.\n:=]{0,60}?(?:\bis\b|\bare\b|[:=])")
+_STATEMENT = re2.compile(r"(?i)\b(?:is|are|equals)\b|(?:^|[^<>!=\\])=")
+_SEGMENT = re.compile(r"\$\$?([^$\n]+)\$\$?|\\\(([^\n]+?)\\\)|\\\[([^\n]+?)\\\]")
+_DISPLAY_STARTS, _DISPLAY_ENDS = re.compile(r"(\\\[|\$\$)[ \t]*\n"), re.compile(r"\n[ \t]*(\\\]|\$\$)")
+_SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z])|\n")
+_NUMBER_STARTS = frozenset("0123456789-+.$(")
+_NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
+
+
+def final_answer(completion: str) -> str | None:
+    """The final answer of a completion as it is written there, None where there is none; it may be blank or too long."""
+    text = _encodable(completion[-MAX_READ_CHARACTERS:]).strip()
+    box = _last_box(text)
+    if box is not None:
+        return box
+    if is_mathematics(text):
+        return text
+    behind = _behind_hashes(text)
+    if behind is not None and is_mathematics(behind):
+        return behind
+    text = _DISPLAY_ENDS.sub(r" \1", _DISPLAY_STARTS.sub(r"\1 ", text))
+    end = _last_end(_ANSWER, text)
+    stated = _stated(text[end:].lstrip(), takes_words=True) if end else None
+    if stated is None:
+        stated = _concluded(text[text.rfind("\n") + 1 :])
+    if stated is None and len(text.split(maxsplit=MAX_WORDS)) <= MAX_WORDS:
+        stated = text
+    return stated or None
+
+
+def reference_answer(reference: str) -> str:
+    """A reference's answer: in its box, else behind its last `####`, as GSM8K has it, else all of it."""
+    text = _encodable(reference[-MAX_READ_CHARACTERS:]).strip()
+    box = _last_box(text)
+    return box if box is not None else _behind_hashes(text) or text
+
+
+def is_mathematics(text: str) -> bool:
+    """Whether all of a text reads as a number or a formula."""
+    if len(text) > MAX_READ_AS_ONE:
+        return False
+    tidy = tidied(text)
+    if read_quantity(tidy) is not None:
+        return True
+    try:
+        read_formula(tidy)
+    except (UnreadableFormula, OverlongFormula):
+        return False
+    return True
+
+
+def tidied(text: str) -> str:
+    """The text in LaTeX's signs, without what stands around an answer and degree, currency and thousands' signs."""
+    if not text.isascii():
+        text = text.translate(_CHARACTERS)
+    if "\\" in text or "$" in text or "{" in text:
+        text = _DELIMITERS.sub("", _THOUSANDS.sub("", _DEGREES.sub("", text)))
+    before = _BEFORE.match(text)
+    text = (text[before.end() :] if before else text).rstrip(_BEHIND)
+    return text[:-1] if text.endswith("\\") else text
+
+
+def _encodable(text: str) -> str:
+    """The text with each half of a surrogate pair replaced: RE2 reads UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _last_box(text: str) -> str | None:
+    if "\\boxed" not in text and "\\fbox" not in text:
+        return None
+    open_boxes: list[int | None] = []  # for each brace that is open: where its box's content starts
+    found: tuple[int, int] | None = None
+    for match in _BOX.finditer(text):
+        token = match[0]
+        if token == "}":
+            start = open_boxes.pop() if open_boxes else None
+            if start is not None and (found is None or start > found[0]):
+                found = start, match.start()
+        elif token == "{":
+            open_boxes.append(None)
+        elif token[-1] == "{" and len(token) > len(r"\{"):
+            open_boxes.append(match.end())
+    return None if found is None else text[found[0] : found[1]].strip()
+
+
+def _behind_hashes(text: str) -> str | None:
+    _, hashes, behind = text.rpartition("####")
+    return behind.strip().partition("\n")[0] if hashes else None
+
+
+def _last_end(pattern: re2._Regexp, text: str) -> int:
+    """Where the last match ends, 0 without any."""
+    end = 0
+    for match in pattern.finditer(text):
+        end = match.end()
+    return end
+
+
+def _stated(text: str, *, takes_words: bool) -> str | None:
+    """The answer that a text opens with, else the last one of its first sentence."""
+    text = text[:MAX_READ_AS_ONE]
+    end = _SENTENCE_END.search(text)
+    sentence = (text[: end.start()] if end else text).strip()
+    if is_mathematics(sentence):
+        return sentence
+    formulas = [match for match in _SEGMENT.finditer(sentence) if is_mathematics(_inside(match))]
+    words = sentence.split()
+    if words and words[0].lower() == "not":  # "not 5" is no answer, and 5 least of all
+        return ""
+    if formulas and formulas[0].start() == 0:
+        return _inside(formulas[0])
+    if words and words[0][:1] in _NUMBER_STARTS:
+        number = _number_at(words, 0)
+        if number is not None:
+            return number
+    if formulas:
+        return _inside(formulas[-1])
+    return _last_number(words) or (sentence if takes_words and 0 < len(words) <= MAX_WORDS else None)
+
+
+def _concluded(line: str) -> str | None:
+    """The answer in a completion's last line."""
+    line = line[-MAX_READ_AS_ONE:]
+    formulas = [match for match in _SEGMENT.finditer(line) if is_mathematics(_inside(match))]
+    prose = line
+    for match in formulas:
+        prose = prose[: match.start()] + "_" * len(match[0]) + prose[match.end() :]
+    end = _last_end(_STATEMENT, prose)
+    stated = _stated(line[end:].lstrip(), takes_words=False) if end else None
+    if stated is None and formulas:
+        stated = _inside(formulas[-1])
+    return _last_number(line.split()) if stated is None else stated
+
+
+def _inside(segment: re.Match[str]) -> str:
+    return next((part for part in segment.groups() if part is not None), "").strip()
+
+
+def _last_number(words: list[str]) -> str | None:
+    numbers = (_number_at(words, at) for at in reversed(range(len(words))))
+    return next((number for number in numbers if number is not None), None)
+
+
+def _number_at(words: list[str], at: int) -> str | None:
+    """The number in a word, with a whole number before a fraction and a unit behind it; None where it has no digit."""
+    match = _NUMBER.search(words[at])
+    if match is None:
+        return None
+    word = words[at].strip("()[]\"'?!" + _BEHIND)
+    number = word if is_mathematics(word) else match[0]
+    if at and "/" in number and words[at - 1].isdigit():
+        number = f"{words[at - 1]} {number}"
+    if at + 1 < len(words) and words[at] == number:
+        with_unit = f"{number} {words[at + 1].strip(_BEHIND)}"
+        return with_unit if read_quantity(tidied(with_unit)) is not None else number
+    return number
