@@ -309,6 +309,40 @@ def rebuild(audit_run_id: Annotated[str | None, typer.Argument(help="A run; defa
     show({"published": str(path)}, str(path))
 
 
+@app.command()
+def annotate(
+    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="Write a blinded sheet to fill in: a CSV file.")] = None,
+    take: Annotated[Path | None, typer.Option(help="Take a filled-in sheet's rulings in as verdicts.")] = None,
+    annotator: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_ANNOTATOR", help="--take: who ruled; or a column 'annotator' says it a row."),
+    ] = None,
+    n: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_N", help="--sheet: how many answers.")] = 100,
+    seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="--sheet: seed of the sample.")] = 42,
+    task: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="--sheet: answers to one task; default: to all.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="--sheet: write over a file that is there.")] = False,
+) -> None:
+    """Have people rule on answers, beside the judges: write a sheet, fill is_match in with yes or no, take it in.
+
+    In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
+    """
+    from flows.annotate import take_sheet, write_sheet
+
+    settings = state.settings()
+    if sheet is not None and take is None:
+        written = write_sheet(settings, audit_run_id, sheet, n=n, seed=seed, task=task, force=force)
+        show(written.as_dict(), "\n".join(written.lines()))
+    elif take is not None and sheet is None:
+        taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())
+        show(taken.as_dict(), "\n".join(taken.lines()))
+    else:
+        msg = "annotate writes a sheet or takes one in: give one of --sheet and --take"
+        raise UsageError(msg)
+
+
 # ---------------------------------------------------------------- entry
 def main(arguments: list[str] | None = None) -> NoReturn:
     """The console script: runs a command and ends with its exit code; every error is one line."""

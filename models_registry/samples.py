@@ -115,15 +115,15 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
             msg = f"{shown} row {number}: gold label {gold[:80]!r} is not one of the labels{nearest(gold, labels)}"
             raise DataError(msg)
         fields = {name: value for name, value in row.items() if isinstance(value, str)}
-        options = _listed(data.options, row, f"{shown} row {number}")
+        options = _listed(data.options, row)
         _refuse_missing_options(task, options, gold, f"{shown} row {number}")
-        references = _listed(data.references, row, f"{shown} row {number}")
+        references = _listed(data.references, row)
         samples.append(Sample(sample_id, text, gold, fields, options, references))
     return samples
 
 
-def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None], shown: str) -> tuple[str, ...]:
-    """What columns hold, blanks left out; a column alone may hold a JSON list."""
+def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None]) -> tuple[str, ...]:
+    """What columns hold, blanks left out; a column alone may hold a JSON list of texts ([0, 1] is an answer as it stands)."""
     texts = [row[column] for column in columns or ()]
     found = [text for text in texts if text is not None and text.strip()]
     if len(texts) > 1 or not found or not found[0].lstrip().startswith("["):
@@ -132,10 +132,8 @@ def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None], shown:
         parsed = json.loads(found[0])
     except (ValueError, RecursionError):
         return tuple(found)  # a text that begins with a bracket
-    if not all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in parsed):
-        msg = f"{shown}: '{(columns or ('',))[0]}' holds a JSON list of something else than texts"
-        raise DataError(msg)
-    return tuple(str(item) for item in parsed)
+    is_list = isinstance(parsed, list) and parsed and all(isinstance(item, str) for item in parsed)
+    return tuple(parsed) if is_list else tuple(found)
 
 
 def _refuse_missing_options(task: TaskCard, options: Sequence[str], gold: str | None, shown: str) -> None:

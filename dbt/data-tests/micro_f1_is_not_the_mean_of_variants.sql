@@ -8,19 +8,21 @@ with averaged as (
         strategy,
         avg(accuracy) as accuracy_averaged
     from {{ ref('fct_variant_accuracy') }}
-    where scoring_method = 'label_match' and {{ in_this_build() }}
+    where scoring_method in ('label_match', 'option_letter') and {{ in_this_build() }}
     group by all
 ),
 
 scorecards as (
     select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        micro_f1
-    from {{ ref('rpt_audit') }}
-    where {{ in_this_build() }}
+        cards.audit_run_id,
+        cards.model_id,
+        cards.task_id,
+        cards.strategy,
+        cards.micro_f1
+    from {{ ref('rpt_audit') }} as cards
+    inner join {{ ref('stg_tasks') }} as tasks using (audit_run_id, task_id)
+    -- micro-F1 is of labels; other rules have none
+    where list_has_any(tasks.scoring_methods, ['label_match', 'option_letter']) and {{ in_this_build('cards.audit_run_id') }}
 )
 
 select

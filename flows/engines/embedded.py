@@ -40,7 +40,7 @@ class EmbeddedEngine(Engine):
 
 
 def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> EmbeddedEngine:
-    """The engine of an embedded card: lexical, random, simulated or noisy.
+    """The engine of an embedded card: lexical, random, simulated, noisy, examinee or matcher.
 
     Answers depend on the card's seed and the request alone. Raises CardError for a simulated card whose `samples` point
     at no distribution, ValueError for a noisy card without `landed`.
@@ -57,6 +57,14 @@ def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> Embe
         from flows.engines.noisy import noisy_annotator
 
         return EmbeddedEngine(card, noisy_annotator(card, landed))
+    if card.model == "examinee":
+        from flows.engines.examinee import examinee_annotator
+
+        return EmbeddedEngine(card, examinee_annotator(card))
+    if card.model == "matcher":
+        from flows.engines.matcher import matcher_annotator
+
+        return EmbeddedEngine(card, matcher_annotator(card))
     return EmbeddedEngine(card, random_annotator(card))
 
 

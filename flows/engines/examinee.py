@@ -11,7 +11,7 @@ import re
 from flows.engines import Question, Request
 from flows.engines.draws import uniform
 from flows.engines.embedded import Annotate, cell_parts
-from flows.engines.matcher import matches
+from flows.engines.matcher import ONES, TENS, matches
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 
@@ -27,28 +27,30 @@ CHOSEN = (
 """An option in a sentence: no sign, no figure, nothing that commits to a sign."""
 
 GIVEN = (
-    "From everything that people have been taught about matters like this, going back to their first books at school, "
-    "it would have to be {said}, as far as anybody can remember such things.\n"
-    "That should settle what was asked about here, with nothing further to add from this side.",
-    "Thinking back through whatever has been said and written about this matter over a long time, most people would "
-    "come out at {said}, going by what they remember of it.\n"
-    "Others may put this into different words, yet they would mean the very same thing by them.",
-    "Going by what can be told from the way in which this has been put, and after turning it over more than once, it "
-    "has to be {said}, as far as anybody can tell.\n"
-    "With that everything has been said that seems worth saying about this matter here.",
+    (
+        "From everything that people have been taught about matters like this, going back to their first books at school, "
+        "it would have to be {said}, as far as anybody can remember such things.\n"
+        "That should settle what was asked about here, with nothing further to add from this side."
+    ),
+    (
+        "Thinking back through whatever has been said and written about this matter over a long time, most people would "
+        "come out at {said}, going by what they remember of it.\n"
+        "Others may put this into different words, yet they would mean the very same thing by them."
+    ),
+    (
+        "Going by what can be told from the way in which this has been put, and after turning it over more than once, it "
+        "has to be {said}, as far as anybody can tell.\n"
+        "With that everything has been said that seems worth saying about this matter here."
+    ),
 )
 """An open answer in so many words that few are the reference's, the last line without it: there rules look for results."""
 
 BARE = 0.7
 """Of the plain answers the share that are a sign or reference and nothing else."""
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _PARTS = {2: ("half", "halves"), 3: ("third", "thirds"), 4: ("quarter", "quarters"), 5: ("fifth", "fifths"),
           6: ("sixth", "sixths"), 8: ("eighth", "eighths"), 10: ("tenth", "tenths")}  # fmt: skip
+_MIXED = re.compile(r"(?<=\d)(?=\\[dtc]?frac)")
 _LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s*\{(\d+)\}\s*\{(\d+)\}")
 _FORMULA = re.compile(r"[\\^*+<>_{}]|\d[A-Za-z]| - |[\w)]-\d")
 _NUMBER = re.compile(
@@ -144,7 +146,7 @@ def in_words(text: str) -> str:
 
     Numbers of a million and more, and such as 007, stay in figures.
     """
-    plain = _LATEX_FRACTION.sub(r" \1/\2", text.replace("$", "")).replace("\\%", "%").strip()
+    plain = _LATEX_FRACTION.sub(r"\1/\2", _MIXED.sub(" ", text.replace("$", ""))).replace("\\%", "%").strip()
     return text if _FORMULA.search(plain) else _NUMBER.sub(_number_in_words, plain).replace("%", " percent")
 
 
@@ -158,7 +160,7 @@ def _number_in_words(match: re.Match[str]) -> str:
     if top is not None and bottom is not None:
         said = _fraction_in_words(top, bottom)
         return minus + (said if whole is None else f"{whole_in_words(whole)} and {said}")
-    decimals = "".join(f" {_ONES[int(digit)]}" for digit in part["decimals"] or "")
+    decimals = "".join(f" {ONES[int(digit)]}" for digit in part["decimals"] or "")
     return f"{minus}{whole_in_words(int(figures))}{' point' if decimals else ''}{decimals}"
 
 
@@ -170,14 +172,14 @@ def _fraction_in_words(top: int, bottom: int) -> str:
 
 def whole_in_words(number: int) -> str:
     """A whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
-    if number < len(_ONES):
-        return _ONES[number]
+    if number < len(ONES):
+        return ONES[number]
     if number < 100:  # noqa: PLR2004 - tens and ones
         tens, ones = divmod(number, 10)
-        return _TENS[tens - 2] + (f"-{_ONES[ones]}" if ones else "")
+        return TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
     if number < 1000:  # noqa: PLR2004 - hundreds
         hundreds, rest = divmod(number, 100)
-        return f"{_ONES[hundreds]} hundred" + (f" and {whole_in_words(rest)}" if rest else "")
+        return f"{ONES[hundreds]} hundred" + (f" and {whole_in_words(rest)}" if rest else "")
     thousands, rest = divmod(number, 1000)
     joined = " and " if 0 < rest < 100 else " "  # noqa: PLR2004 - one thousand and five
     return f"{whole_in_words(thousands)} thousand" + (f"{joined}{whole_in_words(rest)}" if rest else "")

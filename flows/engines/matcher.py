@@ -4,14 +4,15 @@ Compared are tokens: words without case, accents, articles and punctuation, and 
 are written: `50` and "fifty", `\frac{1}{2}`, 0.5, "one half" and 50%. As questions often name the percent themselves, 50%
 and 50 are equal too. Roundings are not: 0.333 is not 1/3.
 
-An option is named by its sign, as the rule `option_letter` reads it, or by its text. Known limits: it knows no synonyms,
-reads languages that put spaces between words, compares formulas only as they are written, and of a longer answer takes
-any assertion of a reference for the answer, "many say London" too; of several numbers the last counts, or the first
-behind "the answer is".
+An option is named by its sign, as the rule `option_letter` reads it, or by its text; whoever names several has chosen none.
+Known limits: it knows no synonyms, reads languages that put spaces between words, compares formulas only as they are
+written, and of a longer answer takes any assertion of a reference for the answer, "many say London" too; of several
+numbers the last counts, or the first behind "the answer is".
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import unicodedata
@@ -19,13 +20,12 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from udfs.scoring.option_letter import TWO_CHOICES, read_option
-
 from flows.engines import Question, Request
 from flows.engines.draws import uniform
 from flows.engines.embedded import Annotate, cell_parts
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
+from udfs.scoring.option_letter import TWO_CHOICES, read_option
 
 REACH = 12
 """Words before an answer that can take it back: "it is not Paris"."""
@@ -42,18 +42,16 @@ _VARIABLES = frozenset("abcnxyz")
 _FILLERS = frozenset(("the", "an", "about", "around", "approximately", "roughly", "circa"))
 _DETERMINERS = frozenset(("the", "no", "any", "this", "that", "which", "every", "each", "another", "some", "last"))
 _PARTICLES = frozenset(
-    "in of on at to by for from and or as is was are were be if it that this which when so since because would will "
-    "should must has have altogether total exactly".split()
-)
+    ("in", "of", "on", "at", "to", "by", "for", "from", "and", "or", "as", "is", "was", "are", "were", "be", "if", "it", "that",
+     "this", "which", "when", "so", "since", "because", "altogether", "exactly")
+)  # fmt: skip
 _UNITS = {"km": "kilometre", "kilometer": "kilometre", "m": "metre", "meter": "metre", "cm": "centimetre", "kg": "kilogram",
           "g": "gram", "h": "hour", "min": "minute", "s": "second", "l": "litre", "liter": "litre"}  # fmt: skip
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SMALL = {**{word: n for n, word in enumerate(_ONES)}, **{word: 10 * n for n, word in enumerate(_TENS, start=2)}}
+ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+        "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SMALL = {**{word: n for n, word in enumerate(ONES)}, **{word: 10 * n for n, word in enumerate(TENS, start=2)}}
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9}
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
           "tenth": 10, "twelfth": 12, "hundredth": 100}  # fmt: skip
@@ -64,9 +62,12 @@ _ARTICLES = frozenset(("a", "an"))
 _MINUS = frozenset(("minus", "negative"))
 _STARTS = frozenset((*_SMALL, *_ARTICLES, *_MINUS, "half"))
 
+_NAME = re.compile(r"^\s*[A-Za-z]\s*=")  # of what an equation was solved for
 _MARKER = re.compile(r"\\f?box(?:ed)?\b|\banswer(?: is|:| =)|####", re.IGNORECASE)
-_DROPPED = frozenset("boxed fbox text textbf textit textrm mathrm mathbf left right times cdot quad displaystyle".split())
-_CLEANED = (
+_DROPPED = frozenset(
+    ("boxed", "fbox", "text", "textbf", "textit", "mathrm", "mathbf", "left", "right", "times", "cdot", "quad")
+)
+_COMPATIBLE = (
     (re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])"), " "),  # 2½ is no 21/2
     (re.compile(r"(?<=\w)(?=[²³¹⁰⁴-⁹])"), "^"),
     (re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))"), ""),
@@ -80,13 +81,14 @@ _PLAIN = (
     (re.compile(r"(?<=\d)\s*(?=\\[dtc]?frac)"), " "),
     (re.compile(r"\\[dtc]?frac\s*\{([^{}\\]*)\}\s*\{([^{}\\]*)\}"), r"\1/\2"),
     (re.compile(r"\\[dtc]?frac\s*(\d)\s*(\d)"), r"\1/\2"),
-    (re.compile(r"(?<!\d)(\d{1,3}(?:,\d{3})+)(?!\d)"), lambda match: match[1].replace(",", "")),
+    (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), ""),
     (re.compile(r"\bper ?cent\b", re.IGNORECASE), "%"),
     (re.compile(r"(?<=\w)\*\*(?=\d)"), "^"),
 )
+_OPENING = frozenset("\n\"'(*_")
 _BEFORE_WORD = re.compile(r"\s+[\"'(*_]*[^\W_]")
 _PIECE = re.compile(
-    r"(?P<ordinal>\d+(?:st|nd|rd|th)\b)"
+    r"(?P<ordinal>\d{1,9}(?:st|nd|rd|th)\b)"
     r"|(?<!/)(?P<top>(?:(?<![\w)\]}.%])-)?\d{1,200})[ ]?/[ ]?(?P<bottom>\d{1,200})(?![\d.]*[ ]?/)"
     r"|(?P<number>(?:(?<![\w)\]}.%])-)?(?:\d{1,200}(?:\.\d{1,200})?|\.\d{1,200}))"
     # a sign of arithmetic between what is no longer word: neither "well-known" nor "- first"
@@ -204,7 +206,7 @@ def _named_by_text(
 
 def _given(text: str, tokens: Sequence[Token], reference: str) -> Iterator[tuple[int, int]]:
     """Where a completion gives a reference: a number as its final one, anything else word by word."""
-    wanted = _tokens(_cleaned(reference))
+    wanted = _tokens(_NAME.sub("", _cleaned(reference)))
     quantity = _quantity(wanted)
     if quantity is None:
         yield from _occurrences(tokens, wanted)
@@ -250,16 +252,14 @@ def _is_denied(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def _quantity(wanted: Sequence[Token]) -> Quantity | None:
-    """The number that a reference is, alone, with a unit or as `x = 5`; None where it is anything else."""
+    """The number that a reference is, alone or with a unit; None where it is anything else."""
     values = [token.value for token in wanted]
-    if len(values) == 2 and values[0] in _VARIABLES and wanted[0].clause != wanted[1].clause:  # noqa: PLR2004 - name, value
-        del values[0]
     if not values or not isinstance(values[0], Fraction):
         return None
-    unit = [value for value in values[1:] if value != "%"]
-    if any(not isinstance(word, str) or word in _JOINS or word in _VARIABLES for word in unit):
+    unit = [value for value in values[1:] if isinstance(value, str) and value not in _JOINS and value not in _VARIABLES]
+    if len(unit) < len(values) - 1:
         return None
-    return Quantity(values[0], "%" in values[1:2], tuple(_unit(word) for word in unit))
+    return Quantity(values[0], "%" in unit[:1], tuple(_unit(word) for word in unit if word != "%"))
 
 
 def _final_number(text: str, tokens: Sequence[Token]) -> int | None:
@@ -274,23 +274,24 @@ def _final_number(text: str, tokens: Sequence[Token]) -> int | None:
 
 
 def _is_quantity(tokens: Sequence[Token], place: int, wanted: Quantity) -> bool:
-    """Whether the number at a place is the wanted one, part of no formula, and of its unit where a unit stands there.
+    """Whether the number at a place is the wanted one, no part of a formula, and of its unit where a unit follows.
 
-    A number without any unit answers one with: the question names it.
+    A number without a unit answers one with: questions name it.
     """
     value, clause = tokens[place].value, tokens[place].clause
-    rest = [token.value for token in tokens[place + 1 : place + 3 + len(wanted.unit)] if token.clause == clause]
-    if not isinstance(value, Fraction) or (place and tokens[place - 1].clause == clause and _value(tokens, place - 1) in _JOINS):
+    before = _value(tokens, place - 1) if place and tokens[place - 1].clause == clause else None
+    behind = [token for token in tokens[place + 1 : place + 3 + len(wanted.unit)] if token.clause == clause]
+    is_percent = bool(behind) and behind[0].value == "%"
+    behind = behind[is_percent:]
+    follows = behind[0].value if behind else None
+    is_multiplied = follows in _VARIABLES and tokens[place].end == behind[0].start  # 4x is no 4
+    if not isinstance(value, Fraction) or before in _JOINS or follows in _JOINS or is_multiplied:
         return False
-    is_percent = rest[:1] == ["%"]
-    unit = rest[is_percent : is_percent + len(wanted.unit)]
-    worth, wanted_worth = value / 100 if is_percent else value, wanted.value / 100 if wanted.is_percent else wanted.value
-    if wanted.value != value and worth != wanted_worth:
+    hundredths = Fraction(100 if wanted.is_percent else 1, 100 if is_percent else 1)
+    if value not in (wanted.value, wanted.value / hundredths):
         return False
-    follows = rest[is_percent] if len(rest) > is_percent else None
-    if follows in _JOINS or (follows in _VARIABLES and tokens[place].end == tokens[place + 1].start):
-        return False
-    return not wanted.unit or follows is None or follows in _PARTICLES or [*map(_unit, unit)] == [*wanted.unit]
+    unit = tuple(_unit(str(token.value)) for token in behind[: len(wanted.unit)])
+    return not wanted.unit or follows is None or follows in _PARTICLES or unit == wanted.unit
 
 
 def _unit(word: str) -> str:
@@ -304,7 +305,7 @@ def _value(tokens: Sequence[Token], place: int) -> str | Fraction | None:
 
 def _cleaned(text: str) -> str:
     """A text in its plain letters, without accents, simple fractions of LaTeX as a/b, figures without separators."""
-    for pattern, plain in _CLEANED:
+    for pattern, plain in _COMPATIBLE:
         text = pattern.sub(plain, text)
     text = "".join(sign for sign in unicodedata.normalize("NFKD", text) if not "\u0300" <= sign <= "\u036f")
     for pattern, plain in _PLAIN:
@@ -340,11 +341,10 @@ def _pieces(text: str) -> Iterator[Token]:
 
 
 def _is_article(text: str, token: Token) -> bool:
-    """Whether an "a" is one: before a word, and in small letters or at the beginning, unlike that of "vitamin A is"."""
+    """Whether an "a" is one: before a word, and small or at the beginning, unlike that of "vitamin A is"."""
     if token.value != "a" or not _BEFORE_WORD.match(text, token.end):
         return False
-    return text[token.start] == "a" or not text[: token.start].rstrip(" \"'(*_") or text[: token.start].rstrip()[-1:] in ".:!?\n"
-
+    return text[token.start] == "a" or token.start == 0 or text[token.start - 1] in _OPENING
 
 
 At = Callable[[int], str | Fraction | None]
@@ -381,11 +381,9 @@ def _number(text: str, tokens: Sequence[Token], start: int) -> tuple[Fraction, i
         return None  # "the one", "no one"
     following = at(end)
     if following == "point":
-        digits = 0
-        while _ONES.index(str(at(end + 1 + digits))) < 10 if at(end + 1 + digits) in _ONES else False:
-            digits += 1
-        value += sum(Fraction(_SMALL[str(at(end + 1 + n))], 10 ** (n + 1)) for n in range(digits))
-        end += digits + 1 if digits else 0
+        digits = [str(word) for word in itertools.takewhile(ONES[:10].__contains__, map(at, itertools.count(end + 1)))]
+        value += sum(Fraction(_SMALL[digit], 10**place) for place, digit in enumerate(digits, start=1))
+        end += len(digits) + 1 if digits else 0
     elif following == "over" and (below := _cardinal(at, end + 1)) is not None and below[0]:
         value, end = value / below[0], below[1]
     elif following == "and" and (part := _part(at, end + 1)) is not None and 0 < part[0] < 1:
@@ -418,14 +416,15 @@ def _cardinal(at: At, start: int) -> tuple[Fraction, int] | None:
     if found is None:
         return None
     value, place = found
-    later = _spoken(at, place) if 10 < value <= 20 else None
-    if later is not None and 10 <= later[0] < 100:
+    later = _spoken(at, place) if value in range(11, 21) else None
+    if later is not None and later[0] in range(10, 100):
         return Fraction(100 * value + later[0]), later[1]
     return Fraction(value), place
 
 
 def _spoken(at: At, start: int) -> tuple[int, int] | None:
-    total, part, place, largest = 0, None, start, 10**12
+    total, place, largest = 0, start, 10**12
+    part: int | None = None
     if at(start) in _ARTICLES and (at(start + 1) == "hundred" or at(start + 1) in _LARGE):
         part, place = 1, start + 1
     while True:
@@ -434,7 +433,7 @@ def _spoken(at: At, start: int) -> tuple[int, int] | None:
             word, place = str(at(place + 1)), place + 1
         if word in _SMALL and _fits(part, _SMALL[word]):
             part = (part or 0) + _SMALL[word]
-        elif word == "hundred" and part is not None and 0 < part < 100:
+        elif word == "hundred" and part is not None and part in range(1, 100):
             part *= 100
         elif part is not None and _LARGE.get(word, largest) < largest:
             total, part, largest = total + part * _LARGE[word], None, _LARGE[word]
@@ -448,4 +447,4 @@ def _fits(part: int | None, small: int) -> bool:
     """Whether a number below a hundred goes on after a part: after none, hundreds, or tens before ones."""
     if part is None:
         return True
-    return (part > 0 and part % 100 == 0) or (20 <= part % 100 and part % 10 == 0 and 0 < small < 10)
+    return (part > 0 and part % 100 == 0) or (part % 100 in range(20, 100, 10) and small in range(1, 10))

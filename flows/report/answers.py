@@ -142,7 +142,7 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
                 return f"{cut(method, 60)}: {spread}", charts.dots(shown, domain, label)
 
             groups = by_group(of_method)
-            budget.draw(block, groups, panel)
+            budget.draw(block, groups, panel, n_sharing=len(methods))
             lines += [_spread(group, method, rows, variants) for group, rows in groups.items()]
         kept, note = limited(lines)
         columns = ("Model", "Strategy", "Scored by", "Variants", "Original", "Least", "Mean", "Most",

@@ -34,12 +34,50 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart about one model and strategy."""
+    """One chart: what or whom it is about, in which respect, and a detail."""
 
-    model_id: str
-    strategy: str
+    name: str
+    beside: str
     detail: str
     drawing: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A printed figure with what stands below it: its interval, its standard deviation, why it is missing."""
+
+    value: str
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One model's rule against one judge: printed figures, what vouches for the judge, and what they say."""
+
+    model_id: str
+    rule: str
+    judge: str
+    figures: tuple[Figure, ...]
+    is_verified: bool
+    vouching: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An answer on which a rule and a judge differ, with both their reasons; texts are cut."""
+
+    sample_id: str
+    rule: str
+    rule_ruling: str
+    rule_reason: str
+    judge: str
+    judge_ruling: str
+    judge_reason: str
+    said: str
+    lines: list[str] | None  # of the question; None: not recorded
+    right_answers: tuple[str, ...]
+    completion: str
 
 
 @dataclass(slots=True)
@@ -47,8 +85,10 @@ class Block:
     """A task's part of a section; `absent` says in a sentence why something is not there."""
 
     task_id: str
-    title: str = ""
     absent: list[str] = field(default_factory=list)
+    findings: list[tuple[str, str]] = field(default_factory=list)  # what is found, of whom
+    comparisons: list[Comparison] = field(default_factory=list)
+    disagreements: list[Disagreement] = field(default_factory=list)
     legend: tuple[tuple[str, str], ...] = ()  # colour, meaning
     panels: list[Panel] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -72,14 +112,19 @@ class Budget:
         self.most = max(1, min(MOST_PANELS, MOST_CHARTS // (N_DRAWN * max(1, n_tasks))))
 
     def draw(
-        self, block: Block, groups: dict[Group, list[Row]], panel: Callable[[str, Group, list[Row]], tuple[str, Markup]]
+        self,
+        block: Block,
+        groups: dict[Group, list[Row]],
+        panel: Callable[[str, Group, list[Row]], tuple[str, Markup]],
+        n_sharing: int = 1,
     ) -> None:
         """Adds a panel for each model and strategy as far as it goes, and says how many were left out.
 
-        `panel` gets who it is about, in words for its label, the pair and its rows; it gives a detail and a drawing.
+        `n_sharing` calls share what one task gets in a section. `panel` gets who it is about, in words for its label, the
+        pair and its rows; it gives a detail and a drawing.
         """
         wanted = list(groups)
-        drawn = wanted[: self.most]
+        drawn = wanted[: max(1, self.most // n_sharing)]
         for group in drawn:
             who = ", ".join(cut(name, NAME) for name in (*group, block.task_id)) + ": "
             detail, drawing = panel(who, group, groups[group])

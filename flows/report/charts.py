@@ -23,6 +23,8 @@ ROW = 20
 MOST_BARS = 20
 _PAINT = {name: colour for colour, name in COLOURS.items()}
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
+SERIES = ("first", "second", "third", "fourth")
+SHAPES = ["circle", "diamond", "square", "triangle-up"]
 PSS_SERIES = {"valid": "first", "verbatim": "second"}
 
 Rows = Sequence[dict[str, Any]]
@@ -158,6 +160,47 @@ def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
         ),
     ]
     return _drawn(layers, label)
+
+
+def ranges(found: Rows, series: Sequence[str], domain: tuple[float, float], title: str, label: str) -> Markup:
+    """A point with its range for each name and series, side by side; rows have name, series, value, low, high."""
+    import altair as alt
+
+    names = _told_apart([row["name"] for row in found])
+    data = [
+        {**row, "name": names[row["name"]], "series": series.index(row["series"])}
+        for row in found
+        if row["value"] is not None
+    ]  # fmt: skip
+    places, paints = list(range(len(series))), [_PAINT[name] for name in SERIES[: len(series)]]
+    scale = alt.Scale(domain=list(domain), nice=False, zero=False, clamp=True)
+    base = alt.Chart(_values(data)).encode(
+        y=alt.Y("name:N", sort=list(names.values()), title=None, axis=alt.Axis(labelLimit=130, ticks=False)),
+        yOffset=alt.YOffset("series:N", scale=alt.Scale(domain=places)),
+        color=alt.Color("series:N", legend=None, scale=alt.Scale(domain=places, range=paints)),
+    )
+    layers = [
+        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .mark_rule(strokeWidth=2, opacity=0.6)
+        .encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q"),
+        base.mark_point(filled=True, size=48, opacity=1).encode(
+            x=alt.X("value:Q", title=title, scale=scale),
+            shape=alt.Shape("series:N", legend=None, scale=alt.Scale(domain=places, range=SHAPES[: len(series)])),
+        ),
+    ]
+    return _drawn(layers, label, height=max(90, (8 + 13 * len(series)) * len(names) + 46))
+
+
+def _told_apart(names: Sequence[str]) -> dict[str, str]:
+    """Names as an axis shows them: cut, and numbered where that makes two of them one."""
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        short, place = cut(name, 24), 1
+        while short in found.values():
+            place += 1
+            short = f"{cut(name, 20)} ({place})"
+        found[name] = short
+    return found
 
 
 def domain_of(values: Sequence[float | None], least: float = -1.0) -> tuple[float, float]:

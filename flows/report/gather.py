@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.report import queries
+from flows.report.judged import Judged, gather_judged
 from flows.warehouse import published_path, read_published
 from models_registry.errors import WarehouseError
 
@@ -34,6 +35,7 @@ class Gathered:
     top_sensitivities: list[Row]
     top_labels: list[Row]
     top_examples: list[Row]
+    judged: Judged
 
 
 def rows(warehouse: Path, query: str, audit_run_id: str) -> list[Row]:
@@ -71,4 +73,5 @@ def gather(warehouse: Path, audit_run_id: str) -> Gathered:
         top_sensitivities=ask(queries.TOP_SENSITIVITIES),
         top_labels=ask(queries.TOP_LABELS),
         top_examples=ask(queries.TOP_EXAMPLES),
+        judged=gather_judged(ask),
     )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 ERRICA = "Errica et al. 2025"
 BARRIE = "Barrie et al. 2025"
+HUA = "Hua et al. 2025"
 HERE = "promptaudit"
 
 
@@ -84,6 +85,58 @@ MEASURES = (
         "Tokens used times the price that the model card or the price library had during the run; a dash where "
         "the price is unknown.",
         HERE,
+    ),
+)
+SCORING = (
+    Measure(
+        "Accuracy ± std",
+        "Mean over templates of the share of right answers, and how far it varies between templates (standard deviation, "
+        "ddof 1); an answer that a scoring method cannot score is not right, and left out in the figures of scored answers "
+        "alone.",
+        HUA,
+    ),
+    Measure(
+        "Corrected spread",
+        "The same standard deviation without the part that the luck of single answers adds even where templates have no "
+        "effect; its interval is by resampling questions. An interval that begins at 0 shows no effect of the templates.",
+        HERE,
+    ),
+    Measure(
+        "Share removed",
+        "1 less the judge's corrected spread over the rule's: the part of the spread that comes from how the rule reads "
+        "answers and not from the answers. Missing where the rule's own spread may be 0, negative where the judge sees more.",
+        HERE,
+    ),
+    Measure(
+        "judge_unverified",
+        "A judge that errs at random blurs differences between templates too: wrong on a tenth of all answers, it removes a "
+        "fifth of any spread. Only rulings of people show how often it errs; until there are some, the share removed is at "
+        "best an upper guess.",
+        HERE,
+    ),
+    Measure(
+        "Rectified",
+        "The judge's spread divided by its Youden index (share of right answers it calls right, plus share of wrong ones it "
+        "calls wrong, less 1) where people ruled on the same answers.",
+        HERE,
+    ),
+    Measure(
+        "Controls",
+        "Answers hidden among the others whose verdict is known: right ones, wrong ones, blank ones, and injected ones, which "
+        "are wrong and tell the judge to call them right. The rates are of wrong verdicts among those that could be read.",
+        HERE,
+    ),
+    Measure(
+        "Mean Spearman",
+        "How alike two templates rank the models, over all pairs of templates; ties share their rank. The textbook formula "
+        "knows no ties and counts the undefined pairs too.",
+        HUA,
+    ),
+    Measure(
+        "κ and perfect agreement",
+        "Cohen's κ (two raters) and Fleiss' κ (any number): agreement beyond what chance gives, 1 is perfect, 0 is chance. "
+        "Perfect agreement is the share of answers on which all say the same.",
+        "Cohen 1960, Fleiss 1971",
     ),
 )
 CONVENTIONS = (

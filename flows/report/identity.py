@@ -35,6 +35,7 @@ def facts(found: Gathered) -> list[Fact]:
         ("Answers landed", f"{count(landed)}, of which {count(errors)} ended in an error"),
         ("Answers missing", count(planned - landed)),
         ("Cost", cost(found.scorecard)),
+        *_judging(found.judged.judges),
         ("Fingerprint of the cards", run["fingerprint"]),
         ("Fingerprint of the plan", run["plan_fingerprint"]),
         ("Seed", str(run["seed"])),
@@ -42,6 +43,18 @@ def facts(found: Gathered) -> list[Fact]:
         ("Measures", f"version {run['measure_version']}"),
         ("Code", f"promptaudit {run['code_version']}"),
         ("Commit", commit),
+    ]
+
+
+def _judging(judges: list[Row]) -> list[Fact]:
+    """What judging came to; nothing without judges."""
+    if not judges:
+        return []
+    settled, unread = (sum(row[name] or 0 for row in judges) for name in ("n_rulings", "n_unreadable"))
+    known = [row["cost_usd"] for row in judges if row["cost_usd"] is not None]
+    return [
+        ("Rulings of judges", f"{count(settled)}, of which {count(unread)} could not be read"),
+        ("Cost of judges", usd(sum(known)) if known else f"{ABSENT} (no price is known)"),
     ]
 
 
@@ -74,6 +87,8 @@ def tables(found: Gathered) -> list[Table]:
     ]  # fmt: skip
     kept, note = limited(tasks)
     out.append(Table("Tasks", ("Task", "Kind", "Level", "Labels", "Instruction", "Fingerprint"), kept, note=note))
+    if found.judged.judges:
+        out.append(_judges(found.judged.judges))
     libraries = sorted(_mapping(found.run["library_versions"]).items())
     out.append(
         Table(
@@ -88,6 +103,19 @@ def tables(found: Gathered) -> list[Table]:
         shown = [(cut(name), cut(json.dumps(value, ensure_ascii=False))) for name, value in sorted(options.items())]
         out.append(Table("Options of the import", ("Option", "Value"), shown))
     return out
+
+
+def _judges(judges: list[Row]) -> Table:
+    """The judges as they are now, with what decides their verdicts as a hash."""
+    lines = [
+        (row["judge_id"], f"panel of {cut(', '.join(row['panel']), 160)}" if row["panel"] else row["model_id"] or ABSENT,
+         row["judge_key"][:16], count(row["repetitions"]), count(row["n_replies"]), count(row["n_rulings"]),
+         count(row["n_unreadable"]))
+        for row in judges
+    ]  # fmt: skip
+    kept, note = limited(lines)
+    columns = ("Judge", "Model", "Fingerprint", "Repetitions", "Replies", "Rulings", "Unreadable")
+    return Table("Judges", columns, kept, 1, 4, note=note)
 
 
 def _files(source: dict[str, Any]) -> Sequence[tuple[str, ...]]:

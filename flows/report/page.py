@@ -11,11 +11,15 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from flows.report import guide, identity
+from flows.report.agreement import agreement
 from flows.report.answers import accuracy, formats
-from flows.report.blocks import Budget, Row
+from flows.report.blocks import Budget, Row, Section
+from flows.report.disagreements import disagreements
 from flows.report.gate import gate
 from flows.report.gather import Gathered
+from flows.report.rankings import rankings
 from flows.report.samples import samples
+from flows.report.scoring import scoring
 from flows.report.sensitivity import consistency, sensitivity
 from flows.report.stability import paraphrase, repetition
 from flows.report.text import NAME, count, cut, interval, number, percent, shown, usd, when
@@ -41,7 +45,10 @@ def render(found: Gathered) -> str:
     }  # fmt: skip
     environment.filters.update(filters)
     budget = Budget(len({row["task_id"] for row in found.scorecard}))
+    judged = judged_sections(found)
+    n_first = 1 if found.judged.comparisons else 0  # what a run with judges was made for
     sections = [
+        *judged[n_first:],
         sensitivity(found, budget), consistency(found, budget), repetition(found, budget), paraphrase(found, budget),
         formats(found, budget), accuracy(found, budget),
     ]  # fmt: skip
@@ -51,14 +58,21 @@ def render(found: Gathered) -> str:
         scorecard=found.scorecard[:MOST_SCORECARD],
         n_scorecard=len(found.scorecard),
         summary=summary(found),
+        first=judged[:n_first],
         sections=sections,
         samples=samples(found),
         gate=gate(found),
         facts=identity.facts(found),
         identity_tables=identity.tables(found),
-        measures=guide.MEASURES,
+        measures=(*guide.MEASURES, *(guide.SCORING if judged else ())),
         conventions=guide.CONVENTIONS,
     )
+
+
+def judged_sections(found: Gathered) -> list[Section]:
+    """The sections on scoring and judges that this run has something for."""
+    sections = [scoring(found), rankings(found), agreement(found), disagreements(found)]
+    return [section for section in sections if section.blocks]
 
 
 def write(page: str, path: Path) -> Path:

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flows.report.comparison_card import ComparisonCard
 from flows.report.gather import Row, rows
+from flows.report.judged import comparisons
 from flows.report.queries import SCORECARD
+from flows.report.terminal import tables
 from flows.report.text import NAME, count, cut, interval, number, percent, usd
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.table import Table
 
 # heading, width
 COLUMNS = (
     ("samples\nvariants", 8), ("sensitivity\n(corrected)", 14), ("consist-\nency", 14), ("micro-F1\n± std", 8),
     ("PSS intra", 14), ("PSS inter", 14), ("wording\nshare", 7), ("invalid\nrate", 7), ("cost", 7),
 )  # fmt: skip
-NAME_WIDTH = 18  # at least; wide terminals give more
-GAP = 1
 
 
 def scorecard_rows(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
@@ -28,9 +28,20 @@ def scorecard_rows(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
     return rows(warehouse, SCORECARD, audit_run_id)
 
 
+def comparison_rows(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
+    """Rows of marts.rpt_rule_against_judge of one run at full precision, by task, model, rule and judge; empty without judges.
+
+    `accuracy_std_rule` and `_judge` beside them are the published standard deviations (ddof 1) of the accuracies.
+    """
+    return comparisons(lambda query: rows(warehouse, query, audit_run_id))
+
+
 def scorecard(warehouse: Path, audit_run_id: str) -> RenderableType:
-    """The scorecard as a rich renderable: one table from about 120 columns, several under each other below that."""
-    return Scorecard(scorecard_rows(warehouse, audit_run_id))
+    """The scorecard as a rich renderable: one table from about 120 columns, several under each other below that.
+
+    Under it each task's rules against its judges, where there are judges.
+    """
+    return Scorecard(scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id))
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -59,44 +70,18 @@ def cells(row: Row) -> tuple[str, ...]:
 class Scorecard:
     """Fits the width it is printed in: columns that do not fit go into a further table, none is dropped."""
 
-    def __init__(self, found: list[Row]) -> None:
+    def __init__(self, found: list[Row], compared: list[Row] | None = None) -> None:
         self.rows = found
+        self.compared = compared or []
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """What rich prints."""
         if not self.rows:
             yield "no figures yet: nothing of this run has been measured"
             return
-        for part in _parts(options.max_width):
-            yield self._table(part)
-
-    def _table(self, columns: list[int]) -> Table:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
-        table.add_column("model\ntask · strategy", overflow="fold", min_width=NAME_WIDTH, max_width=40)
-        for index in columns:
-            heading, width = COLUMNS[index]
-            table.add_column(heading, justify="right", min_width=width, no_wrap=True)
-        for row in self.rows:
-            # Text, never markup: names are other people's
-            name = Text(cut(row["model_id"], NAME), style="bold")
-            name.append(f"\n{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}", style="not bold")
-            printed = cells(row)
-            table.add_row(name, *(Text(printed[index]) for index in columns))
-        return table
-
-
-def _parts(width: int) -> list[list[int]]:
-    """The columns of each table, filled up to the width."""
-    parts: list[list[int]] = [[]]
-    used = NAME_WIDTH
-    for index, (_, needed) in enumerate(COLUMNS):
-        if parts[-1] and used + needed + GAP > width:
-            parts.append([])
-            used = NAME_WIDTH
-        parts[-1].append(index)
-        used += needed + GAP
-    return parts
+        named = [
+            (row["model_id"], f"{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}", cells(row))
+            for row in self.rows
+        ]
+        yield from tables("model\ntask · strategy", COLUMNS, named, options.max_width)
+        yield from ComparisonCard(self.compared).parts(options.max_width)

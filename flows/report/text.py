@@ -75,6 +75,16 @@ def percent(value: float | None) -> str:
     return f"{scaled:.0f} %" if scaled in (0, 100) else f"{scaled:.1f} %" if scaled >= 0.1 else "< 0.1 %"  # noqa: PLR2004
 
 
+def share(value: float | None) -> str:
+    """A part of something in whole per cent; it may be negative."""
+    return ABSENT if value is None else f"{round(100 * value)} %"
+
+
+def share_interval(low: float | None, high: float | None) -> str:
+    """`[88 %, 100 %]`; nothing where both ends are NULL."""
+    return "" if low is None and high is None else f"[{share(low)}, {share(high)}]"
+
+
 def usd(value: float | None) -> str:
     """An amount, with the digits its size deserves."""
     if value is None:

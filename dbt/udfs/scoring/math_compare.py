@@ -59,9 +59,7 @@ def _parsed(latex: str) -> Any:
     formula = _Parser(is_real=True, config=_NAMES_AS_WRITTEN).parse(latex)
     if not isinstance(formula, (Basic, MatrixBase)) or formula.has(sympy.zoo, sympy.nan):
         raise ValueError(latex)
-    percents = {held: held.args[0] for held in formula.atoms(sympy.UnevaluatedExpr)}
-    with sympy.evaluate(False):
-        return formula.xreplace(percents) if percents else formula
+    return formula
 
 
 def _are_equal(answer: Any, reference: Any) -> bool:
@@ -158,8 +156,12 @@ def _verified(answer: Any, reference: Any) -> bool:
 def _relations_are_equal(answer: Any, reference: Any) -> bool:
     if _verified(answer, reference):
         return True
+    if isinstance(answer, Eq) and isinstance(reference, Eq):
+        ratio = sympy.simplify((answer.lhs - answer.rhs) / (reference.lhs - reference.rhs))
+        return bool(ratio.is_number and ratio.is_nonzero)
     solutions = _solutions(answer)
-    return isinstance(solutions, Set) and bool(solutions == _solutions(reference))
+    is_same_letter = answer.free_symbols == reference.free_symbols
+    return isinstance(solutions, Set) and is_same_letter and bool(solutions == _solutions(reference))
 
 
 def _matrices_are_equal(answer: Any, reference: Any) -> bool:

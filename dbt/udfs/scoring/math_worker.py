@@ -38,7 +38,7 @@ _REFUSED = ("os.", "shutil.", "subprocess.", "socket.", "ctypes.", "mmap.", "fcn
 _IMPORTING = frozenset(("os.listdir", "os.scandir"))
 # multiplication of monomials unrolled for a number of letters; classes of modules imported late. Neither holds a name
 # that was read. Refused are sympify, which is Python's eval, and lambdify, which writes the names of letters into code.
-_WRITES_ITS_OWN = frozenset(("sympy.polys.monomials", "dataclasses", "collections"))
+_WRITES_ITS_OWN = frozenset(("sympy.polys.monomials", "dataclasses", "collections", "typing"))
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 

@@ -10,7 +10,6 @@ patterns are RE2 and see `REACH` classes, so time is linear in the text.
 
 from __future__ import annotations
 
-import enum
 import functools
 import re
 from bisect import bisect_left
@@ -29,9 +28,9 @@ HEAD_CHARACTERS = 10_000
 TAIL_CHARACTERS = 100_000
 """Of a completion longer than both, its first 10,000 and its last 100,000 characters are read as if a word stood between."""
 
-LAST_CHARACTERS = 80
-"""The sentences that hold these are read first, at half the time: most texts end in their choice, and no phrase goes on
-behind a full stop. With a line end among them the whole text is read, since the lines before a sign matter."""
+LAST_CHARACTERS = 24
+"""The sentence or line that holds these is read first, which takes half the time: most texts end in their choice. Where it
+has none, or has a sign at the beginning of a line, which the lines before can make one of a list, the whole text is read."""
 
 REACH = 32
 """Words and marks before and behind a sign that can make it a choice."""
@@ -125,7 +124,11 @@ _SPACED_BEYOND_ASCII = tuple(
     (mark, f" {mark} ")
     for mark in "\u2013\u2014\u2026\u201c\u201d\u00ab\u00bb\u2022\u2192\u21d2\u3002\uff0c\u3001\uff1a\uff1f\uff08\uff09"
 )
-_STOPS = tuple((ord(stop), stop, f" {end} ") for stop, end in zip(",:.", "\x02\x03\x01", strict=True))
+_SPACED_MARKS = frozenset(_SPACED)
+_STOPS = {
+    ord(stop): ((f"{stop} ", f" {end} "), (stop, f" {stop} ")) for stop, end in zip(",:.", "\x02\x03\x01", strict=True)
+}
+_DOT, _OPENING, _DECORATION = b".(d"
 _NO_MARK = bytes(set(range(256)) - set(_SPACED) - set(b",:."))
 
 # Signs: S is no word; s (the article, or a user's word), i (the pronoun) and 9 (a number) may stand in prose, where they
@@ -170,15 +173,20 @@ _REASONED = re.compile(rb"[).:,-]*C")
 _WITH_TEXT = re.compile(rb"[).:gq-]+[^nLRMBZ!v?]")
 
 # between signs
+_SIGN = re.compile(rb"S")
 _JOIN = re.compile(rb"\)*[,;k]?[&|]*[fO]*\(*")
 _JOIN_OF_TEXTS = re.compile(rb"\)[^.?;nS]{1,12}[,;&|]+[fO(]*")
 _NEXT_LINE = re.compile(rb"[).:;,]*n+[-(]*O?\(*")
+_ITEM_LEAD = re.compile(rb"n[-(]*O?\(*$")
 _ITEM = re.compile(rb"n[-(]*O?\(*(S)[).:gq-]+[^n]")
 
 _ROMAN = re.compile("(?i)[ivxl]{2,}")
 _QUOTED = ("'{}'", "\u2018{}\u2019", "_{}_", "__{}__")
 _MADE_UP = "\ue000"  # private use: begins the word a made-up sign is replaced by
 MAX_SIGNS = 64
+
+_NONE, _FIRST, _LAST, _ALL = range(4)
+"""Which of several joined signs are committed to."""
 
 
 class _Signs(NamedTuple):
@@ -188,13 +196,11 @@ class _Signs(NamedTuple):
     words: dict[str, str]  # what made-up signs are replaced by
 
 
-class _Extent(enum.Enum):
-    """Which of several joined signs are committed to."""
-
-    NONE = 0
-    FIRST = 1
-    LAST = 2
-    ALL = 3
+class _Found(NamedTuple):
+    classes: bytes  # of a text, each line between two n
+    indexes: list[int]  # of the options whose signs stand in it
+    places: list[int]  # of these signs
+    items: list[int]  # of them, those that begin a line with a mark and text behind them; found when asked for
 
 
 def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
@@ -220,134 +226,128 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
     text = completion.strip()
     if len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
         text = f"{text[:HEAD_CHARACTERS]}cut{text[-TAIL_CHARACTERS:]}"
-    last_sentences = text.rfind(". ", 0, -LAST_CHARACTERS) + 1
-    if last_sentences and not signs.made_up and text.find("\n", last_sentences) < 0:
-        found = _last_choice(text[last_sentences:], signs, b".")
-        if found.reason != NO_CHOICE:
-            return found
-    return _last_choice(text, signs, b"n")
+    if not signs.made_up:
+        sentence, line = text.rfind(". ", 0, -LAST_CHARACTERS) + 1, text.rfind("\n", 0, -LAST_CHARACTERS)
+        if 2 * max(sentence, line) > len(text):
+            found = _last_choice(text[max(sentence, line) :], signs, b"." if sentence > line else b"n", is_whole=False)
+            if found.reason != NO_CHOICE:
+                return found
+    return _last_choice(text, signs, b"n", is_whole=True)
 
 
-def _last_choice(text: str, signs: _Signs, before: bytes) -> OptionReading:
+def _last_choice(text: str, signs: _Signs, before: bytes, *, is_whole: bool) -> OptionReading:
     """Signs that are joined ("A or B") are one choice of several; the last that commits counts."""
     codes, indexes = _classified(text, signs)
-    if not indexes:
-        return OptionReading(None, NO_CHOICE)
-    classes = _Classes(before + codes + b"n", indexes)
     stop = len(indexes)
+    if not stop:
+        return OptionReading(None, NO_CHOICE)
+    found = _Found(before + codes + b"n", indexes, [match.start() + 1 for match in _SIGN.finditer(codes)], [])
     while stop:
         start = stop - 1
-        while start and classes.are_joined(start - 1):
+        while start and _are_joined(found, start - 1):
             start -= 1
-        chosen = {indexes[k] for k in classes.committed(start, stop)}
+        if not is_whole and _ITEM_LEAD.search(found.classes, max(0, found.places[start] - REACH), found.places[start]):
+            break
+        chosen = {indexes[k] for k in _committed(found, start, stop)}
         if chosen:
             return OptionReading(None, TWO_CHOICES) if len(chosen) > 1 else OptionReading(chosen.pop(), None)
         stop = start
     return OptionReading(None, NO_CHOICE)
 
 
-class _Classes:
-    """A text as classes, with the signs that stand in it."""
+def _are_joined(found: _Found, k: int) -> bool:
+    """Whether sign k and the next are named together."""
+    start, stop = found.places[k] + 1, found.places[k + 1]
+    if stop - start > REACH:
+        return False
+    if _JOIN.fullmatch(found.classes, start, stop):
+        return True
+    return found.classes.startswith(b")", stop + 1) and bool(_JOIN_OF_TEXTS.fullmatch(found.classes, start, stop))
 
-    def __init__(self, classes: bytes, indexes: Sequence[int]) -> None:
-        self.classes = classes  # each line between two n
-        self.indexes = indexes
-        self.places = [match.start() for match in re.finditer(b"S", classes)]
 
-    def are_joined(self, k: int) -> bool:
-        """Whether sign k and the next are named together."""
-        start, stop = self.places[k] + 1, self.places[k + 1]
-        if stop - start > REACH:
-            return False
-        between = self.classes[start:stop]
-        if _JOIN.fullmatch(between):
-            return True
-        return self.classes.startswith(b")", stop + 1) and bool(_JOIN_OF_TEXTS.fullmatch(between))
+def _committed(found: _Found, start: int, stop: int) -> range:
+    """Those of the joined signs start to stop that the text commits to."""
+    classes, places = found.classes, found.places
+    first, last = places[start], places[stop - 1]
+    before = classes[max(0, first - REACH) : first]
+    after = classes[last + 1 : last + 1 + REACH]
+    is_either = stop - start > 1 and b"|" in classes[places[stop - 2] : last]
+    extent = _extent(before[before.rfind(b".") + 1 :], after, is_either=is_either)
+    if extent == _LAST:
+        return range(stop - 1, stop)
+    if extent == _FIRST:
+        return range(start, start + 1 if stop - start > 1 else start)
+    lead = _LINE_LEAD.search(before)
+    if lead and extent != _ALL and _is_bare(found, start, stop, first - len(before) + lead.start()):
+        extent = _ALL
+    if extent == _ALL and lead and _ITEM_LEAD.search(before) and _is_listed(found, start):
+        extent = _NONE
+    return range(start, stop if extent == _ALL else start)
 
-    def committed(self, start: int, stop: int) -> range:
-        """Those of the joined signs start to stop that the text commits to."""
-        first, last = self.places[start], self.places[stop - 1]
-        before = self.classes[max(0, first - REACH) : first]
-        after = self.classes[last + 1 : last + 1 + REACH]
-        is_either = stop - start > 1 and b"|" in self.classes[self.places[stop - 2] : last]
-        extent = _extent(before.rpartition(b".")[2], after, is_either=is_either)
-        if extent is _Extent.LAST:
-            return range(stop - 1, stop)
-        if extent is _Extent.FIRST:
-            return range(start, start + 1 if stop - start > 1 else start)
-        lead = _LINE_LEAD.search(before)
-        if not lead:
-            return range(start, stop if extent is _Extent.ALL else start)
-        is_bare = self._is_bare(start, stop, first - len(before) + lead.start())
-        return range(start, stop if (extent is _Extent.ALL or is_bare) and not self._is_listed(start) else start)
 
-    def _is_bare(self, start: int, stop: int, line: int) -> bool:
-        """Whether signs at the beginning of a line are, or begin, the first line or the last."""
-        if line not in {0, self.classes.rfind(b"n", 0, -1)}:
-            return False
-        after = self._after(stop - 1)
-        if _ALONE.match(after) or (stop - start == 1 and _REASONED.match(after)):
-            return True
-        return bool(_WITH_TEXT.match(after)) and not self._is_in_row(start)
+def _is_bare(found: _Found, start: int, stop: int, line: int) -> bool:
+    """Whether signs at the beginning of a line are, or begin, the first line or the last."""
+    if line not in {0, found.classes.rfind(b"n", 0, -1)}:
+        return False
+    behind = found.places[stop - 1] + 1
+    if _ALONE.match(found.classes, behind) or (stop - start == 1 and _REASONED.match(found.classes, behind)):
+        return True
+    return bool(_WITH_TEXT.match(found.classes, behind)) and not _is_in_row(found, start)
 
-    def _is_in_row(self, k: int) -> bool:
-        """Whether the option after that of sign k follows in its line: "A. Paris B. Rome"."""
-        if self.indexes[k + 1 : k + 2] != [self.indexes[k] + 1]:
-            return False
-        in_line = self.classes.find(b"n", self.places[k], self.places[k + 1]) < 0
-        return in_line and bool(_WITH_TEXT.match(self._after(k + 1)))
 
-    def _is_listed(self, k: int) -> bool:
-        """Whether sign k begins a line, and its neighbour among the options the line before or after: a repeated list."""
-        own = self.indexes[k]
-        if own - 1 not in self.indexes and own + 1 not in self.indexes:
-            return False
-        place = bisect_left(self._items, k)
-        if self._items[place : place + 1] == [k]:
-            previous, following = self._items[max(0, place - 1) : place], self._items[place + 1 : place + 2]
-        else:
-            previous = [k - 1] if k and self._stand_below(k - 1) else []
-            following = [k + 1] if k + 1 < len(self.places) and self._stand_below(k) else []
-        return own - 1 in (self.indexes[j] for j in previous) or own + 1 in (self.indexes[j] for j in following)
+def _is_in_row(found: _Found, k: int) -> bool:
+    """Whether the option after that of sign k follows in its line: "A. Paris B. Rome"."""
+    if found.indexes[k + 1 : k + 2] != [found.indexes[k] + 1]:
+        return False
+    here, there = found.places[k : k + 2]
+    return found.classes.find(b"n", here, there) < 0 and bool(_WITH_TEXT.match(found.classes, there + 1))
 
-    @functools.cached_property
-    def _items(self) -> list[int]:
-        """The signs that begin a line with a mark and text behind them."""
-        return [bisect_left(self.places, match.start(1)) for match in _ITEM.finditer(self.classes)]
 
-    def _stand_below(self, k: int) -> bool:
-        """Whether sign k and the next are lines of their own with nothing between."""
-        first, second = self.places[k : k + 2]
-        begins_line = _LINE_LEAD.search(self.classes[max(0, first - REACH) : first])
-        return bool(
-            begins_line and _NEXT_LINE.fullmatch(self.classes, first + 1, second) and _ALONE.match(self._after(k + 1))
-        )
+def _is_listed(found: _Found, k: int) -> bool:
+    """Whether sign k begins a line, and its neighbour among the options the line before or after: a repeated list."""
+    own, places = found.indexes[k], found.places
+    if own - 1 not in found.indexes and own + 1 not in found.indexes:
+        return False
+    if not found.items:
+        found.items.extend(bisect_left(places, match.start(1)) for match in _ITEM.finditer(found.classes))
+    place = bisect_left(found.items, k)
+    if found.items[place : place + 1] == [k]:
+        previous, following = found.items[max(0, place - 1) : place], found.items[place + 1 : place + 2]
+    else:
+        previous = [k - 1] if k and _stand_below(found, k - 1) else []
+        following = [k + 1] if k + 1 < len(places) and _stand_below(found, k) else []
+    return any(found.indexes[j] == own - 1 for j in previous) or any(found.indexes[j] == own + 1 for j in following)
 
-    def _after(self, k: int) -> bytes:
-        return self.classes[self.places[k] + 1 : self.places[k] + 1 + REACH]
+
+def _stand_below(found: _Found, k: int) -> bool:
+    """Whether sign k and the next are lines of their own with nothing between."""
+    here, there = found.places[k : k + 2]
+    is_first = _LINE_LEAD.search(found.classes[max(0, here - REACH) : here])
+    is_below = _NEXT_LINE.fullmatch(found.classes, here + 1, there)
+    return bool(is_first and is_below and _ALONE.match(found.classes, there + 1))
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _extent(before: bytes, after: bytes, *, is_either: bool) -> _Extent:
+def _extent(before: bytes, after: bytes, *, is_either: bool) -> int:
     """What the phrases around joined signs commit to: `before` begins with their sentence at the earliest."""
     if _BREAKS.match(after):
-        return _Extent.NONE
+        return _NONE
     right = _IS_RIGHT.match(after)
     if right:
         denial = _DENIES.search(before)
         if denial and _is_denied(denial[0]):
-            return _Extent.NONE
-        return _Extent.ALL if is_either or right[1] else _Extent.LAST
+            return _NONE
+        return _ALL if is_either or right[1] else _LAST
     found = _STRONG.search(before)
     if _VERB.match(after):  # the last sign is the subject of a clause of its own
-        return _Extent.FIRST if found and not _is_denied(found[0]) else _Extent.NONE
+        return _FIRST if found and not _is_denied(found[0]) else _NONE
     if found:
-        return _Extent.NONE if _is_denied(found[0]) else _Extent.ALL
+        return _NONE if _is_denied(found[0]) else _ALL
     found = _WEAK.search(before)
     if found and not _is_denied(found[0]):
         end = _CLAUSE_END if found[1] else _SENTENCE_END
-        return _Extent.ALL if end.match(after) else _Extent.NONE
-    return _Extent.ALL if _CORRECTED.search(before) and _CLAUSE_END.match(after) else _Extent.NONE
+        return _ALL if end.match(after) else _NONE
+    return _ALL if _CORRECTED.search(before) and _CLAUSE_END.match(after) else _NONE
 
 
 def _is_denied(phrase: bytes) -> bool:
@@ -363,22 +363,23 @@ def _classified(text: str, signs: _Signs) -> tuple[bytes, list[int]]:
         for mark, spaced in _SPACED_BEYOND_ASCII:
             text = text.replace(mark, spaced)
     text += "\n"
-    marks = set(text.encode("utf-8", "replace").translate(None, _NO_MARK))
-    for mark in marks & _SPACED.keys():
+    marks = set(text.encode("ascii", "ignore").translate(None, _NO_MARK))
+    for mark in marks & _SPACED_MARKS:
         text = text.replace(*_SPACED[mark])
-    for mark, stop, end in _STOPS:
-        if mark in marks:
-            text = text.replace(stop + stop, end).replace(f"{stop} ", end).replace(stop, f" {stop} ")
+    if _DOT in marks:
+        text = text.replace("..", " \x01 ")
+    for stop, (at_end, within) in _STOPS.items():
+        if stop in marks:
+            text = text.replace(*at_end).replace(*within)
     coded = "".join(map(signs.classes.get, text.split(" "), repeat("w"))).encode("latin-1")
     classes = coded.translate(signs.kinds)
-    if b"d" in classes or b"(" in classes:
+    if _OPENING in classes or _DECORATION in classes:
         classes = _WRAPPED.sub(b"S)", classes)
     classes = _IN_PROSE.sub(b"u", classes)
-    stands = classes.translate(None, _NO_SIGN)
-    if stands.count(b"u") == len(stands):
-        return b"", []
-    codes = coded.translate(None, _NO_CODE)
-    indexes = [code % MAX_SIGNS for code, sign in zip(codes, stands, strict=True) if sign != _PROSE]
+    indexes = [code % MAX_SIGNS for code in coded.translate(None, _NO_CODE)]
+    if _PROSE in classes:
+        stands = classes.translate(None, _NO_SIGN)
+        indexes = [index for index, sign in zip(indexes, stands, strict=True) if sign != _PROSE]
     return classes.translate(_FINAL, b"d$").strip(b"n"), indexes
 
 

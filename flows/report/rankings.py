@@ -1,0 +1,53 @@
+"""The section on rankings: how alike the templates of a task rank the models."""
+
+from __future__ import annotations
+
+from flows.report.blocks import Block, Row, Section, Table, by_task, limited
+from flows.report.gather import Gathered
+from flows.report.judged import control_errors
+from flows.report.text import count, number
+
+LEAST_MODELS = 3
+
+
+def rankings(found: Gathered) -> Section:
+    """Mean Spearman correlation over pairs of templates, by scoring method and set of models."""
+    section = Section(
+        "rankings",
+        "Rankings of models",
+        "Spearman correlation of the models' accuracies under two templates, as the mean over all pairs of templates. "
+        "1: whichever template, the models rank the same. A pair is undefined where all models are alike under one of the two.",
+    )
+    errors = control_errors(found.judged.controls)
+    for task_id, rows in by_task(found.judged.rankings).items():
+        block = Block(task_id)
+        section.blocks.append(block)
+        lines = [
+            (row["scoring_method"], row["model_set"], errors.get((task_id, row["scoring_method"]), ""),
+             count(row["n_models"]), count(row["n_variants"]), _correlation(row, "mean_spearman", row["n_pairs"]),
+             number(row["mean_spearman_textbook"]), count(row["n_pairs"]), count(row["n_undefined_pairs"]),
+             _correlation(row, "mean_spearman_scored", row["n_pairs_scored"]), count(row["n_pairs_scored"]))
+            for row in rows
+        ]  # fmt: skip
+        kept, note = limited(lines)
+        few = "* of three or four models alone, where one exchange of two ranks moves it far."
+        note = " ".join(part for part in (few if any(row["is_of_few_models"] for row in rows) else "", note) if part)
+        columns = (
+            "Scored by", "Models in", "Judge wrong on controls", "Models", "Templates", "Mean Spearman", "Textbook formula",
+            "Pairs", "Undefined pairs", "Scored answers alone", "Pairs",
+        )  # fmt: skip
+        block.tables.append(
+            Table("Rank correlation over pairs of templates", columns, kept, 2, 8, is_open=True, note=note)
+        )
+    return section
+
+
+def _correlation(row: Row, name: str, n_pairs: int | None) -> str:
+    """The figure, or why it is missing."""
+    if row[name] is not None:
+        return number(row[name]) + (" *" if row["is_of_few_models"] else "")
+    if (row["n_models"] or 0) < LEAST_MODELS:
+        return "needs three models"
+    if (row["n_variants"] or 0) < 2:  # noqa: PLR2004 - a pair
+        return "needs two templates"
+    return "every pair undefined" if not n_pairs else number(None)

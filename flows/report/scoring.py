@@ -1,0 +1,165 @@
+"""The section on scoring: accuracy and its spread over templates by scoring method, and what a judge removes of a rule's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from flows.report import charts
+from flows.report.blocks import Block, Comparison, Figure, Panel, Row, Section, Table, by_task, limited
+from flows.report.conclusion import VERIFIED, conclusion, findings, why_no_share
+from flows.report.gather import Gathered
+from flows.report.judged import control_errors, is_judge
+from flows.report.text import ABSENT, NAME, count, cut, interval, number, share, share_interval
+
+MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart
+MOST_COMPARED = 100  # a task
+
+
+def scoring(found: Gathered) -> Section:
+    """How far accuracy spreads over templates under each scoring method; no blocks where answers are only matched with labels."""
+    judged = found.judged
+    section = Section(
+        "scoring",
+        "Scoring: rule against judge" if judged.comparisons else "Accuracy by scoring method",
+        "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
+        "beyond what chance gives: what a judge does not see of it, the rule has made. An answer that cannot be scored "
+        "counts as not right.",
+    )
+    compared, errors = by_task(judged.comparisons), control_errors(judged.controls)
+    for task_id, rows in by_task(judged.spreads).items():
+        block = Block(task_id)
+        section.blocks.append(block)
+        own = compared.get(task_id, [])
+        block.findings = findings(own)
+        states = {row["judge"]: row["judge_state"] for row in own}
+        if len(section.blocks) <= MOST_DRAWN_TASKS:
+            _draw(block, rows, errors, states)
+        else:
+            block.notes.append(f"Charts are drawn of the first {MOST_DRAWN_TASKS} tasks; the figures below hold all.")
+        block.comparisons = [_comparison(row, errors) for row in own[:MOST_COMPARED]]
+        if len(own) > MOST_COMPARED:
+            block.notes.append(
+                f"The first {MOST_COMPARED} of {len(own):,} comparisons; the table marts.rpt_rule_against_judge has the rest."
+            )
+        block.tables.append(_spreads(rows, errors))
+    return section
+
+
+def drawn_methods(methods: Sequence[str]) -> list[str]:
+    """The scoring methods that a chart has room for, rules first: two rules and two judges before more of either."""
+    rules, judges = [m for m in methods if not is_judge(m)], [m for m in methods if is_judge(m)]
+    room = len(charts.SERIES)
+    n_rules = min(len(rules), max(room // 2, room - len(judges)))
+    return rules[:n_rules] + judges[: room - n_rules]
+
+
+def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], states: dict[str, str]) -> None:
+    everything = list(dict.fromkeys(row["scoring_method"] for row in sorted(rows, key=_judges_last)))
+    methods = drawn_methods(everything)
+    models = list(dict.fromkeys(row["model_id"] for row in rows))
+    shown = models[: charts.MOST_BARS]
+    own = [row for row in rows if row["scoring_method"] in methods and row["model_id"] in shown]
+    block.legend = tuple(
+        (colour, _legend(block.task_id, method, errors, states))
+        for colour, method in zip(charts.SERIES, methods, strict=False)
+    )
+    if len(methods) < len(everything) or len(shown) < len(models):
+        block.notes.append(
+            f"Drawn are {len(methods)} of {len(everything)} scoring methods and {len(shown)} of {len(models)} models; the "
+            "figures below hold all of them."
+        )
+    n_variants = max((row["n_variants"] or 0 for row in own), default=0)
+    accuracies = [
+        _range(row, row["accuracy_mean"], *_around(row["accuracy_mean"], row["accuracy_std_sample"])) for row in own
+    ]
+    about = f"{cut(block.task_id, NAME)}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
+    block.panels.append(
+        Panel(
+            "Accuracy", "mean ± standard deviation", f"over {count(n_variants)} templates",
+            charts.ranges(accuracies, methods, (0.0, 1.0), "accuracy", f"{about}: mean accuracy ± standard deviation."),
+        )
+    )  # fmt: skip
+    spreads = [
+        _range(
+            row, row["accuracy_std_corrected"], row["accuracy_std_corrected_low"], row["accuracy_std_corrected_high"]
+        )
+        for row in own
+    ]
+    if any(row["value"] is not None for row in spreads):
+        most = max(row["high"] or row["value"] or 0 for row in spreads)
+        domain = (0.0, max(0.05, math.ceil(most * 20) / 20))
+        drawing = charts.ranges(
+            spreads, methods, domain, "corrected spread", f"{about}: corrected spread over templates."
+        )
+        block.panels.append(Panel("Corrected spread", "over templates", "with its 95 % interval", drawing))
+
+
+def _judges_last(row: Row) -> bool:
+    return is_judge(row["scoring_method"])
+
+
+def _around(mean: float | None, std: float | None) -> tuple[float | None, float | None]:
+    if mean is None or std is None:
+        return None, None
+    return max(0.0, mean - std), min(1.0, mean + std)
+
+
+def _range(row: Row, value: float | None, low: float | None, high: float | None) -> Row:
+    return {"name": row["model_id"], "series": row["scoring_method"], "value": value, "low": low, "high": high}
+
+
+def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], states: dict[str, str]) -> str:
+    name = cut(method, 60)
+    if not is_judge(method):
+        return name
+    unverified = "" if states.get(method) == VERIFIED else ", judge_unverified"
+    return f"{name}{unverified}; wrong on controls: {errors.get((task_id, method), 'none shown')}"
+
+
+def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
+    def accuracy(who: str) -> Figure:
+        std = row[f"accuracy_std_{who}"]
+        return Figure(number(row[f"accuracy_{who}"]), "" if std is None else f"± {number(std)}")
+
+    def spread(name: str) -> Figure:
+        return Figure(number(row[name]), interval(row[f"{name}_low"], row[f"{name}_high"]))
+
+    removed = Figure(share(row["share_removed"]), share_interval(row["share_removed_low"], row["share_removed_high"]))
+    if row["share_removed"] is None:
+        removed = Figure(ABSENT, why_no_share(row))
+    is_verified = row["judge_state"] == VERIFIED
+    vouching = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
+    if row["youden_index"] is not None or row["n_ruled_by_people"]:
+        ruled = count(row["n_ruled_by_people"])
+        vouching.append(f"Youden index {number(row['youden_index'])} on {ruled} answers that people ruled on")
+    if row["spread_judge_rectified"] is not None:
+        part = f"rectified spread {number(row['spread_judge_rectified'])}, share removed"
+        bounds = share_interval(row["share_removed_rectified_low"], row["share_removed_rectified_high"])
+        vouching.append(f"{part} {share(row['share_removed_rectified'])} {bounds}".rstrip())
+    figures = (
+        accuracy("rule"), accuracy("judge"), spread("spread_rule"), spread("spread_judge"), spread("difference"), removed,
+    )  # fmt: skip
+    return Comparison(
+        row["model_id"], row["rule"], row["judge"], figures, is_verified, tuple(vouching), conclusion(row)
+    )
+
+
+def _spreads(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
+    lines = [
+        (row["model_id"], row["scoring_method"], errors.get((row["task_id"], row["scoring_method"]), ""),
+         count(row["n_variants"]), count(row["n_samples"]), number(row["accuracy_mean"]), number(row["accuracy_std"]),
+         number(row["accuracy_std_sample"]), number(row["accuracy_range"]), number(row["accuracy_std_corrected"]),
+         interval(row["accuracy_std_corrected_low"], row["accuracy_std_corrected_high"]),
+         number(row["accuracy_scored_mean"]), number(row["accuracy_scored_std_sample"]),
+         number(row["accuracy_scored_std_corrected"]),
+         interval(row["accuracy_scored_std_corrected_low"], row["accuracy_scored_std_corrected_high"]))
+        for row in rows
+    ]  # fmt: skip
+    kept, note = limited(lines)
+    columns = (
+        "Model", "Scored by", "Judge wrong on controls", "Templates", "Samples", "Mean accuracy", "std (ddof 0)",
+        "std (ddof 1)", "Range", "Corrected std", "95 % interval", "Scored answers alone: mean", "std (ddof 1)", "Corrected std",
+        "95 % interval",
+    )  # fmt: skip
+    return Table("Spread of accuracy over templates", columns, kept, 2, 12, note=note)
