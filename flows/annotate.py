@@ -35,7 +35,7 @@ MATCH = {
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take the beginning of a formula for
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"}
-MAX_CELL = 32_000  # Excel and LibreOffice hold 32,767 characters and let more run over into other cells
+MAX_CELL = 16_000  # Excel holds 32,767 UTF-16 units, up to two a character, and lets more run over into other cells
 MAX_NAME = 100
 
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = {run}"
@@ -227,10 +227,10 @@ def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:
 
 def cell_of(text: str) -> str:
     r"""A text as a spreadsheet can show it: no formula, control characters as \x00, no more than a cell holds."""
+    text = text.translate(CONTROLS)
     if len(text) > MAX_CELL:
         half = MAX_CELL // 2
         text = f"{text[:half]}\n… {len(text) - 2 * half} characters are left out here …\n{text[-half:]}"
-    text = text.translate(CONTROLS)
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

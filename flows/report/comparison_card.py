@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # heading, width
 COLUMNS = (
     ("accuracy\nrule\n± std", 8), ("accuracy\njudge\n± std", 8), ("corrected\nspread\nrule", 14),
-    ("corrected\nspread\njudge", 14), ("\nshare\nremoved", 13),
+    ("corrected\nspread\njudge", 14), ("\nshare\nremoved", 14),
 )  # fmt: skip
 MOST = 40  # rows a task: a terminal is read from its end
 
@@ -62,7 +62,9 @@ def cells(row: Row) -> tuple[str, ...]:
     removed = f"{share(row['share_removed'])}\n{share_interval(row['share_removed_low'], row['share_removed_high'])}"
     if row["share_removed"] is None:
         removed = ABSENT
-    return accuracy("rule"), accuracy("judge"), spread("rule"), spread("judge"), removed.rstrip()
+    rectified = row["share_removed_rectified"]
+    removed = removed.rstrip() + ("" if rectified is None else f"\nrectified {share(rectified)}")
+    return accuracy("rule"), accuracy("judge"), spread("rule"), spread("judge"), removed
 
 
 def vouching(row: Row) -> str:

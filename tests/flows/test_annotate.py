@@ -15,7 +15,6 @@ import pytest
 from flows.annotate import (
     COLUMNS,
     JUDGES_DISAGREE,
-    MAX_CELL,
     RIGHT,
     RULE_AND_JUDGE,
     RULES_DISAGREE,
@@ -159,11 +158,13 @@ def test_control_characters_are_written_out() -> None:
 
 def test_of_more_than_a_cell_holds_the_middle_is_left_out() -> None:
     cell = cell_of("begin" + "x" * 100_000 + "end")
-    # 100,008 characters, of which 32,000 are shown
+    # 100,008 characters, of which 16,000 are shown
     assert cell.startswith("begin")
     assert cell.endswith("xend")
-    assert "… 68008 characters are left out here …" in cell
-    assert MAX_CELL < len(cell) < 32_767
+    assert "… 84008 characters are left out here …" in cell
+    # a cell holds 32,767 units, and each of these characters is two
+    for widest in ("🙂" * 100_000, "\x00" * 100_000):
+        assert len(cell_of(widest).encode("utf-16-le")) / 2 < 32_767
 
 
 # ---------------------------------------------------------------- a warehouse of a few answers
@@ -223,7 +224,7 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
                 from raw.samples;
             create table marts.dim_prompt_variants as from raw.prompt_variants;
             create table marts.fct_predictions as
-                select *, case when completion is null then 'error' when completion not similar to '.*\S.*' then 'empty'
+                select *, case when completion is null then 'error' when not regexp_matches(completion, '\S') then 'empty'
                     else 'valid' end
                     as answer_status, completion = 'quarantined' as is_quarantined
                 from raw.predictions;
@@ -252,11 +253,22 @@ SAID = [
 ITEMS = {prediction(name) for name in "3267"}
 
 
+SCORES = {
+    "option_letter": {"3": True, "2": True, "6": False},
+    "judge_j": {"3": True, "2": False, "6": False},
+}
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A warehouse for tests that land nothing."""
+    return warehouse_of(tmp_path_factory.mktemp("unchanged"), SAID, **SCORES)
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return warehouse_of(
-        tmp_path, SAID, option_letter={"3": True, "2": True, "6": False}, judge_j={"3": True, "2": False, "6": False}
-    )
+    """A warehouse of the test's own."""
+    return warehouse_of(tmp_path, SAID, **SCORES)
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -264,8 +276,8 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(settings: Settings, tmp_path: Path) -> None:
-    written = write_sheet(settings, None, tmp_path / "sheet.csv")
+def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(unchanged: Settings, tmp_path: Path) -> None:
+    written = write_sheet(unchanged, None, tmp_path / "sheet.csv")
     rows = read(tmp_path / "sheet.csv")
     assert {row["item"] for row in rows} == ITEMS
     assert {row["item"]: row["options"] for row in rows}[prediction("2")] == "1. red\n2. green"
@@ -278,29 +290,29 @@ def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(settings: Settings, tmp
     assert written.as_dict()["strata"][WRONG] == {"n_rows": 1, "n_answers": 1}  # type: ignore[index]
 
 
-def test_nothing_tells_who_said_it_or_what_was_thought_of_it(settings: Settings, tmp_path: Path) -> None:
-    write_sheet(settings, None, tmp_path / "sheet.csv")
+def test_nothing_tells_who_said_it_or_what_was_thought_of_it(unchanged: Settings, tmp_path: Path) -> None:
+    write_sheet(unchanged, None, tmp_path / "sheet.csv")
     text = (tmp_path / "sheet.csv").read_text()
     assert text.splitlines()[0] == "item,task,question,options,references,answer,is_match,reason"
     for word in ("model", "simple", "v1", "v2", "letter", "judge", "disagree", "right"):
         assert word not in text
 
 
-def test_the_same_seed_writes_the_same_sheet(settings: Settings, tmp_path: Path) -> None:
+def test_the_same_seed_writes_the_same_sheet(unchanged: Settings, tmp_path: Path) -> None:
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     for path in (first, second):
-        write_sheet(settings, RUN[:6], path, n=3, seed=7, task="t")
+        write_sheet(unchanged, RUN[:6], path, n=3, seed=7, task="t")
     assert first.read_bytes() == second.read_bytes()
     assert len(read(first)) == 3
 
 
-def test_a_sheet_that_is_there_stays_unless_forced(settings: Settings, tmp_path: Path) -> None:
+def test_a_sheet_that_is_there_stays_unless_forced(unchanged: Settings, tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     path.write_text("filled in")
     with pytest.raises(UsageError, match=r"sheet\.csv is there already and may hold rulings; --force"):
-        write_sheet(settings, None, path)
+        write_sheet(unchanged, None, path)
     assert path.read_text() == "filled in"
-    write_sheet(settings, None, path, force=True)
+    write_sheet(unchanged, None, path, force=True)
     assert len(read(path)) == 4
 
 
@@ -314,10 +326,10 @@ def test_a_sheet_that_is_there_stays_unless_forced(settings: Settings, tmp_path:
     ],
 )
 def test_a_sheet_that_cannot_be(
-    settings: Settings, tmp_path: Path, name: str, options: dict[str, str], words: str
+    unchanged: Settings, tmp_path: Path, name: str, options: dict[str, str], words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        write_sheet(settings, options.get("run"), tmp_path / name, task=options.get("task"))
+        write_sheet(unchanged, options.get("run"), tmp_path / name, task=options.get("task"))
 
 
 def test_without_answers_to_rule_on_there_is_no_sheet(tmp_path: Path) -> None:
@@ -347,6 +359,13 @@ def test_a_column_names_the_annotators(tmp_path: Path) -> None:
     path = rulings(tmp_path, "x,yes, ann ", "x,no,bob", "y,,", header="item,is_match,annotator")
     found, _ = read_rulings(path, None)
     assert [(ruling.annotator, ruling.reason) for ruling in found] == [("ann", None), ("bob", None)]
+
+
+def test_a_sheet_that_a_spreadsheet_saved_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "saved.csv"
+    path.write_bytes(b'\xef\xbb\xbfitem,is_match,reason\r\n3,TRUE,"a\r\nb"\r\n4,,\r\n')
+    (ruling,), n_not_ruled = read_rulings(path, "ann")
+    assert (ruling.item, ruling.is_match, ruling.reason, n_not_ruled) == ("3", True, "a\r\nb", 1)
 
 
 BAD_FILES: dict[str, tuple[str, tuple[str, ...], str | None, type[PromptauditError], str]] = {
@@ -389,11 +408,6 @@ BAD_ITEMS = {
 }
 
 
-@pytest.fixture(scope="module")
-def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    return warehouse_of(tmp_path_factory.mktemp("unchanged"), SAID)
-
-
 @pytest.mark.parametrize("name", BAD_ITEMS)
 def test_a_bad_row_lands_nothing(unchanged: Settings, tmp_path: Path, name: str) -> None:
     rows, words = BAD_ITEMS[name]
@@ -405,9 +419,9 @@ def test_a_bad_row_lands_nothing(unchanged: Settings, tmp_path: Path, name: str)
         assert con.execute("select count(*) from raw.verdicts").fetchone() == (0,)
 
 
-def test_a_sheet_without_rulings_lands_nothing_and_says_so(settings: Settings, tmp_path: Path) -> None:
-    write_sheet(settings, None, tmp_path / "sheet.csv")
-    taken = take_sheet(settings, None, tmp_path / "sheet.csv", "ann", QUIET)
+def test_a_sheet_without_rulings_lands_nothing_and_says_so(unchanged: Settings, tmp_path: Path) -> None:
+    write_sheet(unchanged, None, tmp_path / "sheet.csv")
+    taken = take_sheet(unchanged, None, tmp_path / "sheet.csv", "ann", QUIET)
     assert (taken.n_landed, taken.n_not_ruled, taken.published) == (0, 4, None)
     assert taken.lines() == [f"run {RUN}: 0 rulings landed, 4 rows without one"]
 
@@ -492,3 +506,25 @@ class TestLanded:
         first, second = self.landed(settings)
         assert (first["is_match"], second["is_match"]) == (True, False)
         assert first["landed_at"] < second["landed_at"]
+
+    def test_hostile_answers_survive_the_sheet(self, tmp_path: Path) -> None:
+        hostile = [
+            "=cmd|' /C calc'!A0", "a\nb\r\nc\rd", '"","yes"\n"', "nul\x00\x1b[2J", "@SUM(1)", "x" * 100_000, "'; drop table",
+            "\u202eabc", "\ufeff", ",,,,", "\t=1",
+        ]  # fmt: skip
+        settings = warehouse_of(tmp_path, [(str(place), "one", "v1", text) for place, text in enumerate(hostile)])
+        write_sheet(settings, None, tmp_path / "sheet.csv")
+        rows = read(tmp_path / "sheet.csv")
+        answers = {int(row["item"]): row["answer"] for row in rows}
+        for place, text in enumerate(hostile):
+            assert answers[place] == cell_of(text)
+        with (tmp_path / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows({**row, "is_match": "no", "reason": row["answer"]} for row in rows)
+        taken = take_sheet(settings, None, tmp_path / "sheet.csv", "ann", QUIET)
+        assert taken.n_landed == len(hostile)
+        reasons = {int(row["prediction_id"]): row["reason"] for row in self.landed(settings)}
+        assert {place: reasons[place] or "" for place in reasons} == {
+            place: answers[place] if answers[place].strip() else "" for place in answers
+        }

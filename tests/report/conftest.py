@@ -1,4 +1,4 @@
-"""One warehouse with an ordinary and a hostile run, imported for real, and the pages that report on them."""
+"""One warehouse with ordinary, hostile and judged runs, imported for real, and the pages that report on them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from flows.report import report
 from models_registry.cards import FormatLimits
+from tests.report.judging import hostile_judged_rows, hostile_rulings, judged_registry, judged_rows, judged_rulings
 from tests.report.warehouses import COLOURS, HOSTILE_LABELS, Recorded, hostile_rows, ordinary_rows, published
 
 
@@ -28,15 +29,25 @@ class Reported:
 @pytest.fixture(scope="session")
 def _reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
     folder = tmp_path_factory.mktemp("report")
+    registry = judged_registry(folder)
     files = [
         Recorded(
             "colours of things", ordinary_rows(), COLOURS, FormatLimits(policy="quarantine", max_invalid_rate=0.15)
         ),
         Recorded("<b>hostile</b>\x00\u202e", hostile_rows(), HOSTILE_LABELS, FormatLimits(policy="warn")),
+        Recorded("rule and judge", judged_rows(), (), FormatLimits(policy="warn"), registry, judged_rulings().land),
+        Recorded(
+            "<i>judged</i>\x00",
+            hostile_judged_rows(),
+            (),
+            FormatLimits(policy="warn"),
+            registry,
+            hostile_rulings().land,
+        ),
     ]
     warehouse, runs = published(folder, files)
     pages = {}
-    for name, run in zip(("ordinary", "hostile"), runs, strict=True):
+    for name, run in zip(("ordinary", "hostile", "judged", "hostile_judged"), runs, strict=True):
         page = report(warehouse, run)
         assert page == warehouse.parent / "published" / "report.html"
         kept = page.rename(folder / f"{name}.html")
@@ -54,3 +65,15 @@ def ordinary(_reported: dict[str, Reported]) -> Reported:
 def hostile(_reported: dict[str, Reported]) -> Reported:
     """Names and answers that try to be markup, templates and control characters."""
     return _reported["hostile"]
+
+
+@pytest.fixture(scope="session")
+def judged(_reported: dict[str, Reported]) -> Reported:
+    """Three models on open and multiple-choice questions, with rules, judges, a panel, a person and controls."""
+    return _reported["judged"]
+
+
+@pytest.fixture(scope="session")
+def hostile_judged(_reported: dict[str, Reported]) -> Reported:
+    """Questions, answers, judges and reasons that try to be markup, templates and control characters."""
+    return _reported["hostile_judged"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from flows.transform import transform
 from flows.validate import validate
 from flows.warehouse import apply_schema, publish
 from models_registry.cards import FormatLimits
-from models_registry.registry import load_registry
+from models_registry.registry import Registry, load_registry
 
 COLOURS = ("red", "green", "blue", "none of these")
 TEXTS = (
@@ -36,6 +36,8 @@ class Recorded:
     rows: Sequence[dict[str, Any]]
     labels: tuple[str, ...]
     limits: FormatLimits
+    registry: Registry | None = None
+    judge: Callable[[Path, str], None] | None = None  # lands rulings on a run
 
 
 def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]:
@@ -49,7 +51,9 @@ def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]
             labels=recorded.labels, task=None if "task" in recorded.rows[0] else "colours", audit=recorded.audit,
             format_limits=recorded.limits, resamples=200,
         )  # fmt: skip
-        runs.append(import_predictions(warehouse, [file], load_registry(), options).audit_run_id)
+        runs.append(import_predictions(warehouse, [file], recorded.registry or load_registry(), options).audit_run_id)
+        if recorded.judge is not None:
+            recorded.judge(warehouse, runs[-1])
     transform(warehouse, runs, "up_to_formats")
     for run, recorded in zip(runs, files, strict=True):
         validate(warehouse, run, recorded.limits)

@@ -18,15 +18,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import sympy
-from latex2sympy2_extended import is_expr_of_only_symbols
-from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
-from math_verify import verify
+import sympy  # type: ignore[import-untyped]
+from latex2sympy2_extended import is_expr_of_only_symbols  # type: ignore[import-untyped]
+from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy  # type: ignore[import-untyped]
+from math_verify import verify  # type: ignore[import-untyped]
 from sympy import And, Basic, Eq, FiniteSet, Interval, MatrixBase, Rational, Set, Symbol, Tuple
-from sympy.core.function import AppliedUndef
-from sympy.core.relational import Relational
-from sympy.matrices.expressions import MatrixExpr
+from sympy.core.function import AppliedUndef  # type: ignore[import-untyped]
+from sympy.core.relational import Relational  # type: ignore[import-untyped]
+from sympy.matrices.expressions import MatrixExpr  # type: ignore[import-untyped]
 
+Algebra = Any  # sympy has no types
 Found = tuple[bool | None, str | None]
 
 N_POINTS = 3
@@ -55,14 +56,14 @@ class _Parser(_Latex2Sympy):  # type: ignore[misc]  # it has no types
         return Rational(Fraction(text.replace(",", "")))
 
 
-def _parsed(latex: str) -> Any:
+def _parsed(latex: str) -> Algebra:
     formula = _Parser(is_real=True, config=_NAMES_AS_WRITTEN).parse(latex)
     if not isinstance(formula, (Basic, MatrixBase)) or formula.has(sympy.zoo, sympy.nan):
         raise ValueError(latex)
     return formula
 
 
-def _are_equal(answer: Any, reference: Any) -> bool:
+def _are_equal(answer: Algebra, reference: Algebra) -> bool:
     answer, reference = _without_names(answer, reference)
     if _is_relation(answer) != _is_relation(reference):
         answer, reference = _solutions(answer), _solutions(reference)
@@ -74,7 +75,7 @@ def _are_equal(answer: Any, reference: Any) -> bool:
     return _COMPARISONS[kind](answer, reference)
 
 
-def _kind(formula: Any) -> str:
+def _kind(formula: Algebra) -> str:
     if isinstance(formula, (MatrixBase, MatrixExpr)):
         return "matrix"
     if isinstance(formula, Tuple) or (isinstance(formula, Interval) and formula.is_open):
@@ -86,11 +87,11 @@ def _kind(formula: Any) -> str:
     return "relation" if _is_relation(formula) else "value"
 
 
-def _is_relation(formula: Any) -> bool:
+def _is_relation(formula: Algebra) -> bool:
     return isinstance(formula, (Relational, And))
 
 
-def _without_names(answer: Any, reference: Any) -> tuple[Any, Any]:
+def _without_names(answer: Algebra, reference: Algebra) -> tuple[Algebra, Algebra]:
     """Both sides without `x =` where one has it alone, or both have the same."""
     (name, value), (reference_name, reference_value) = _definition(answer), _definition(reference)
     if name is not None and reference_name is not None:
@@ -102,7 +103,7 @@ def _without_names(answer: Any, reference: Any) -> tuple[Any, Any]:
     return value, reference_value
 
 
-def _definition(formula: Any) -> tuple[Any, Any]:
+def _definition(formula: Algebra) -> tuple[Algebra, Algebra]:
     """The name that an equation gives and what it names; None and the formula where it is no such equation."""
     if isinstance(formula, And) and all(isinstance(part, Eq) for part in formula.args):
         sides = getattr(formula, "_unsorted_args", formula.args)  # a = b = c
@@ -117,7 +118,7 @@ def _definition(formula: Any) -> tuple[Any, Any]:
     return None, formula
 
 
-def _solutions(formula: Any) -> Any:
+def _solutions(formula: Algebra) -> Algebra:
     """The set of numbers for which a relation holds, where it has one unknown; anything else is given back."""
     try:
         return formula.as_set() if _is_relation(formula) and not isinstance(formula, Eq) else formula
@@ -125,7 +126,7 @@ def _solutions(formula: Any) -> Any:
         return formula
 
 
-def _values_are_equal(answer: Any, reference: Any) -> bool:
+def _values_are_equal(answer: Algebra, reference: Algebra) -> bool:
     if answer.has(sympy.oo, -sympy.oo) or reference.has(sympy.oo, -sympy.oo):
         return bool(answer.doit() == reference.doit())
     if _differ_at_a_point(answer, reference):
@@ -135,7 +136,7 @@ def _values_are_equal(answer: Any, reference: Any) -> bool:
     return _verified(answer, reference)
 
 
-def _differ_at_a_point(answer: Any, reference: Any) -> bool:
+def _differ_at_a_point(answer: Algebra, reference: Algebra) -> bool:
     """Whether two values differ as numbers: quickly seen, where proving that they do not may take for ever."""
     if answer.has(*_SLOW_AT_POINTS) or reference.has(*_SLOW_AT_POINTS):
         return False
@@ -149,11 +150,11 @@ def _differ_at_a_point(answer: Any, reference: Any) -> bool:
     return False
 
 
-def _verified(answer: Any, reference: Any) -> bool:
-    return verify(reference, answer, numeric_precision=PROOF_DIGITS, timeout_seconds=None)
+def _verified(answer: Algebra, reference: Algebra) -> bool:
+    return bool(verify(reference, answer, numeric_precision=PROOF_DIGITS, timeout_seconds=None))
 
 
-def _relations_are_equal(answer: Any, reference: Any) -> bool:
+def _relations_are_equal(answer: Algebra, reference: Algebra) -> bool:
     if _verified(answer, reference):
         return True
     if isinstance(answer, Eq) and isinstance(reference, Eq):
@@ -164,21 +165,21 @@ def _relations_are_equal(answer: Any, reference: Any) -> bool:
     return isinstance(solutions, Set) and is_same_letter and bool(solutions == _solutions(reference))
 
 
-def _matrices_are_equal(answer: Any, reference: Any) -> bool:
+def _matrices_are_equal(answer: Algebra, reference: Algebra) -> bool:
     answer, reference = answer.doit(), reference.doit()
     return answer.shape == reference.shape and all(map(_are_equal, answer.flat(), reference.flat()))
 
 
-def _tuples_are_equal(answer: Any, reference: Any) -> bool:
+def _tuples_are_equal(answer: Algebra, reference: Algebra) -> bool:
     entries, reference_entries = _entries(answer), _entries(reference)
     return len(entries) == len(reference_entries) and all(map(_are_equal, entries, reference_entries))
 
 
-def _entries(formula: Any) -> tuple[Any, ...]:
+def _entries(formula: Algebra) -> tuple[Algebra, ...]:
     return (formula.start, formula.end) if isinstance(formula, Interval) else formula.args
 
 
-def _finite_sets_are_equal(answer: Any, reference: Any) -> bool:
+def _finite_sets_are_equal(answer: Algebra, reference: Algebra) -> bool:
     """Each in the other: sqrt(8) and 2 sqrt(2) are one element that sympy keeps twice."""
     (names, members), (reference_names, reference_members) = _named(answer), _named(reference)
     if len(names) > 1 or len(reference_names) > 1:  # x=1, y=2: what is named by several is equal with its names alone
@@ -192,20 +193,20 @@ def _finite_sets_are_equal(answer: Any, reference: Any) -> bool:
     )
 
 
-def _named(formula: Any) -> tuple[set[Any], list[Any]]:
+def _named(formula: Algebra) -> tuple[set[Algebra], list[Algebra]]:
     """The names that the members of a set are given, None for one without, and the members without their names."""
     definitions = [_definition(member) for member in formula.args]
     return {name for name, _ in definitions}, [value for _, value in definitions]
 
 
-def _sets_are_equal(answer: Any, reference: Any) -> bool:
+def _sets_are_equal(answer: Algebra, reference: Algebra) -> bool:
     if isinstance(answer, Interval) and isinstance(reference, Interval):
         same_ends = (answer.left_open, answer.right_open) == (reference.left_open, reference.right_open)
         return bool(same_ends) and _are_equal(answer.start, reference.start) and _are_equal(answer.end, reference.end)
     return _verified(answer, reference)
 
 
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+_COMPARISONS: dict[str, Callable[[Algebra, Algebra], bool]] = {
     "matrix": _matrices_are_equal,
     "tuple": _tuples_are_equal,
     "finite set": _finite_sets_are_equal,

@@ -16,8 +16,7 @@ import functools
 import re
 import threading
 from collections.abc import Sequence
-from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from udfs.scoring.math_formula import MAX_CHARACTERS, Formula, OverlongFormula, UnreadableFormula, read_formula
 from udfs.scoring.math_number import Quantity, read_quantity
@@ -62,12 +61,12 @@ class MathEqual:
         self._kept: dict[tuple[str, str], MathReading] = {}
         self._lock = threading.Lock()
 
-    def __enter__(self) -> MathEqual:
+    def __enter__(self) -> Self:
+        """Itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        """Ends the worker."""
         self.close()
 
     def close(self) -> None:

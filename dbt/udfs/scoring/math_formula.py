@@ -80,6 +80,8 @@ def read_formula(text: str) -> Formula:
     latex = " ".join(_Reader(text).until(None).split())
     if not latex.strip(", ") or "," in (latex[0], latex[-1]):
         raise UnreadableFormula
+    if latex.startswith(r"[\begin{pmatrix}") and latex.endswith("]") and latex.count(r"\begin") == 1:
+        latex = latex[1:-1].rstrip()  # the brackets of an array
     return Formula(latex, unit)
 
 
@@ -268,7 +270,8 @@ class _Reader:
     def lowered(self) -> str:
         """What follows `_`: a bound, or part of a name and then letters and digits alone."""
         bounds, self.takes_bounds = self.takes_bounds, False
-        index = self.argument()
+        is_whole = self.peek()[:1].isdigit() and (not bounds or self.peek() == "10")  # x_12, and \log_28 of TeX
+        index = self.take() if is_whole else self.argument()
         if not bounds and not (index.isascii() and index.isalnum()):
             raise UnreadableFormula
         self.takes_bounds = bounds

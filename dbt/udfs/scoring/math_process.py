@@ -5,26 +5,26 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
+import selectors
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import IO
+from typing import IO, NoReturn, cast
 
 START_SECONDS = 120.0
-"""Time for the worker to import sympy and say so; 2 to 4 s on a machine that is not busy."""
+"""Time for the worker to import sympy and say so: 4 s where nothing else runs."""
 
-_SILENCE_SECONDS = 20.0  # beyond a pair's time: the worker answers each pair in that, so it hangs itself
-_IN_FLIGHT = 64  # so that answers always fit into the pipe, and neither side ever waits for the other to read
-_MAX_STARTS = 3
+_SILENCE_SECONDS = 20.0  # beyond a pair's time: the worker answers each pair in that, or is itself at fault
+_IN_FLIGHT = 64  # answers to so many fit into a pipe, so that neither side waits for the other to read
+_ATTEMPTS = 3
 
-# What a Python needs to start where it is installed, and the mark by which a killed run's processes are found. No key
-# of the user's is handed on, and hashes are the same in every worker.
+# What a Python may need to start, and the mark by which a killed run's processes are found (flows.guard): none of the
+# user's keys is handed on.
 _KEPT = (
-    *("HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "PROMPTAUDIT_GUARD"),
+    *("HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "PROMPTAUDIT_GUARD"),
     *("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
 )
 
@@ -33,115 +33,139 @@ Found = tuple[bool | None, str | None]
 
 
 class WorkerGone(OSError):
-    """The worker ended, or stopped answering."""
+    """The worker ended, or stopped answering; the message ends in what it wrote to its standard error."""
 
 
 class MathProcess:
-    """A worker process, started when it is first needed; for one thread at a time, and not across `os.fork`."""
+    """A worker that starts when it is first needed; for one thread at a time, and not to be used across a fork."""
 
     def __init__(self, seconds_per_pair: float, n_processes: int) -> None:
-        self._arguments = (str(seconds_per_pair), str(n_processes or min(4, os.cpu_count() or 1)))
-        self._silence = seconds_per_pair + _SILENCE_SECONDS
-        self._worker: subprocess.Popen[bytes] | None = None
-        self._errors: IO[bytes] | None = None
-        self._read = b""
+        self._seconds = seconds_per_pair
+        self._n_processes = n_processes or min(4, os.cpu_count() or 1)
+        self._running: _Running | None = None
 
     def compare(self, jobs: Sequence[tuple[str, str]]) -> list[Found]:
         """Whether the two formulas of each job are equal, in their order.
 
         Raises:
-            OSError: there is no `os.fork`, or the worker does not start, or it died three times.
+            OSError: there is no `os.fork`, the worker does not start, or it died three times.
         """
         found: dict[int, Found] = {}
-        for start in range(_MAX_STARTS):
+        for attempt in range(_ATTEMPTS):
             if len(found) == len(jobs):
                 break
+            if self._running is None:
+                self._running = _Running(self._seconds, self._n_processes)
             try:
-                self._exchange(jobs, found)
+                self._running.answer(jobs, found)
             except WorkerGone:
                 self._end()
-                if start == _MAX_STARTS - 1:
+                if attempt == _ATTEMPTS - 1:
                     raise
-            except BaseException:  # whatever is still on its way must not be taken for an answer to another call
+            except BaseException:  # an answer still on its way must not be taken for one to the next call
                 self._end()
                 raise
         return [found[number] for number in range(len(jobs))]
 
     def close(self) -> None:
         """Ends the worker and waits for it."""
-        if self._worker is not None and self._worker.stdin is not None:
-            self._worker.stdin.close()  # at which the worker ends its own
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._worker.wait(timeout=5)
+        if self._running is not None:
+            self._running.finish()
         self._end()
 
-    def _exchange(self, jobs: Sequence[tuple[str, str]], found: dict[int, Found]) -> None:
-        worker = self._started()
+    def _end(self) -> None:
+        if self._running is not None:
+            self._running.kill()
+        self._running = None
+
+
+class _Running:
+    """One life of the worker.
+
+    Raises:
+        OSError: it does not start.
+    """
+
+    def __init__(self, seconds_per_pair: float, n_processes: int) -> None:
+        if not hasattr(os, "fork"):
+            msg = "math_equal compares formulas in forked processes, and this platform has no os.fork"
+            raise OSError(msg)
+        self.silence = seconds_per_pair + _SILENCE_SECONDS
+        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the worker has ended
+        self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
+            [sys.executable, "-P", "-m", "udfs.scoring.math_worker", str(seconds_per_pair), str(n_processes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            start_new_session=True,  # a Ctrl-C is for the parent alone: this ends with its input
+            env={name: os.environ[name] for name in _KEPT if name in os.environ} | {"PYTHONHASHSEED": "0"},
+        )
+        self.source, self.sink = cast("IO[bytes]", self.process.stdout), cast("IO[bytes]", self.process.stdin)
+        self.unread = b""
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.source, selectors.EVENT_READ)
+        try:
+            self.line(START_SECONDS)
+        except BaseException as error:
+            self.kill()
+            if isinstance(error, WorkerGone):  # it would not start the next time either
+                raise OSError(*error.args) from None
+            raise
+
+    def answer(self, jobs: Sequence[tuple[str, str]], found: dict[int, Found]) -> None:
+        """Adds the answers to what was found before."""
         waiting = deque(number for number in range(len(jobs)) if number not in found)
         n_in_flight = 0
         while len(found) < len(jobs):
-            lines = b""
+            lines = []
             while waiting and n_in_flight < _IN_FLIGHT:
                 number = waiting.popleft()
-                lines += json.dumps([number, *jobs[number]]).encode() + b"\n"
+                lines.append(json.dumps([number, *jobs[number]]))
                 n_in_flight += 1
-            if lines:
-                try:
-                    worker.write(lines)
-                    worker.flush()
-                except BrokenPipeError as error:
-                    raise WorkerGone(self._last_words()) from error
-            number, is_equal, reason = json.loads(self._line(self._silence))
+            self.send("".join(line + "\n" for line in lines).encode())
+            number, is_equal, reason = json.loads(self.line(self.silence))
             found[number] = is_equal, reason
             n_in_flight -= 1
 
-    def _started(self) -> IO[bytes]:
-        """The worker's input."""
-        if self._worker is None:
-            if not hasattr(os, "fork"):
-                msg = "math_equal compares formulas in forked processes, and this platform has no os.fork"
-                raise OSError(msg)
-            self._errors = tempfile.TemporaryFile()
-            self._read = b""
-            self._worker = subprocess.Popen(
-                [sys.executable, "-P", "-m", "udfs.scoring.math_worker", *self._arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                start_new_session=True,  # no Ctrl-C from the terminal: it ends with its input
-                env={name: os.environ[name] for name in _KEPT if name in os.environ} | {"PYTHONHASHSEED": "0"},
-            )
-            self._line(START_SECONDS)
-        assert self._worker.stdin is not None
-        return self._worker.stdin
+    def send(self, lines: bytes) -> None:
+        """Writes to the worker."""
+        try:
+            self.sink.write(lines)
+            self.sink.flush()
+        except BrokenPipeError:
+            self.gone()
 
-    def _line(self, seconds: float) -> bytes:
-        assert self._worker is not None
-        assert self._worker.stdout is not None
-        source = self._worker.stdout.fileno()
+    def line(self, seconds: float) -> bytes:
+        """The worker's next line."""
         until = time.monotonic() + seconds
-        while b"\n" not in self._read:
-            ready, _, _ = select.select([source], [], [], max(0.0, until - time.monotonic()))
-            part = os.read(source, 65536) if ready else b""
+        while b"\n" not in self.unread:
+            is_ready = self.selector.select(max(0.0, until - time.monotonic()))
+            part = os.read(self.source.fileno(), 2**16) if is_ready else b""
             if not part:
-                raise WorkerGone(self._last_words())
-            self._read += part
-        line, _, self._read = self._read.partition(b"\n")
+                self.gone()
+            self.unread += part
+        line, _, self.unread = self.unread.partition(b"\n")
         return line
 
-    def _last_words(self) -> str:
-        """What the worker wrote to its standard error."""
-        assert self._errors is not None
-        self._errors.seek(0)
-        return "the worker of math_equal is gone: " + self._errors.read()[-2000:].decode(errors="replace").strip()
+    def gone(self) -> NoReturn:
+        """Gives up on the worker."""
+        self.errors.seek(0)
+        last_words = self.errors.read()[-2000:].decode(errors="replace").strip()
+        msg = f"the worker of math_equal is gone: {last_words or 'it said nothing'}"
+        raise WorkerGone(msg)
 
-    def _end(self) -> None:
-        if self._worker is None:
-            return
-        self._worker.kill()
-        self._worker.wait()
-        for stream in (self._worker.stdin, self._worker.stdout, self._errors):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):  # what was still to be written
-                    stream.close()
-        self._worker = self._errors = None
+    def finish(self) -> None:
+        """Lets the worker end its children and itself."""
+        with contextlib.suppress(BrokenPipeError):
+            self.sink.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=5)
+
+    def kill(self) -> None:
+        """Ends the worker if it has not ended; on Linux its children then end by themselves."""
+        self.process.kill()
+        self.process.wait()
+        self.selector.close()
+        for stream in (self.sink, self.source, self.errors):
+            with contextlib.suppress(BrokenPipeError):  # of what was still to be written
+                stream.close()

@@ -23,32 +23,20 @@ import re2
 
 from udfs.scoring.math_formula import OverlongFormula, UnreadableFormula, read_formula
 from udfs.scoring.math_number import read_quantity
+from udfs.scoring.math_words import SIGNS
 
 MAX_READ_CHARACTERS = 100_000
 """A final answer is looked for in this many characters from the end."""
 
 MAX_READ_AS_ONE = 2_000
+"""Longest sentence or line that is read, cut off behind (a last line: before) these characters."""
+
 MAX_WORDS = 4
 
 _CHARACTERS = str.maketrans(
-    {
-        **{"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{FRACTION SLASH}": "/", "\N{ASTERISK OPERATOR}": "*"},
-        **{"\N{MULTIPLICATION SIGN}": r"\times ", "\N{DIVISION SIGN}": r"\div ", "\N{MIDDLE DOT}": r"\cdot "},
-        **{"\N{DOT OPERATOR}": r"\cdot ", "\N{SQUARE ROOT}": r"\sqrt ", "\N{INFINITY}": r"\infty "},
-        **{"\N{GREEK SMALL LETTER PI}": r"\pi ", "\N{GREEK SMALL LETTER THETA}": r"\theta "},
-        **{"\N{LESS-THAN OR EQUAL TO}": r"\le ", "\N{GREATER-THAN OR EQUAL TO}": r"\ge ", "\N{NOT EQUAL TO}": r"\ne "},
-        **{
-            "\N{UNION}": r"\cup ",
-            "\N{INTERSECTION}": r"\cap ",
-            "\N{ELEMENT OF}": r"\in ",
-            "\N{EMPTY SET}": r"\emptyset ",
-        },
-        **{"\N{PLUS-MINUS SIGN}": r"\pm ", "\N{SUPERSCRIPT TWO}": "^2", "\N{SUPERSCRIPT THREE}": "^3"},
-        **{"\N{VULGAR FRACTION ONE HALF}": r"\frac{1}{2}", "\N{VULGAR FRACTION ONE QUARTER}": r"\frac{1}{4}"},
-        **{"\N{VULGAR FRACTION THREE QUARTERS}": r"\frac{3}{4}", "\N{VULGAR FRACTION ONE THIRD}": r"\frac{1}{3}"},
-        **dict.fromkeys(("\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{THIN SPACE}"), " "),
-        **dict.fromkeys(("\N{DEGREE SIGN}", "\N{EURO SIGN}", "\N{POUND SIGN}"), ""),
-    }
+    SIGNS
+    | dict.fromkeys(("\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{THIN SPACE}"), " ")
+    | dict.fromkeys(("\N{DEGREE SIGN}", "\N{EURO SIGN}", "\N{POUND SIGN}"), "")
 )
 _DEGREES = re.compile(r"\^\s?(?:\{\s?\\circ\s?\}|\\circ(?![A-Za-z]))|\\degrees?(?![A-Za-z])")
 _THOUSANDS = re.compile(r"(?<=[0-9])(?:\{,\}|,\\!|\\[,!;: ])\s?(?=[0-9]{3}(?![0-9]))")
@@ -115,8 +103,7 @@ def tidied(text: str) -> str:
     if "\\" in text or "$" in text or "{" in text:
         text = _DELIMITERS.sub("", _THOUSANDS.sub("", _DEGREES.sub("", text)))
     before = _BEFORE.match(text)
-    text = (text[before.end() :] if before else text).rstrip(_BEHIND)
-    return text[:-1] if text.endswith("\\") else text
+    return (text[before.end() :] if before else text).rstrip(_BEHIND).removesuffix("\\")
 
 
 def _encodable(text: str) -> str:
@@ -130,14 +117,14 @@ def _last_box(text: str) -> str | None:
     open_boxes: list[int | None] = []  # for each brace that is open: where its box's content starts
     found: tuple[int, int] | None = None
     for match in _BOX.finditer(text):
-        token = match[0]
-        if token == "}":
+        mark = match[0]
+        if mark == "}":
             start = open_boxes.pop() if open_boxes else None
             if start is not None and (found is None or start > found[0]):
                 found = start, match.start()
-        elif token == "{":
+        elif mark == "{":
             open_boxes.append(None)
-        elif token[-1] == "{" and len(token) > len(r"\{"):
+        elif mark[-1] == "{" and mark != "\\{":
             open_boxes.append(match.end())
     return None if found is None else text[found[0] : found[1]].strip()
 

@@ -42,6 +42,36 @@ WRITTEN_AS = (
 )
 """Signs, and what the parser is given for them."""
 
+SIGNS = {
+    "\N{MINUS SIGN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{FRACTION SLASH}": "/",
+    "\N{MULTIPLICATION SIGN}": r"\times ",
+    "\N{DIVISION SIGN}": r"\div ",
+    "\N{MIDDLE DOT}": r"\cdot ",
+    "\N{DOT OPERATOR}": r"\cdot ",
+    "\N{SQUARE ROOT}": r"\sqrt ",
+    "\N{INFINITY}": r"\infty ",
+    "\N{GREEK SMALL LETTER PI}": r"\pi ",
+    "\N{GREEK SMALL LETTER THETA}": r"\theta ",
+    "\N{LESS-THAN OR EQUAL TO}": r"\le ",
+    "\N{GREATER-THAN OR EQUAL TO}": r"\ge ",
+    "\N{NOT EQUAL TO}": r"\ne ",
+    "\N{PLUS-MINUS SIGN}": r"\pm ",
+    "\N{UNION}": r"\cup ",
+    "\N{INTERSECTION}": r"\cap ",
+    "\N{ELEMENT OF}": r"\in ",
+    "\N{EMPTY SET}": r"\emptyset ",
+    "\N{SUPERSCRIPT TWO}": "^2",
+    "\N{SUPERSCRIPT THREE}": "^3",
+    "\N{VULGAR FRACTION ONE HALF}": r"\frac{1}{2}",
+    "\N{VULGAR FRACTION ONE QUARTER}": r"\frac{1}{4}",
+    "\N{VULGAR FRACTION THREE QUARTERS}": r"\frac{3}{4}",
+    "\N{VULGAR FRACTION ONE THIRD}": r"\frac{1}{3}",
+    "\N{VULGAR FRACTION TWO THIRDS}": r"\frac{2}{3}",
+}
+"""Signs of other writing in LaTeX's."""
+
 WORDS = (
     {name: rf"\{name} " for name in ("pi", "alpha", "beta", "gamma", "theta")}
     | dict.fromkeys(("infinity", "inf", "oo"), r"\infty ")

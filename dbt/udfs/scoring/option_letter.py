@@ -39,25 +39,25 @@ REACH = 32
 class OptionReading(NamedTuple):
     """The option that is chosen, counted from 0, or why there is none."""
 
-    index: int | None
+    index: int | None  # type: ignore[assignment] - tuple.index is of no use here
     reason: str | None
 
 
 _WORDS = {
-    "N": "answer ans choice selection solution conclusion verdict decision bet response final_answer correct_answer "
+    "N": "answer 'answer' ans choice selection solution conclusion verdict decision bet response final_answer correct_answer "
     "answer_choice answer_letter final_choice selected_answer",
     "O": "option letter alternative correct_option selected_option option_letter",
-    "a": "answers choices options",
+    "a": "answers",
     "1": "one",
     "P": "correct right",
     "p": "best likely accurate appropriate plausible suitable fitting probable reasonable logical proper final true closest "
     "chosen selected strongest",
     "x": "wrong incorrect false common popular tempting first initial previous original earlier another other",
     "f": "the my our your clearly definitely obviously probably most simply actually indeed certainly surely only just "
-    "either both maybe perhaps possibly also even really necessarily undoubtedly truly single more very by far number "
+    "either both all maybe perhaps possibly also even really necessarily undoubtedly truly single more very by far number "
     "second third fourth last",
     "t": "a an i i'd i'll i'm we we'd we'll you they would'd think want sure certain clear convinced say said claim argue "
-    "mean know agree case can able of in am have had get let me going",
+    "mean know agree case can able of in am have had get let me us going",
     "T": "believe think guess suspect reckon conclude prefer recommend suggest propose vote say feel pick",
     "V": "choose chose chooses choosing select selecting selects picks picked picking leaves leaving",
     "G": "go going goes went stick sticking opt opting opted settle settled settling decide decided voting",
@@ -78,11 +78,13 @@ _WORDS = {
     "&": "and &",
     "|": "or nor / |",
     "!": "not never cannot can't can\u2019t isn't isn\u2019t wasn't wasn\u2019t aren't don't don\u2019t doesn't doesn\u2019t "
-    "didn't won't wouldn't wouldn\u2019t couldn't shouldn't neither none hardly unlikely doubt nothing",
+    "didn't won't wouldn't wouldn\u2019t couldn't shouldn't",
+    "~": "neither none nothing hardly unlikely doubt",
     "o": "no without",
     "h": "if whether might may could unless suppose supposing assume assuming",
     "K": r"\boxed \fbox \answer",
-    "d": r'* ` { } [ ] " # ~ \ \text \textbf \textit \textrm \mathbf \mathrm \mathit \mathsf',
+    "d": r'* ` { } " # ~ \ \text \textbf \textit \textrm \mathbf \mathrm \mathit \mathsf'
+    " \u201c \u201d \u00ab \u00bb",
 }
 
 _MARKS = {
@@ -135,9 +137,9 @@ _NO_MARK = bytes(set(range(256)) - set(_SPACED) - set(b",:."))
 # are no signs: u. What is between brackets, quotes or stars (d) is one, and its closing mark is kept as a bracket.
 _WRAPPED = re.compile(rb"[Ssi9](?<=[d(].)[d)]")
 _IN_PROSE = re.compile(
-    rb"[Ssi9](?:(?<=[g<].)|(?<=<\|.)|(?<=9q9)"
+    rb"[Ssi9](?:(?<=[g<].)|(?=g[Ssi9])|(?<=<\|.)|(?<=9q9)"
     rb"|(?<=s)(?![d$]*[n.?,;:)(<&|cCbLRMZ!v>gkq-])"
-    rb"|(?<=i)(?![d$]*[n.?,;:)(<&|cCbLR>gq-])"
+    rb"|(?<=i)(?![d$]*[n.?,;:)(<&|cCbLR>q-])"
     rb"|(?<=9)(?![d$]*(?:[n.?,;:)(<&cCbLRMZ!v>]|-[^9]))|(?<=\$9)(?!\$))"
 )
 _FINAL = bytes.maketrans(b"si9u", b"SSSt")
@@ -147,30 +149,31 @@ _PROSE = ord("u")
 _NO_SIGN = bytes(set(range(256)) - set(b"Ssi9u"))
 
 # before a sign
-_FILL = r"(?:[fODNPp:qn!1(>-]|O,|,D,)*"
+_FILL = r"(?:[fODNPp:qn!~1(>-]|O,|,D,)*"
 _GAP = r"[^.?;nSq>=|]{0,12}"
 _NOUN = r"(?:[NO]|[Pp]1|[fp][VT])"
-_DENIED = r"(?:o?[!h][tTfEMONPpLB1VG]{0,6}|x)?"
+_DENIED = r"(?:o?[!~h][tTfEMPpLB1VG]{0,6}|x)?"
 _STRONG = re2.compile(
-    rf"{_DENIED}(?:K|{_NOUN}{_GAP}[LRB:]|(?:{_NOUN}|[Pp])[-=>q:]{{1,3}}|Pa{_GAP}[R:]|V(?:[tf]W)?|Gf*W){_FILL}$".encode()
+    rf"{_DENIED}(?:K|{_NOUN}{_GAP}[LRB:]|(?:{_NOUN}|[Pp])[-=>q:]{{1,3}}|[Pf]a{_GAP}[R:]|\(N\)|nS:|V(?:t?W)?|Gf*W){_FILL}$".encode()
 )
 _WEAK = re2.compile(
-    rf"{_DENIED}(?:(T(?:E?L|E|Y|EM*B)?{_FILL}|[nPpMt]N[nO(]*|[Pp]O\(*)"
+    rf"{_DENIED}(?:(T(?:E?L|E|Y|EM*B)?{_FILL}|[nPpMt]N[nNO(]*|[Pp]O\(*)"
     rf"|D,?{_FILL}|EM*[LB]{_FILL}|Y{_FILL}|QM?{_FILL}|{_NOUN}{_GAP}[LB:][^.?;nS]{{1,12}}(?:\(O?|,f*O\(?))$".encode()
 )
-_CORRECTED = re2.compile(rb"!f*O?S\)*,?b[fO(]*$")  # "not A but"
-_DENIES = re2.compile(rb"o?[!h][tTfEMONPpLB1VG]{0,6}[fO(]*$")
-_LINE_LEAD = re.compile(rb"n[fPpt]*[NO]?[:q-]*\(*$")
+_CORRECTED = re2.compile(rb"[!~]f*O?S\)*,?b[fO(]*$")  # "not A but"
+_DENIES = re2.compile(rb"o?[!~h][tTfEMPpLB1VG]{0,6}[fO(]*$")
+_LINE_LEAD = re.compile(rb"n[fPpt]*[NO]{0,2}[:q-]*\(*$")
 
 # behind a sign
 _BREAKS = re.compile(rb"\)*[?#=]")
 _IS_RIGHT = re2.compile(rb"\)*(?:(R)|[LR]|M+B|Z(?:MB)?)[fpDE]*(?:P|[NO]|p[.,;:nC)1])|\)*[:(-]P[).,;n]")
-_VERB = re.compile(rb"\)*[LRMBZ!v]")
+_VERB = re.compile(rb"\)*[LRMBZv]|!")
+_ANYTHING = re.compile(b"")
 _CLAUSE_END = re.compile(rb"[n.,;:)(<&|cCbEWgkq-]")
 _SENTENCE_END = re.compile(rb"\)*[n.C<]")
-_ALONE = re.compile(rb"[).:;,]*n")
+_ALONE = re.compile(rb"[).:;,]*(?:<\|.>)*n")
 _REASONED = re.compile(rb"[).:,-]*C")
-_WITH_TEXT = re.compile(rb"[).:gq-]+[^nLRMBZ!v?]")
+_WITH_TEXT = re.compile(rb"[).:gq-]+(?!(?:[LRZ]|M+B)[fD]*[!~x])[^n?]")
 
 # between signs
 _SIGN = re.compile(rb"S")
@@ -181,7 +184,7 @@ _ITEM_LEAD = re.compile(rb"n[-(]*O?\(*$")
 _ITEM = re.compile(rb"n[-(]*O?\(*(S)[).:gq-]+[^n]")
 
 _ROMAN = re.compile("(?i)[ivxl]{2,}")
-_QUOTED = ("'{}'", "\u2018{}\u2019", "_{}_", "__{}__")
+_QUOTED = ("'{}'", "{}\\", "\u2018{}\u2019", "_{}_", "__{}__")
 _MADE_UP = "\ue000"  # private use: begins the word a made-up sign is replaced by
 MAX_SIGNS = 64
 
@@ -335,24 +338,34 @@ def _extent(before: bytes, after: bytes, *, is_either: bool) -> int:
     right = _IS_RIGHT.match(after)
     if right:
         denial = _DENIES.search(before)
-        if denial and _is_denied(denial[0]):
-            return _NONE
-        return _ALL if is_either or right[1] else _LAST
-    found = _STRONG.search(before)
+        is_denied = denial is not None and _is_denied(denial[0])
+        return _NONE if is_denied else _ALL if is_either or right[1] else _LAST
+    end = _end_asked(before)
     if _VERB.match(after):  # the last sign is the subject of a clause of its own
-        return _FIRST if found and not _is_denied(found[0]) else _NONE
+        return _FIRST if end is _ANYTHING else _NONE
+    return _ALL if end and end.match(after) else _NONE
+
+
+def _end_asked(before: bytes) -> re.Pattern[bytes] | None:
+    """What has to stand behind a sign for the phrase before it to make it a choice; None where no phrase does."""
+    found = _STRONG.search(before)
     if found:
-        return _NONE if _is_denied(found[0]) else _ALL
+        return None if _is_denied(found[0]) else _ANYTHING
     found = _WEAK.search(before)
-    if found and not _is_denied(found[0]):
-        end = _CLAUSE_END if found[1] else _SENTENCE_END
-        return _ALL if end.match(after) else _NONE
-    return _ALL if _CORRECTED.search(before) and _CLAUSE_END.match(after) else _NONE
+    if found and _is_denied(found[0]):
+        return None
+    if found:
+        return _CLAUSE_END if found[1] else _SENTENCE_END
+    return _CLAUSE_END if _CORRECTED.search(before) else None
 
 
 def _is_denied(phrase: bytes) -> bool:
     """An odd number of negations ("no doubt" is two), a condition, or an adjective that makes it another's answer."""
-    return bool((phrase.count(b"!") + phrase.startswith(b"o")) % 2) or b"h" in phrase or phrase.startswith(b"x")
+    return (
+        bool((phrase.count(b"!") + phrase.count(b"~") + phrase.startswith(b"o")) % 2)
+        or b"h" in phrase
+        or phrase.startswith(b"x")
+    )
 
 
 def _classified(text: str, signs: _Signs) -> tuple[bytes, list[int]]:
@@ -368,8 +381,8 @@ def _classified(text: str, signs: _Signs) -> tuple[bytes, list[int]]:
         text = text.replace(*_SPACED[mark])
     if _DOT in marks:
         text = text.replace("..", " \x01 ")
-    for stop, (at_end, within) in _STOPS.items():
-        if stop in marks:
+    for mark, (at_end, within) in _STOPS.items():
+        if mark in marks:
             text = text.replace(*at_end).replace(*within)
     coded = "".join(map(signs.classes.get, text.split(" "), repeat("w"))).encode("latin-1")
     classes = coded.translate(signs.kinds)
