@@ -14,6 +14,8 @@ from flows.rows import as_json
 from models_registry.cards import JudgeCard, TaskCard
 from models_registry.placeholders import substitute
 from models_registry.samples import Sample
+from udfs.scoring.math_number import read_quantity
+from udfs.scoring.math_text import tidied
 
 KINDS = ("right", "wrong", "blank", "injected")
 BLANKS = ("", " ", "\n", "   \n\t")
@@ -143,8 +145,8 @@ def _wrong(task: TaskCard, sample: Sample, others: Sequence[Sample]) -> str | No
         gold = task.label_names.index(sample.gold_label)
         other = (gold + 1 + _rank("wrong", sample.sample_id)[0] % (count - 1)) % count
         return _choice(task, sample, other) if sample.options else task.label_names[other]
-    right = {_folded(reference) for reference in sample.references}
-    found = (text for other in others for text in other.references if _folded(text) not in right)
+    right = {told for reference in sample.references for told in _told(reference)}
+    found = (text for other in others for text in other.references if right.isdisjoint(_told(text)))
     return next(found, None)
 
 
@@ -155,8 +157,11 @@ def _choice(task: TaskCard, sample: Sample, index: int) -> str:
     return ways[_rank("way", sample.sample_id, sign)[0] % len(ways)]
 
 
-def _folded(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())
+def _told(text: str) -> set[str]:
+    """What a reference says, apart from how: its letters and digits, and the number that it or its right side is."""
+    told = {"".join(character for character in text.casefold() if character.isalnum())}
+    number = read_quantity(tidied(text.rpartition("=")[2]))
+    return told if number is None else told | {f"number {number.worth}"}
 
 
 def _rank(*parts: str) -> bytes:

@@ -28,6 +28,9 @@ from udfs.columns import (
 from udfs.scoring import math_equal, option_loglikelihood, token_f1, verdict
 from udfs.scoring.option_letter import OptionReading
 
+MATHEMATICS = math_equal.MathEqual()
+"""One worker for all chunks of a build: it starts with the first formula, and ends with this process."""
+
 
 def score_token_f1(completion: Column, references: Column) -> Column:
     """Token F1 of each completion with its best reference."""
@@ -38,9 +41,8 @@ def score_token_f1(completion: Column, references: Column) -> Column:
 def score_math_equal(completion: Column, references: Column) -> Column:
     """Whether each completion's final answer equals a reference, and why that is not known."""
     pairs = [(text, known or []) for text, known in zip(values_of(completion), values_of(references), strict=True)]
-    with math_equal.MathEqual() as reader:
-        readings = reader.equal_all(pairs)
-    arrays = [
+    readings = MATHEMATICS.equal_all(pairs)
+    arrays: list[Column] = [
         pa.array([reading.is_equal for reading in readings], pa.bool_()),
         pa.array([reading.reason for reading in readings], pa.string()),
     ]
@@ -53,7 +55,7 @@ def score_option_loglikelihood(
     """The likeliest option of each prediction, by its place; and why there is none."""
     columns = (method, option_loglikelihoods, token_logprobs, reader)
     readings = [_weighed(*row) for row in zip(*(values_of(column) for column in columns), strict=True)]
-    arrays = [
+    arrays: list[Column] = [
         pa.array([reading.index for reading in readings], pa.int32()),
         pa.array([reading.reason for reading in readings], pa.string()),
     ]
@@ -82,7 +84,7 @@ def _signs(reader: str | None) -> tuple[str, ...]:
 def read_verdict(completion: Column) -> Column:
     """What each of a judge's replies rules, and why; neither where it cannot be read."""
     verdicts = [verdict.read_verdict(text) for text in values_of(completion)]
-    arrays = [
+    arrays: list[Column] = [
         pa.array([each.is_match for each in verdicts], pa.bool_()),
         pa.array([each.reason for each in verdicts], pa.string()),
     ]

@@ -300,7 +300,7 @@ def register(conn: DuckDBPyConnection) -> None:
         conn.create_function(
             name,
             function,
-            list(parameters),  # type: ignore[arg-type]
+            list(parameters),
             returns,
             type=PythonUDFType.ARROW,
             null_handling=FunctionNullHandling.SPECIAL,

@@ -15,7 +15,7 @@ from flows.engines.matcher import ONES, TENS, matches
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 
-NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Fane")
+NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
 """Wrong answers of open questions that have no number; made up."""
 
 CHOSEN = (

@@ -88,7 +88,7 @@ _PLAIN = (
 _OPENING = frozenset("\n\"'(*_")
 _BEFORE_WORD = re.compile(r"\s+[\"'(*_]*[^\W_]")
 _PIECE = re.compile(
-    r"(?P<ordinal>\d{1,9}(?:st|nd|rd|th)\b)"
+    r"(?P<ordinal>\d{1,9}(?:st|[nr]d|th)\b)"
     r"|(?<!/)(?P<top>(?:(?<![\w)\]}.%])-)?\d{1,200})[ ]?/[ ]?(?P<bottom>\d{1,200})(?![\d.]*[ ]?/)"
     r"|(?P<number>(?:(?<![\w)\]}.%])-)?(?:\d{1,200}(?:\.\d{1,200})?|\.\d{1,200}))"
     # a sign of arithmetic between what is no longer word: neither "well-known" nor "- first"
@@ -212,7 +212,7 @@ def _given(text: str, tokens: Sequence[Token], reference: str) -> Iterator[tuple
         yield from _occurrences(tokens, wanted)
         return
     place = _final_number(text, tokens)
-    if place is not None and _is_quantity(tokens, place, quantity):
+    if place is not None and not _is_listed(text, tokens, place) and _is_quantity(tokens, place, quantity):
         yield place, place + 1
 
 
@@ -273,6 +273,16 @@ def _final_number(text: str, tokens: Sequence[Token]) -> int | None:
     return None
 
 
+def _is_listed(text: str, tokens: Sequence[Token], place: int) -> bool:
+    """Whether a comma alone stands between the number at a place and another: (4, 3) is neither 4 nor 3."""
+    return any(
+        isinstance(before.value, Fraction)
+        and isinstance(behind.value, Fraction)
+        and text[before.end : behind.start].strip() == ","
+        for before, behind in itertools.pairwise(tokens[max(place - 1, 0) : place + 2])
+    )
+
+
 def _is_quantity(tokens: Sequence[Token], place: int, wanted: Quantity) -> bool:
     """Whether the number at a place is the wanted one, no part of a formula, and of its unit where a unit follows.
 
@@ -286,6 +296,8 @@ def _is_quantity(tokens: Sequence[Token], place: int, wanted: Quantity) -> bool:
     follows = behind[0].value if behind else None
     is_multiplied = follows in _VARIABLES and tokens[place].end == behind[0].start  # 4x is no 4
     if not isinstance(value, Fraction) or before in _JOINS or follows in _JOINS or is_multiplied:
+        return False
+    if before == "past" or (before == "and" and value < 1):  # twenty past two, a day and a half
         return False
     hundredths = Fraction(100 if wanted.is_percent else 1, 100 if is_percent else 1)
     if value not in (wanted.value, wanted.value / hundredths):

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
 from flows.report.gather import Gathered
-from flows.report.sensitivity import why_no_answers
+from flows.report.sensitivity import why_no_answers, why_open
 from flows.report.text import count, cut, interval, number, percent
 
 STATUSES = tuple(charts.STATUSES)
@@ -68,7 +68,8 @@ def formats(found: Gathered, budget: Budget) -> Section:
         if bad:
             budget.draw(block, bad, panel)
         else:
-            block.absent.append("Every answer was read as a label." if groups else "No answer was planned.")
+            read = "read" if why_open(found, task_id) else "read as a label"
+            block.absent.append(f"Every answer was {read}." if groups else "No answer was planned.")
         lines = []
         for (model, strategy), rows in groups.items():
             score = scores.get((task_id, model, strategy), {})

@@ -65,19 +65,15 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An answer on which a rule and a judge differ, with both their reasons; texts are cut."""
+    """An answer that scoring methods see differently: (method, ruling, reason) of each; texts are cut."""
 
     sample_id: str
-    rule: str
-    rule_ruling: str
-    rule_reason: str
-    judge: str
-    judge_ruling: str
-    judge_reason: str
+    rulings: tuple[tuple[str, str, str], ...]
     said: str
     lines: list[str] | None  # of the question; None: not recorded
     right_answers: tuple[str, ...]
     completion: str
+    glimpse: str  # of the completion
 
 
 @dataclass(slots=True)
@@ -129,11 +125,9 @@ class Budget:
             who = ", ".join(cut(name, NAME) for name in (*group, block.task_id)) + ": "
             detail, drawing = panel(who, group, groups[group])
             block.panels.append(Panel(group[0], group[1], detail, drawing))
-        if len(drawn) < len(wanted):
-            block.notes.append(
-                f"{len(drawn)} of {len(wanted)} model and strategy pairs are drawn here; the figures below hold "
-                f"all of them."
-            )
+        note = f"{len(drawn)} of {len(wanted)} model and strategy pairs are drawn here; the figures below hold all of them."
+        if len(drawn) < len(wanted) and note not in block.notes:
+            block.notes.append(note)
 
 
 def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:

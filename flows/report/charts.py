@@ -174,17 +174,20 @@ def ranges(found: Rows, series: Sequence[str], domain: tuple[float, float], titl
     ]  # fmt: skip
     places, paints = list(range(len(series))), [_PAINT[name] for name in SERIES[: len(series)]]
     scale = alt.Scale(domain=list(domain), nice=False, zero=False, clamp=True)
+    axis = alt.Axis(tickCount=4)
     base = alt.Chart(_values(data)).encode(
-        y=alt.Y("name:N", sort=list(names.values()), title=None, axis=alt.Axis(labelLimit=130, ticks=False)),
+        y=alt.Y(
+            "name:N", sort=list(names.values()), title=None, axis=alt.Axis(labelLimit=130, ticks=False, labelPadding=9)
+        ),
         yOffset=alt.YOffset("series:N", scale=alt.Scale(domain=places)),
         color=alt.Color("series:N", legend=None, scale=alt.Scale(domain=places, range=paints)),
     )
     layers = [
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_rule(strokeWidth=2, opacity=0.6)
-        .encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q"),
+        .encode(x=alt.X("low:Q", title=title, scale=scale, axis=axis), x2="high:Q"),
         base.mark_point(filled=True, size=48, opacity=1).encode(
-            x=alt.X("value:Q", title=title, scale=scale),
+            x=alt.X("value:Q", title=title, scale=scale, axis=axis),
             shape=alt.Shape("series:N", legend=None, scale=alt.Scale(domain=places, range=SHAPES[: len(series)])),
         ),
     ]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 # heading, width
 COLUMNS = (
-    ("accuracy\nrule\n± std", 8), ("accuracy\njudge\n± std", 8), ("corrected\nspread\nrule", 14),
-    ("corrected\nspread\njudge", 14), ("\nshare\nremoved", 14),
+    ("accuracy\nrule ±", 8), ("accuracy\njudge ±", 8), ("corrected\nspread, rule", 14), ("corrected\nspread, judge", 14),
+    ("share\nremoved", 14),
 )  # fmt: skip
-MOST = 40  # rows a task: a terminal is read from its end
+MOST = 20  # rows a task
 
 
 class ComparisonCard:
@@ -33,7 +33,7 @@ class ComparisonCard:
 
         for task_id, rows in by_task(self.rows).items():
             yield Text(f"\nrule against judge: {cut(task_id, NAME)}", style="bold")
-            yield from tables("model\nrule\njudge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
+            yield from tables("model\nrule · judge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
             if len(rows) > MOST:
                 yield Text(f"the first {MOST} of {len(rows)} rows; the report has the rest")
             for phrase, who in findings(rows):
@@ -43,9 +43,7 @@ class ComparisonCard:
 
 
 def _named(row: Row) -> Named:
-    is_verified = row["judge_state"] == VERIFIED
-    below = f"{cut(row['rule'], NAME)}\n{cut(row['judge'], NAME)}" + ("" if is_verified else "\njudge_unverified")
-    return row["model_id"], below, cells(row)
+    return row["model_id"], f"{cut(row['rule'], NAME)} · {cut(row['judge'], NAME)}", cells(row)
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -59,12 +57,14 @@ def cells(row: Row) -> tuple[str, ...]:
         name = f"spread_{who}"
         return f"{number(row[name])}\n{interval(row[f'{name}_low'], row[f'{name}_high'])}".rstrip()
 
-    removed = f"{share(row['share_removed'])}\n{share_interval(row['share_removed_low'], row['share_removed_high'])}"
+    removed = [share(row["share_removed"]), share_interval(row["share_removed_low"], row["share_removed_high"])]
     if row["share_removed"] is None:
-        removed = ABSENT
-    rectified = row["share_removed_rectified"]
-    removed = removed.rstrip() + ("" if rectified is None else f"\nrectified {share(rectified)}")
-    return accuracy("rule"), accuracy("judge"), spread("rule"), spread("judge"), removed
+        removed = [ABSENT]
+    if row["judge_state"] != VERIFIED:
+        removed.append("unverified")
+    elif row["share_removed_rectified"] is not None:
+        removed.append(f"rectified {share(row['share_removed_rectified'])}")
+    return accuracy("rule"), accuracy("judge"), spread("rule"), spread("judge"), "\n".join(removed)
 
 
 def vouching(row: Row) -> str:
@@ -76,5 +76,5 @@ def vouching(row: Row) -> str:
     ]
     line = f"{cut(row['judge'], NAME)}: wrong on controls: {', '.join(rates) or 'none shown'}"
     if row["judge_state"] != VERIFIED:
-        return f"{line}; unverified: its own errors may remove spread too"
+        return f"{line}; judge_unverified: its own errors may remove spread too"
     return f"{line}; Youden index {number(row['youden_index'])} on {count(row['n_ruled_by_people'])} answers of people"

@@ -94,17 +94,22 @@ def _how_much(low: float, high: float) -> Finding:
 
 
 def findings(rows: list[Row]) -> list[tuple[str, str]]:
-    """Each finding with the models it is found of; rule and judge beside a model where there are several."""
-    is_plain = len({(row["rule"], row["judge"]) for row in rows}) == 1
-    named: dict[Finding, list[str]] = {}
+    """Each finding with the models it is found of; the rule beside a model where a task has several, judges where they differ."""
+    is_one_rule, all_judges = len({row["rule"] for row in rows}) == 1, {row["judge"] for row in rows}
+    found: dict[Finding, dict[tuple[str, str], list[str]]] = {}
     for row in rows:
-        pair = "" if is_plain else f" ({cut(row['rule'], 40)}, {cut(row['judge'], 40)})"
-        named.setdefault(finding(row), []).append(cut(row["model_id"], 60) + pair)
+        of_finding = found.setdefault(finding(row), {})
+        of_finding.setdefault((row["model_id"], row["rule"]), []).append(row["judge"])
     out = []
     for shows, phrase in FINDINGS.items():
-        if who := named.get(shows):
-            more = "" if len(who) <= MOST_NAMED else f" and {len(who) - MOST_NAMED} more"
-            out.append((phrase, ", ".join(who[:MOST_NAMED]) + more))
+        if not (of_finding := found.get(shows, {})):
+            continue
+        who = []
+        for (model, rule), judges in of_finding.items():
+            by = ([] if is_one_rule else [rule]) + ([] if set(judges) == all_judges else judges)
+            who.append(cut(model, 60) + (f" ({', '.join(cut(name, 40) for name in by)})" if by else ""))
+        more = "" if len(who) <= MOST_NAMED else f" and {len(who) - MOST_NAMED} more"
+        out.append((phrase, ", ".join(who[:MOST_NAMED]) + more))
     return out
 
 

@@ -10,6 +10,8 @@ from flows.report.text import count, cut, number, paragraph
 
 MOST_SHOWN = 120  # the report
 LEAST_SHOWN = 2  # a task
+MOST_METHODS = 12  # an answer
+READERS = ("label_match", "option_letter")  # what they read is the label
 _RULINGS = ("right", "partly right", "wrong", "unscored")
 
 
@@ -33,7 +35,10 @@ def disagreements(found: Gathered) -> Section:
         if not own:
             block.absent.append("Rule and judge score every answer alike.")
             continue
-        block.disagreements = [_disagreement(row) for row in own[:most]]
+        by_rank: dict[int, list[Row]] = {}
+        for row in own:
+            by_rank.setdefault(row["rank"], []).append(row)
+        block.disagreements = [_disagreement(rows) for rank, rows in by_rank.items() if rank <= most]
         n_answers = own[0]["n_answers"]
         if n_answers > len(block.disagreements):
             block.notes.append(f"{len(block.disagreements)} of {count(n_answers)} different answers are shown.")
@@ -56,32 +61,31 @@ def _crossed(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
     return Table("Predictions by what rule and judge make of them", columns, kept, 2, 3, is_open=True, note=note)
 
 
-def _disagreement(row: Row) -> Disagreement:
+def _disagreement(rows: list[Row]) -> Disagreement:
+    """One answer, from its rows of the scoring methods."""
+    row = rows[0]
     models = cut(row["model_id"], 60) if row["n_models"] == 1 else f"{row['n_models']} models"
     n, variants = row["n_predictions"], row["n_variants"]
     times = "once" if n == 1 else f"{count(n)} times"
     templates = "one template" if variants == 1 else f"{count(variants)} templates"
     return Disagreement(
         sample_id=row["sample_id"],
-        rule=row["rule"],
-        rule_ruling=row["rule_ruling"],
-        rule_reason=_of_rule(row),
-        judge=row["judge"],
-        judge_ruling=row["judge_ruling"],
-        judge_reason=cut(row["judge_reason"]) if row["judge_reason"] else "no reason given",
+        rulings=tuple((each["scoring_method"], each["ruling"], _reason(each)) for each in rows[:MOST_METHODS]),
         said=f"said {times} by {models} under {templates}",
         lines=None if row["input"] is None else paragraph(row["input"]),
         right_answers=_right_answers(row),
         completion=cut(row["completion"] or ""),
+        glimpse=cut(row["completion"] or "", 60),
     )
 
 
-def _of_rule(row: Row) -> str:
-    if row["rule_ruling"] == "unscored":
-        return cut(row["rule_reason"] or "no reason given")
-    if row["rule_ruling"] == "partly right":
-        return f"score {number(row['rule_worth'])}"
-    return f"read as {cut(row['label'], 120)}" if row["label"] is not None else ""
+def _reason(row: Row) -> str:
+    """Why a judge or a rule says so: in the judge's words, or what the rule read or reckoned."""
+    if row["is_judge"] or row["ruling"] == "unscored":
+        return cut(row["reason"] or "no reason given")
+    if row["score"] not in (None, 0, 1):
+        return f"score {number(row['score'])}"
+    return f"read as {cut(row['label'], 120)}" if row["label"] is not None and row["scoring_method"] in READERS else ""
 
 
 def _right_answers(row: Row) -> tuple[str, ...]:

@@ -66,25 +66,9 @@ qualify judges.recorded_at = max(judges.recorded_at) over (partition by judges.j
 order by judges.judge_id
 """
 
-# what each rule and each judge make of a prediction: as in accuracy, an unscored answer is worth 0 and an error nothing
-_PAIRED = """
-with scored as (
-    select
-        prediction_id,
-        scoring_method,
-        reason,
-        coalesce(is_correct::integer::double, score, 0) as worth,
-        case
-            when score_state = 'unscored' then 'unscored'
-            when coalesce(is_correct::integer::double, score) = 1 then 'right'
-            when coalesce(is_correct::integer::double, score) = 0 then 'wrong'
-            else 'partly right'
-        end as ruling
-    from marts.fct_scores
-    where audit_run_id = $run and reason is distinct from 'error'
-),
-
-paired as (
+# what each scoring method makes of a prediction: as in accuracy, an unscored answer is worth 0 and an error nothing
+_RULED = """
+with ruled as (
     select
         said.prediction_id,
         said.task_id,
@@ -93,107 +77,126 @@ paired as (
         said.prompt_variant_id,
         said.completion,
         said.label,
-        rules.scoring_method as rule,
-        rules.ruling as rule_ruling,
-        rules.reason as rule_reason,
-        rules.worth as rule_worth,
-        judges.scoring_method as judge,
-        judges.ruling as judge_ruling,
-        judges.reason as judge_reason,
-        judges.worth as judge_worth
+        scores.scoring_method,
+        starts_with(scores.scoring_method, 'judge:') as is_judge,
+        scores.score,
+        scores.reason,
+        coalesce(scores.is_correct::integer::double, scores.score, 0) as worth,
+        case
+            when scores.score_state = 'unscored' then 'unscored'
+            when coalesce(scores.is_correct::integer::double, scores.score) = 1 then 'right'
+            when coalesce(scores.is_correct::integer::double, scores.score) = 0 then 'wrong'
+            else 'partly right'
+        end as ruling
     from marts.fct_predictions as said
-    inner join scored as rules on said.prediction_id = rules.prediction_id and not starts_with(rules.scoring_method, 'judge:')
-    inner join scored as judges on said.prediction_id = judges.prediction_id and starts_with(judges.scoring_method, 'judge:')
-    where said.audit_run_id = $run and not said.is_quarantined
+    inner join marts.fct_scores as scores using (audit_run_id, prediction_id)
+    where audit_run_id = $run and not said.is_quarantined and scores.reason is distinct from 'error'
 )
 """
 
-RULINGS = f"""{_PAIRED}
-select task_id, rule, judge, rule_ruling, judge_ruling, count(*) as n_predictions
-from paired group by all order by all
+RULINGS = f"""{_RULED}
+select rules.task_id, rules.scoring_method as rule, judges.scoring_method as judge, rules.ruling as rule_ruling,
+    judges.ruling as judge_ruling, count(*) as n_predictions
+from ruled as rules
+inner join ruled as judges on rules.prediction_id = judges.prediction_id and judges.is_judge
+where not rules.is_judge
+group by all order by all
 """  # noqa: S608 - our own text
 
-# those that part rule and judge most first: by how much each moves the one accuracy away from the other
-DISAGREEMENTS = f"""{_PAIRED},
+# One row per answer and scoring method. Answers that part rules and judges most come first, by how much they move the one
+# accuracy away from the other; but every way to differ shows its first answer before any shows a second. A rule that weighs
+# more than the text may rule otherwise on the same words: its ruling varies.
+DISAGREEMENTS = f"""{_RULED},
+answers as (
+    select ruled.*, md5(concat_ws(chr(0), ruled.task_id, ruled.sample_id, variants.reader, ruled.completion)) as answer
+    from ruled
+    inner join marts.dim_prompt_variants as variants
+        on variants.audit_run_id = $run and variants.prompt_variant_id = ruled.prompt_variant_id
+),
+
+rulings as (
+    select task_id, sample_id, answer, scoring_method, is_judge, if(min(ruling) = max(ruling), min(ruling), 'varies') as ruling,
+        avg(worth) as worth, avg(score) as score, min(reason) as reason, count(*) as n_predictions
+    from answers group by all
+),
+
+apart as (
+    select rules.task_id, rules.sample_id, rules.answer,
+        avg(abs(rules.worth - judges.worth)) * max(rules.n_predictions) as n_apart,
+        string_agg(distinct rules.ruling, ' ' order by rules.ruling) || '/'
+            || string_agg(distinct judges.ruling, ' ' order by judges.ruling) as way
+    from rulings as rules
+    inner join rulings as judges on rules.answer = judges.answer and judges.is_judge
+    where not rules.is_judge and judges.reason is distinct from 'not judged'
+    group by all
+    having max(abs(rules.worth - judges.worth)) > 0
+),
+
+ranked as (
+    select *, row_number() over (partition by task_id, way order by n_apart desc, sample_id, answer) as place
+    from apart
+),
+
+chosen as (
+    select *,
+        count(*) over (partition by task_id) as n_answers,
+        row_number() over (partition by task_id order by place, n_apart desc, sample_id, answer) as rank
+    from ranked
+    qualify rank <= {MOST_DISAGREEMENTS}
+),
+
+said as (
+    select answer,
+        any_value(left(completion, 301)) as completion,
+        any_value(left(label, 121)) as label,
+        count(distinct prediction_id) as n_predictions,
+        count(distinct model_id) as n_models,
+        min(model_id) as model_id,
+        count(distinct prompt_variant_id) as n_variants
+    from answers semi join chosen using (answer)
+    group by all
+),
+
 votes as (
     select 'judge:' || judge_id as rater, 'judge:' || unnest(from_json(panel, '["VARCHAR"]')) as member
     from raw.judges where audit_run_id = $run and panel is not null
 ),
 
+verdicts as (
+    select prediction_id, rater, is_match, reason, repetition from marts.fct_verdicts
+    where audit_run_id = $run and is_settled and is_current
+),
+
+-- a verdict stands at one of the predictions that say the same, a panel's with its members
 reasons as (
-    select prediction_id, rater, is_match, arg_min(left(reason, 301), repetition) as reason
+    select answers.answer, given.rater, given.is_match, min_by(left(given.reason, 301), given.repetition) as reason
     from (
-        select prediction_id, rater, is_match, reason, repetition from marts.fct_verdicts
-        where audit_run_id = $run and is_settled and is_current and prediction_id is not null
-        union all
-        select verdicts.prediction_id, votes.rater, verdicts.is_match, verdicts.reason, verdicts.repetition
-        from marts.fct_verdicts as verdicts
-        inner join votes on verdicts.rater = votes.member
-        where verdicts.audit_run_id = $run and verdicts.is_settled and verdicts.is_current
-            and verdicts.prediction_id is not null
+        select * from verdicts
+        union all by name
+        select verdicts.* replace (votes.rater as rater) from verdicts inner join votes on verdicts.rater = votes.member
     ) as given
+    inner join (select distinct answer, prediction_id from answers semi join chosen using (answer)) as answers
+        using (prediction_id)
     group by all
-),
-
-answers as (
-    select
-        paired.task_id,
-        paired.sample_id,
-        paired.rule,
-        paired.judge,
-        paired.rule_ruling,
-        paired.judge_ruling,
-        variants.reader,
-        md5(paired.completion) as completion_md5,
-        any_value(left(paired.completion, 301)) as completion,
-        any_value(left(paired.label, 121)) as label,
-        any_value(left(paired.rule_reason, 301)) as rule_reason,
-        avg(paired.rule_worth) as rule_worth,
-        any_value(coalesce(reasons.reason, left(paired.judge_reason, 301))) as judge_reason,
-        count(*) as n_predictions,
-        count(distinct paired.model_id) as n_models,
-        any_value(paired.model_id order by paired.model_id) as model_id,
-        count(distinct paired.prompt_variant_id) as n_variants,
-        sum(abs(paired.rule_worth - paired.judge_worth)) as n_apart
-    from paired
-    inner join marts.dim_prompt_variants as variants
-        on variants.audit_run_id = $run and variants.prompt_variant_id = paired.prompt_variant_id
-    left join reasons
-        on reasons.prediction_id = paired.prediction_id
-        and reasons.rater = paired.judge
-        and reasons.is_match = (paired.judge_ruling = 'right')
-    where paired.rule_worth != paired.judge_worth and paired.judge_reason is distinct from 'not judged'
-    group by all
-),
-
--- every way to differ shows its commonest before any shows a second
-ranked as (
-    select *, row_number() over (
-        partition by task_id, rule, judge, rule_ruling, judge_ruling
-        order by n_apart desc, sample_id, completion_md5, reader
-    ) as place
-    from answers
-),
-
-chosen as (
-    select *, count(*) over (partition by task_id) as n_answers
-    from ranked
-    qualify row_number() over (
-        partition by task_id order by place, n_apart desc, sample_id, completion_md5, reader, rule, judge
-    ) <= {MOST_DISAGREEMENTS}
 )
 
 select
-    chosen.* exclude (completion_md5, reader, place),
+    chosen.task_id, chosen.rank, chosen.n_answers, chosen.sample_id, said.* exclude (answer),
+    rulings.scoring_method, rulings.is_judge, rulings.ruling, rulings.score,
+    coalesce(reasons.reason, left(rulings.reason, 301)) as reason,
     left(samples.input, 301) as input,
     samples.gold_label,
     left(samples.options[list_position(tasks.labels, samples.gold_label)], 301) as gold_option,
     [left(reference, 101) for reference in samples.reference_answers[:{MOST_REFERENCES}]] as reference_answers,
     len(samples.reference_answers) as n_references
 from chosen
+inner join said using (answer)
+inner join rulings using (answer)
+left join reasons
+    on reasons.answer = chosen.answer and reasons.rater = rulings.scoring_method
+    and rulings.ruling in ('right', 'wrong') and reasons.is_match = (rulings.ruling = 'right')
 left join marts.dim_samples as samples
     on samples.audit_run_id = $run and samples.task_id = chosen.task_id and samples.sample_id = chosen.sample_id
 left join marts.dim_tasks as tasks on tasks.audit_run_id = $run and tasks.task_id = chosen.task_id
-order by chosen.task_id, chosen.place, chosen.n_apart desc, chosen.sample_id, chosen.completion_md5, chosen.reader,
-    chosen.rule, chosen.judge
+order by chosen.task_id, chosen.rank, rulings.is_judge, rulings.scoring_method
 """  # noqa: S608 - our own text and numbers

@@ -30,10 +30,11 @@ def rankings(found: Gathered) -> Section:
             for row in rows
         ]  # fmt: skip
         kept, note = limited(lines)
-        few = "* of three or four models alone, where one exchange of two ranks moves it far."
-        note = " ".join(part for part in (few if any(row["is_of_few_models"] for row in rows) else "", note) if part)
+        is_few = any(row["is_of_few_models"] and row["mean_spearman"] is not None for row in rows)
+        few = "* of three or four models alone, where one exchange of two ranks moves it far." if is_few else ""
+        note = " ".join(part for part in (few, note) if part)
         columns = (
-            "Scored by", "Models in", "Judge wrong on controls", "Models", "Templates", "Mean Spearman", "Textbook formula",
+            "Scored by", "Model set", "Judge wrong on controls", "Models", "Templates", "Mean Spearman", "Textbook formula",
             "Pairs", "Undefined pairs", "Scored answers alone", "Pairs",
         )  # fmt: skip
         block.tables.append(

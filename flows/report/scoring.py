@@ -134,9 +134,10 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
         ruled = count(row["n_ruled_by_people"])
         vouching.append(f"Youden index {number(row['youden_index'])} on {ruled} answers that people ruled on")
     if row["spread_judge_rectified"] is not None:
-        part = f"rectified spread {number(row['spread_judge_rectified'])}, share removed"
+        vouching.append(f"rectified: corrected spread {number(row['spread_judge_rectified'])}")
+    if row["share_removed_rectified"] is not None:
         bounds = share_interval(row["share_removed_rectified_low"], row["share_removed_rectified_high"])
-        vouching.append(f"{part} {share(row['share_removed_rectified'])} {bounds}".rstrip())
+        vouching.append(f"rectified: share removed {share(row['share_removed_rectified'])} {bounds}".rstrip())
     figures = (
         accuracy("rule"), accuracy("judge"), spread("spread_rule"), spread("spread_judge"), spread("difference"), removed,
     )  # fmt: skip

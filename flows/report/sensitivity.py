@@ -21,6 +21,12 @@ def why_no_answers(rows: Sequence[Row]) -> str | None:
     return None
 
 
+def why_open(found: Gathered, task_id: str) -> str | None:
+    """Why an open-ended task has none of the measures of labels."""
+    kinds = {row["task_id"]: row["kind"] for row in found.tasks}
+    return "An open-ended task has no labels to measure this by." if kinds.get(task_id) == "open_ended" else None
+
+
 def why_one_wording(rows: Sequence[Row], what: str) -> str:
     """Why a measure over wordings is not there."""
     if nothing := why_no_answers(rows):
@@ -43,7 +49,7 @@ def sensitivity(found: Gathered, budget: Budget) -> Section:
         block = Block(task_id)
         section.blocks.append(block)
         if task_id not in summaries:
-            block.absent.append(why_one_wording(rows, "sensitivity"))
+            block.absent.append(why_open(found, task_id) or why_one_wording(rows, "sensitivity"))
             continue
         summary = {(row["model_id"], row["strategy"]): row for row in summaries[task_id]}
 
@@ -94,7 +100,7 @@ def consistency(found: Gathered, budget: Budget) -> Section:
         section.blocks.append(block)
         if task_id not in rows_of:
             missing = "No sample of this task has a gold label, so there are no classes to compare."
-            block.absent.append(why_no_answers(rows) or missing)
+            block.absent.append(why_open(found, task_id) or why_no_answers(rows) or missing)
             continue
 
         def panel(who: str, _group: Group, rows: list[Row]) -> tuple[str, Markup]:

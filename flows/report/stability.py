@@ -9,7 +9,7 @@ from markupsafe import Markup
 from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
 from flows.report.gather import Gathered
-from flows.report.sensitivity import why_no_answers, why_one_wording
+from flows.report.sensitivity import why_no_answers, why_one_wording, why_open
 from flows.report.text import count, interval, number, ranged
 
 _BANDS = (("first", "labels (valid answers)"), ("second", "verbatim (every distinct completion)"))
@@ -30,7 +30,7 @@ def repetition(found: Gathered, budget: Budget) -> Section:
         section.blocks.append(block)
         if task_id not in rows_of:
             once = "No original wording was asked twice, so there are no repetitions to compare."
-            block.absent.append(why_no_answers(rows) or once)
+            block.absent.append(why_open(found, task_id) or why_no_answers(rows) or once)
             continue
         _draw_series(block, rows_of[task_id], budget, "asks of the same prompt")
         _last_of(block, rows_of[task_id], "PSS over all repetitions")
@@ -53,7 +53,7 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
         block = Block(task_id)
         section.blocks.append(block)
         if task_id not in rows_of:
-            block.absent.append(why_one_wording(rows, "PSS over wordings"))
+            block.absent.append(why_open(found, task_id) or why_one_wording(rows, "PSS over wordings"))
             continue
         both = rows_of[task_id]
         warm = [

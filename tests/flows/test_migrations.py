@@ -5,25 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from flows.rows import SCHEMAS
 from flows.warehouse import SCHEMA_VERSION, apply_schema
 from tests.flows.audits import query
 
-ADDED = {"prompt_variants": ("answer_schema", "reader"), "predictions": ("sampling",)}
-NEW = ("rephrasings", "engines", "batches")
+ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought them
+    2: {"prompt_variants": ("answer_schema", "reader"), "predictions": ("sampling",)},
+    3: {
+        "tasks": ("scoring_methods", "token_f1_threshold"),
+        "samples": ("options", "reference_answers"),
+        "prompt_variants": ("template",),
+        "predictions": ("option_loglikelihoods",),
+        "verdicts": ("ask", "control_id", "is_settled"),  # and more: the table is made anew
+    },
+}
+NEW = {2: ("rephrasings", "engines", "batches"), 3: ("judges", "judge_controls")}
 
 
-def test_version_1_is_migrated_with_its_rows_and_a_backup(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     apply_schema(warehouse)
     with duckdb.connect(str(warehouse)) as con:
-        for table, columns in ADDED.items():
-            for column in columns:
-                con.execute(f"alter table raw.{table} drop column {column}")
-        for table in NEW:
-            con.execute(f"drop table raw.{table}")
-        con.execute("update raw.schema_versions set version = 1")
+        for later in range(version + 1, SCHEMA_VERSION + 1):
+            for table, columns in ADDED[later].items():
+                for column in columns:
+                    con.execute(f"alter table raw.{table} drop column {column}")
+            for table in NEW[later]:
+                con.execute(f"drop table raw.{table}")
+        con.execute("update raw.schema_versions set version = ?", [version])
         con.execute("insert into raw.attempts values ('r', 'p', timestamp '2026-01-01', 500, 'x', 0)")
     apply_schema(warehouse)
     assert query(warehouse, "select max(version) from raw.schema_versions") == [(SCHEMA_VERSION,)]
@@ -31,6 +43,6 @@ def test_version_1_is_migrated_with_its_rows_and_a_backup(tmp_path: Path) -> Non
     for table, columns in SCHEMAS.items():
         found = {row[0] for row in query(warehouse, f"describe raw.{table}")}
         assert found == set(columns), table
-    backup = warehouse.with_name("audit.duckdb.v1.backup")
-    assert query(backup, "select max(version) from raw.schema_versions") == [(1,)]
+    backup = warehouse.with_name(f"audit.duckdb.v{version}.backup")
+    assert query(backup, "select max(version) from raw.schema_versions") == [(version,)]
     apply_schema(warehouse)

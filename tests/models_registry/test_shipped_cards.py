@@ -43,6 +43,7 @@ def test_what_ships() -> None:
     assert set(AUDITS) == {
         "quickstart",
         "nightly",
+        "templates",
         *(f"paper_{task}" for task in ("trec", "cb", "rte", "dbpedia", "wos")),
         *(f"paper_pss_{outcome}" for outcome in OUTCOMES),
         *(f"paper_{task}" for task in BENCHMARKS),

@@ -19,7 +19,7 @@ CARDS = """
 facts:
   kind: open_ended
   templates: none
-  scoring: [token_f1, math_equal]
+  scoring: [token_f1]
   token_f1_threshold: 0.5
   data: {path: none.csv, input: question, references: [answer]}
 letters:
@@ -29,6 +29,7 @@ letters:
 passages:
   kind: open_ended
   templates: none
+  scoring: [token_f1, math_equal]
   data: {path: none.csv, input: question, references: [answer]}
 """
 LETTERS = "ABCD"
@@ -116,7 +117,7 @@ def verdict(is_match: bool, reason: str) -> str:
 
 
 def _town(sample: int) -> str:
-    return f"{TOWNS[sample % 10]} {sample // 10}"
+    return TOWNS[sample % 10] + ("holm", "vik", "dal", "stad", "nes", "by")[sample // 10]
 
 
 def judged_rows(n_facts: int = 60, n_letters: int = 24) -> list[dict[str, Any]]:
@@ -133,7 +134,7 @@ def judged_rows(n_facts: int = 60, n_letters: int = 24) -> list[dict[str, Any]]:
                       "repetition": 1, "instruction": f"Template {template}: {{question}}"}  # fmt: skip
             for sample in range(n_facts):
                 knows = sample % 4 != 0 and draw.random() > (0.7 * pull if model == MODELS[1] else 0.02)
-                said = _town(sample) if knows else _town(sample + 1)
+                said = _town(sample if knows else (sample + 1) % n_facts)
                 if model == MODELS[0] and draw.random() < 0.7 * pull:
                     said = f"As far as anybody can know such a thing it has to be the town that is called {said}"
                 if (model, sample) == (MODELS[2], 7):

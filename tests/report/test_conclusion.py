@@ -160,8 +160,10 @@ def test_what_is_not_measured_says_why(changes: dict[str, Any], reason: str) -> 
 def test_findings_name_the_models_and_no_more_than_fit() -> None:
     rows = [row(model_id=f"m{place}") for place in range(10)]
     assert findings(rows) == [("Most of the spread is the rule's", "m0, m1, m2, m3, m4, m5, m6, m7 and 2 more")]
-    pairs = [row(), row(judge="judge:other", spread_rule_low=0.0)]
-    assert findings(pairs) == [
-        ("Most of the spread is the rule's", "m (token_f1, judge:j)"),
-        ("No effect of the templates is shown", "m (token_f1, judge:other)"),
+    differing = [row(), row(judge="judge:other", spread_rule_low=0.0)]
+    assert findings(differing) == [
+        ("Most of the spread is the rule's", "m (judge:j)"),
+        ("No effect of the templates is shown", "m (judge:other)"),
     ]
+    alike = [row(), row(judge="judge:other"), row(rule="math_equal"), row(rule="math_equal", judge="judge:other")]
+    assert findings(alike) == [("Most of the spread is the rule's", "m (token_f1), m (math_equal)")]

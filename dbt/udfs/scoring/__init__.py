@@ -1,0 +1,18 @@
+"""The scoring methods: how a completion becomes right or wrong, each a unit of its own that knows neither SQL nor files.
+
+A method's version goes with its scores: scores of another version are not compared with them, and are made anew.
+"""
+
+from udfs.scoring import option_letter, option_loglikelihood, token_f1, verdict
+
+VERSIONS: dict[str, int] = {
+    "label_match": 1,  # equal to the gold label after the task's reader, `udfs.reading`
+    "option_letter": option_letter.VERSION,
+    "option_loglikelihood": option_loglikelihood.VERSION,
+    "option_loglikelihood_per_token": option_loglikelihood.VERSION,
+    "option_loglikelihood_per_character": option_loglikelihood.VERSION,
+    "token_f1": token_f1.VERSION,
+    "math_equal": 1,  # of `udfs.scoring.math_equal`, which is imported where it is used
+    "judge": verdict.VERSION,
+}
+"""The scoring methods and the version of each; `judge:<id>` has the version of reading a judge's verdict."""

@@ -50,6 +50,7 @@ _STATEMENT = re2.compile(r"(?i)\b(?:is|are|equals)\b|(?:^|[^<>!=\\])=")
 _SEGMENT = re.compile(r"\$\$?([^$\n]+)\$\$?|\\\(([^\n]+?)\\\)|\\\[([^\n]+?)\\\]")
 _DISPLAY_STARTS, _DISPLAY_ENDS = re.compile(r"(\\\[|\$\$)[ \t]*\n"), re.compile(r"\n[ \t]*(\\\]|\$\$)")
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z])|\n")
+_TEX = frozenset("\\{}^_")
 _NUMBER_STARTS = frozenset("0123456789-+.$(")
 _NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
 
@@ -193,7 +194,8 @@ def _number_at(words: list[str], at: int) -> str | None:
     if match is None:
         return None
     word = words[at].strip("()[]\"'?!" + _BEHIND)
-    number = word if is_mathematics(word) else match[0]
+    is_tex = not _TEX.isdisjoint(word)  # half of a formula: "1" is not what \frac{1}{2 says
+    number = word if is_tex or is_mathematics(word) else match[0]
     if at and "/" in number and words[at - 1].isdigit():
         number = f"{words[at - 1]} {number}"
     if at + 1 < len(words) and words[at] == number:

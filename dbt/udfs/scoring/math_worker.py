@@ -2,8 +2,8 @@
 
 Run as `python -m udfs.scoring.math_worker SECONDS N`. Lines of JSON come in, `[number, answer, reference]`, and go out,
 `[number, is_equal, reason]`, in any order; an empty list goes out first, when sympy is imported. Up to N children, each
-forked from here in milliseconds, compare a few pairs; one that takes more than SECONDS over a pair is killed. The worker
-ends with its input, and its children with it.
+forked from here in milliseconds, are given one pair at a time; one that takes more than SECONDS over it is killed, and
+one to which a pair was hard is not asked again. The worker ends with its input, and its children with it.
 
 A child has 1 GiB of address space, can write to no file and start no program. What it reads has passed `math_formula`;
 this is for what that might miss.
@@ -28,10 +28,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 MEMORY_BYTES = 2**30
-PAIRS_PER_CHILD = 16
 
-# a child in which a pair took more than this is followed by another: the next pair finds nothing of the last
-COSTLY_SECONDS = 0.2
+# a child in which a pair took more processor time or memory than this ends: the next pair finds nothing of it
+COSTLY_SECONDS = 0.3
 COSTLY_BYTES = MEMORY_BYTES // 4
 
 _REFUSED = ("os.", "shutil.", "subprocess.", "socket.", "ctypes.", "mmap.", "fcntl.", "pty.", "sqlite3.", "urllib.")
@@ -51,16 +50,17 @@ Found = tuple[bool | None, str | None]
 
 @dataclass
 class _Child:
-    """A forked process: what it has yet to answer, first what it is at, and when that must be done."""
+    """A forked process, and the job it is at until when, if it is at one."""
 
     process: int
-    jobs: deque[Job]
-    deadline: float
+    jobs: int  # the pipe on which it is told
+    job: Job | None = None
+    deadline: float = 0.0
     unread: bytes = b""
 
 
 class Worker:
-    """Hands pairs to children and their answers back, and ends children that take too long.
+    """Hands pairs to children, one at a time each, and their answers back; ends a child that takes too long.
 
     Args:
         compare: gives a reading of two formulas; called in a child.
@@ -75,6 +75,7 @@ class Worker:
     ) -> None:
         self.compare, self.seconds, self.n_children, self.source, self.sink = compare, seconds, n_children, source, sink
         self.jobs: deque[Job] = deque()
+        self.unread = b""
         self.children: dict[int, _Child] = {}  # by the pipe on which they answer
         self.selector = selectors.DefaultSelector()
 
@@ -82,89 +83,109 @@ class Worker:
         """Answers until the input ends."""
         self.selector.register(self.source, selectors.EVENT_READ)
         os.write(self.sink, b"[]\n")
-        unread = b""
         try:
-            while True:
-                while self.jobs and len(self.children) < self.n_children:
-                    self.fork()
-                soonest = min((child.deadline for child in self.children.values()), default=None)
-                wait = None if soonest is None else max(0.0, soonest - time.monotonic())
-                for key, _ in self.selector.select(wait):
-                    if key.fd != self.source:
-                        self.hear(key.fd)
-                        continue
-                    part = os.read(self.source, 2**16)
-                    if not part:
-                        return
-                    *lines, unread = (unread + part).split(b"\n")
-                    self.jobs.extend(tuple(json.loads(line)) for line in lines)
-                for pipe, child in list(self.children.items()):
-                    if child.deadline <= time.monotonic():
-                        self.end(pipe, "timeout")
+            while self.turn():
+                self.dispatch()
         finally:
             for child in self.children.values():
                 os.kill(child.process, signal.SIGKILL)
 
-    def fork(self) -> None:
-        """Hands the next jobs to a new child."""
-        share = max(1, min(PAIRS_PER_CHILD, len(self.jobs) // self.n_children))
-        jobs = deque(self.jobs.popleft() for _ in range(share))
-        reading, writing = os.pipe()
+    def turn(self) -> bool:
+        """Waits for the next thing to happen and sees to it; False when the input has ended."""
+        deadlines = [child.deadline for child in self.children.values() if child.job is not None]
+        events = self.selector.select(max(0.0, min(deadlines) - time.monotonic()) if deadlines else None)
+        for key, _ in events:
+            if key.fd == self.source:
+                if not self.read():
+                    return False
+            else:
+                self.hear(key.fd)
+        for pipe, child in list(self.children.items()):
+            if child.job is not None and child.deadline <= time.monotonic():
+                os.kill(child.process, signal.SIGKILL)
+                self.bury(pipe, "timeout")
+        return True
+
+    def read(self) -> bool:
+        """Takes in jobs; False when there will be no more."""
+        part = os.read(self.source, 2**16)
+        *lines, self.unread = (self.unread + part).split(b"\n")
+        self.jobs.extend(tuple(json.loads(line)) for line in lines)
+        return bool(part)
+
+    def dispatch(self) -> None:
+        """Gives a job to every child that has none, and starts children while there are jobs for them."""
+        idle = [child for child in self.children.values() if child.job is None]
+        while self.jobs and (idle or len(self.children) < self.n_children):
+            child = idle.pop() if idle else self.fork()
+            try:
+                os.write(child.jobs, json.dumps(self.jobs[0]).encode() + b"\n")
+            except BrokenPipeError:  # it died without work, and its end will be heard
+                break
+            child.job, child.deadline = self.jobs.popleft(), time.monotonic() + self.seconds
+
+    def fork(self) -> _Child:
+        """Starts a child."""
+        (told, tell), (hear, say) = os.pipe(), os.pipe()
         process = os.fork()
         if process == 0:
-            _work(self.compare, self.seconds, jobs, writing)
-        os.close(writing)
-        self.children[reading] = _Child(process, jobs, time.monotonic() + self.seconds)
-        self.selector.register(reading, selectors.EVENT_READ)
+            for pipe, sibling in self.children.items():  # else a pipe that closes would stay open here
+                os.close(pipe)
+                os.close(sibling.jobs)
+            os.close(tell)
+            os.close(hear)
+            _work(self.compare, self.seconds, told, say)
+        os.close(told)
+        os.close(say)
+        self.children[hear] = _Child(process, tell)
+        self.selector.register(hear, selectors.EVENT_READ)
+        return self.children[hear]
 
     def hear(self, pipe: int) -> None:
-        """Passes on what a child answered, or takes note of its end."""
+        """Passes on what a child answers; one that ends without an answer had what is said of its end."""
         child = self.children[pipe]
         part = os.read(pipe, 2**16)
+        child.unread += part
         if not part:
-            self.end(pipe, None)
-            return
-        *lines, child.unread = (child.unread + part).split(b"\n")
-        for line in lines:
-            child.jobs.popleft()
-            child.deadline = time.monotonic() + self.seconds
-            os.write(self.sink, line + b"\n")
+            self.bury(pipe)
+        elif part.endswith(b"\n"):
+            is_last, *answer = json.loads(child.unread)
+            os.write(self.sink, json.dumps(answer).encode() + b"\n")
+            child.job, child.unread = None, b""
+            if is_last:
+                self.bury(pipe)
 
-    def end(self, pipe: int, reason: str | None) -> None:
-        """Ends a child, or buries it; the job it was at gets a reason, those behind it another child."""
+    def bury(self, pipe: int, reason: str | None = None) -> None:
+        """Waits for a child that ends; the job it was at is answered with a reason."""
         child = self.children.pop(pipe)
         self.selector.unregister(pipe)
         os.close(pipe)
-        if reason is not None:
-            os.kill(child.process, signal.SIGKILL)
+        os.close(child.jobs)
         status = os.waitstatus_to_exitcode(os.waitpid(child.process, 0)[1])
-        if reason is None and status != 0:
-            reason = _ENDINGS.get(status, "too much memory")
-        if reason is not None and child.jobs:
-            os.write(self.sink, _line(child.jobs.popleft()[0], (None, reason)))
-        self.jobs.extendleft(reversed(child.jobs))
+        if child.job is not None:
+            answer = [child.job[0], None, reason or _ENDINGS.get(status, "too much memory")]
+            os.write(self.sink, json.dumps(answer).encode() + b"\n")
 
 
-def _line(number: int, found: Found) -> bytes:
-    return json.dumps([number, *found]).encode() + b"\n"
-
-
-def _work(compare: Callable[[str, str], Found], seconds: float, jobs: deque[Job], sink: int) -> NoReturn:
+def _work(compare: Callable[[str, str], Found], seconds: float, jobs: int, answers: int) -> NoReturn:
     """What a child does, from its first moment to its last."""
     status = _FAILED
     try:
         _confine()
-        for number, answer, reference in jobs:
-            until = int(time.process_time() + seconds) + 2
-            resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
-            started = time.monotonic()
-            found = compare(answer, reference)
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-            if found[0] is not True and peak > MEMORY_BYTES // 2:  # the algebra takes its own want of memory for a no
-                found = None, "too much memory"
-            os.write(sink, _line(number, found))
-            if time.monotonic() - started > COSTLY_SECONDS or peak > COSTLY_BYTES:
-                break
+        with open(jobs, encoding="ascii", buffering=1) as lines:
+            for line in lines:
+                number, answer, reference = json.loads(line)
+                until = int(time.process_time() + seconds) + 2
+                resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
+                started = time.process_time()
+                found = compare(answer, reference)
+                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+                if found[0] is not True and peak > MEMORY_BYTES // 2:  # the algebra takes its want of memory for a no
+                    found = None, "too much memory"
+                is_last = time.process_time() - started > COSTLY_SECONDS or peak > COSTLY_BYTES
+                os.write(answers, json.dumps([is_last, number, *found]).encode() + b"\n")
+                if is_last:
+                    break
         status = 0
     finally:
         os._exit(status)

@@ -25,8 +25,8 @@ NO_CHOICE = "no choice"
 TWO_CHOICES = "two choices"
 
 HEAD_CHARACTERS = 10_000
-TAIL_CHARACTERS = 100_000
-"""Of a completion longer than both, its first 10,000 and its last 100,000 characters are read as if a word stood between."""
+TAIL_CHARACTERS = 50_000
+"""Of a completion longer than both, its first 10,000 and its last 50,000 characters are read as if a word stood between."""
 
 LAST_CHARACTERS = 24
 """The sentence or line that holds these is read first, which takes half the time: most texts end in their choice. Where it
@@ -39,50 +39,60 @@ REACH = 32
 class OptionReading(NamedTuple):
     """The option that is chosen, counted from 0, or why there is none."""
 
-    index: int | None  # type: ignore[assignment] - tuple.index is of no use here
+    index: int | None  # type: ignore[assignment]  # hides tuple.index
     reason: str | None
 
 
+# the classes of words; any other word is w
 _WORDS = {
+    # what is chosen
     "N": "answer 'answer' ans choice selection solution conclusion verdict decision bet response final_answer correct_answer "
     "answer_choice answer_letter final_choice selected_answer",
     "O": "option letter alternative correct_option selected_option option_letter",
-    "a": "answers",
     "1": "one",
+    "a": "answers",
+    "K": r"\boxed \fbox \answer",
+    # what is said of it: right, nearly so, another's
     "P": "correct right",
     "p": "best likely accurate appropriate plausible suitable fitting probable reasonable logical proper final true closest "
     "chosen selected strongest",
     "x": "wrong incorrect false common popular tempting first initial previous original earlier another other",
-    "f": "the my our your clearly definitely obviously probably most simply actually indeed certainly surely only just "
-    "either both all maybe perhaps possibly also even really necessarily undoubtedly truly single more very by far number "
-    "second third fourth last",
-    "t": "a an i i'd i'll i'm we we'd we'll you they would'd think want sure certain clear convinced say said claim argue "
-    "mean know agree case can able of in am have had get let me us going",
-    "T": "believe think guess suspect reckon conclude prefer recommend suggest propose vote say feel pick",
-    "V": "choose chose chooses choosing select selecting selects picks picked picking leaves leaving",
-    "G": "go going goes went stick sticking opt opting opted settle settled settling decide decided voting",
-    "W": "with for on",
+    # verbs: be, and what stands before or for it
     "L": "is was equals remains being answer's",
     "R": "are were",
     "B": "be",
     "M": "must should would will to has needs",
     "Z": "seems looks appears sounds",
     "v": "does do did",
+    # verbs of choosing, alone, with a preposition, of thinking, of likeness
+    "V": "choose chose chooses choosing select selecting selects picks picked picking leaves leaving",
+    "G": "go going goes went stick sticking opt opting opted settle settled settling decide decided voting",
+    "W": "with for on",
+    "T": "believe think guess suspect reckon conclude prefer recommend suggest propose vote say feel pick",
+    "Q": "corresponds matches",
+    # what stands for a sentence's subject
     "E": "it this that which",
     "Y": "it's that's it\u2019s that\u2019s",
-    "Q": "corresponds matches",
+    # what changes nothing: within a phrase, and before one
+    "f": "the my our your clearly definitely obviously probably most simply actually indeed certainly surely only just "
+    "either both all maybe perhaps possibly also even really necessarily undoubtedly truly single more very by far number "
+    "second third fourth last",
+    "t": "a an i i'd i'll i'm we we'd we'll you they want sure certain clear convinced said claim argue mean know agree "
+    "case can able of in am have had get let me us",
     "D": "therefore thus hence so ergo finally then overall",
-    "C": "because since as",
-    "c": "if while over rather instead given",
-    "b": "but",
-    "&": "and &",
-    "|": "or nor / |",
+    # what denies, and what makes a condition
     "!": "not never cannot can't can\u2019t isn't isn\u2019t wasn't wasn\u2019t aren't don't don\u2019t doesn't doesn\u2019t "
     "didn't won't wouldn't wouldn\u2019t couldn't shouldn't",
     "~": "neither none nothing hardly unlikely doubt",
     "o": "no without",
     "h": "if whether might may could unless suppose supposing assume assuming",
-    "K": r"\boxed \fbox \answer",
+    # what joins, and what goes on behind a choice
+    "&": "and &",
+    "|": "or nor / |",
+    "b": "but",
+    "C": "because since as",
+    "c": "while over rather instead given",
+    # what only adorns
     "d": r'* ` { } " # ~ \ \text \textbf \textit \textrm \mathbf \mathrm \mathit \mathsf'
     " \u201c \u201d \u00ab \u00bb",
 }
@@ -150,8 +160,8 @@ _NO_SIGN = bytes(set(range(256)) - set(b"Ssi9u"))
 
 # before a sign
 _FILL = r"(?:[fODNPp:qn!~1(>-]|O,|,D,)*"
-_GAP = r"[^.?;nSq>=|]{0,12}"
-_NOUN = r"(?:[NO]|[Pp]1|[fp][VT])"
+_GAP = r"[^.?;nNSq>=|]{0,12}"
+_NOUN = r"(?:[NO]{1,2}|[Pp]1|[fp][VT])"
 _DENIED = r"(?:o?[!~h][tTfEMPpLB1VG]{0,6}|x)?"
 _STRONG = re2.compile(
     rf"{_DENIED}(?:K|{_NOUN}{_GAP}[LRB:]|(?:{_NOUN}|[Pp])[-=>q:]{{1,3}}|[Pf]a{_GAP}[R:]|\(N\)|nS:|V(?:t?W)?|Gf*W){_FILL}$".encode()
@@ -201,16 +211,15 @@ class _Signs(NamedTuple):
 
 class _Found(NamedTuple):
     classes: bytes  # of a text, each line between two n
-    indexes: list[int]  # of the options whose signs stand in it
-    places: list[int]  # of these signs
-    items: list[int]  # of them, those that begin a line with a mark and text behind them; found when asked for
+    places: list[int]  # where a sign stands
+    indexes: list[int]  # which option each stands for
 
 
 def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
     """The last choice a completion commits to, by the bare signs its template puts before the options.
 
     Args:
-        completion: any text; one above 110,000 characters is read at both ends.
+        completion: any text; one above 60,000 characters is read at both ends.
         enumerators: the signs in the options' order: ("A", "B", "C"), ("1", "2"), ("i", "ii") or any others, 64 at most.
             Single letters and Roman numerals match in either case, unless both cases are signs; others as written.
 
@@ -232,7 +241,7 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
     if not signs.made_up:
         sentence, line = text.rfind(". ", 0, -LAST_CHARACTERS) + 1, text.rfind("\n", 0, -LAST_CHARACTERS)
         if 2 * max(sentence, line) > len(text):
-            found = _last_choice(text[max(sentence, line) :], signs, b"." if sentence > line else b"n", is_whole=False)
+            found = _last_choice(text[max(sentence, line) :], signs, b"." if sentence > line else b".n", is_whole=False)
             if found.reason != NO_CHOICE:
                 return found
     return _last_choice(text, signs, b"n", is_whole=True)
@@ -244,12 +253,13 @@ def _last_choice(text: str, signs: _Signs, before: bytes, *, is_whole: bool) -> 
     stop = len(indexes)
     if not stop:
         return OptionReading(None, NO_CHOICE)
-    found = _Found(before + codes + b"n", indexes, [match.start() + 1 for match in _SIGN.finditer(codes)], [])
+    classes = before + codes + b"n"
+    found = _Found(classes, [match.start() for match in _SIGN.finditer(classes)], indexes)
     while stop:
         start = stop - 1
         while start and _are_joined(found, start - 1):
             start -= 1
-        if not is_whole and _ITEM_LEAD.search(found.classes, max(0, found.places[start] - REACH), found.places[start]):
+        if not is_whole and _ITEM_LEAD.search(classes, max(0, found.places[start] - REACH), found.places[start]):
             break
         chosen = {indexes[k] for k in _committed(found, start, stop)}
         if chosen:
@@ -308,18 +318,22 @@ def _is_in_row(found: _Found, k: int) -> bool:
 
 def _is_listed(found: _Found, k: int) -> bool:
     """Whether sign k begins a line, and its neighbour among the options the line before or after: a repeated list."""
-    own, places = found.indexes[k], found.places
-    if own - 1 not in found.indexes and own + 1 not in found.indexes:
-        return False
-    if not found.items:
-        found.items.extend(bisect_left(places, match.start(1)) for match in _ITEM.finditer(found.classes))
-    place = bisect_left(found.items, k)
-    if found.items[place : place + 1] == [k]:
-        previous, following = found.items[max(0, place - 1) : place], found.items[place + 1 : place + 2]
+    items = _items(found.classes)
+    place = bisect_left(items, found.places[k])
+    if items[place : place + 1] == [found.places[k]]:
+        previous = [bisect_left(found.places, item) for item in items[max(0, place - 1) : place]]
+        following = [bisect_left(found.places, item) for item in items[place + 1 : place + 2]]
     else:
         previous = [k - 1] if k and _stand_below(found, k - 1) else []
-        following = [k + 1] if k + 1 < len(places) and _stand_below(found, k) else []
+        following = [k + 1] if k + 1 < len(found.places) and _stand_below(found, k) else []
+    own = found.indexes[k]
     return any(found.indexes[j] == own - 1 for j in previous) or any(found.indexes[j] == own + 1 for j in following)
+
+
+@functools.lru_cache(maxsize=1)  # a text of many lists asks for each of their signs
+def _items(classes: bytes) -> list[int]:
+    """Where the signs stand that begin a line and have a mark and text behind them."""
+    return [match.start(1) for match in _ITEM.finditer(classes)]
 
 
 def _stand_below(found: _Found, k: int) -> bool:
@@ -373,8 +387,8 @@ def _classified(text: str, signs: _Signs) -> tuple[bytes, list[int]]:
     if signs.made_up:
         text = signs.made_up.sub(lambda match: f" {signs.words[match[0]]} ", text.replace(_MADE_UP, " "))
     if not text.isascii():
-        for mark, spaced in _SPACED_BEYOND_ASCII:
-            text = text.replace(mark, spaced)
+        for mark_and_spaced in _SPACED_BEYOND_ASCII:
+            text = text.replace(*mark_and_spaced)
     text += "\n"
     marks = set(text.encode("ascii", "ignore").translate(None, _NO_MARK))
     for mark in marks & _SPACED_MARKS:

@@ -1,26 +1,147 @@
-"""Log-likelihoods (being written)."""
+"""Which option a model finds likeliest, read from log-probabilities instead of its words.
+
+Two sources: the log-likelihood of each option as the whole reply (`from_loglikelihoods`), and, where an engine tells no
+more, the likeliest first tokens of the answer that was given (`first_token`, `from_top_logprobs`).
+"""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from udfs.scoring.option_letter import OptionReading
 
 VERSION: int = 1
 
+NO_LOGLIKELIHOODS = "no log-likelihoods"
+NO_OPTION = "no option among the top tokens"
+TIE = "tie"
 
-def from_loglikelihoods(nats: Sequence[float | None], n_units: Sequence[int] | None) -> OptionReading:
-    """The likeliest."""
-    values = [float(n or 0) / (n_units[i] if n_units else 1) for i, n in enumerate(nats)]
-    return OptionReading(max(range(len(values)), key=values.__getitem__), None)
+# how byte-pair and SentencePiece tokenizers write a leading blank, and the former a line end
+_BLANKS = " \t\r\n\u00a0\u0120\u2581\u010a"
+_AROUND = _BLANKS + "()[]{}<>\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb"
+
+_DECODER = json.JSONDecoder()
+
+
+def from_loglikelihoods(nats: Sequence[float | None], n_units: Sequence[int] | None = None) -> OptionReading:
+    """The option of the largest log-likelihood, or of the largest per unit.
+
+    Args:
+        nats: of each option, its log-likelihood as the reply, 0 at most; -inf is a value, that of the impossible.
+        n_units: of each option, its tokens or characters, 1 at least; None compares the log-likelihoods as they are,
+            which favours short options.
+
+    Returns:
+        The option; or "no log-likelihoods" where there are none or one is missing (None, NaN, no unit to divide by), "tie"
+        where the two largest are equal.
+
+    Raises:
+        ValueError: `nats` and `n_units` differ in length.
+    """
+    if n_units is not None and len(n_units) != len(nats):
+        message = f"every option needs its log-likelihood and its units, got {len(nats)} and {len(n_units)}"
+        raise ValueError(message)
+    units = [1] * len(nats) if n_units is None else n_units
+    each = [None if value is None or n < 1 else value / n for value, n in zip(nats, units, strict=True)]
+    values = {option: value for option, value in enumerate(each) if value is not None and not math.isnan(value)}
+    if not values or len(values) < len(nats):
+        return OptionReading(None, NO_LOGLIKELIHOODS)
+    return _largest(values)
 
 
 def from_top_logprobs(top: Mapping[str, float], enumerators: Sequence[str]) -> OptionReading:
-    """The likeliest."""
-    found = {s: top[s] for s in enumerators if s in top}
-    return OptionReading(None, "no option among the top tokens") if not found else OptionReading(list(enumerators).index(max(found, key=found.get)), None)  # type: ignore[arg-type]
+    """The option whose sign is the likeliest first token.
+
+    Args:
+        top: the likeliest tokens and their log-probabilities in nats, as `first_token` gives them. A token is a sign's when
+            it equals it without white space, a tokenizer's mark for it, quotes and brackets; else when it does but for its
+            case, and no other sign's. The probabilities of one sign's tokens ("B", " B", "(b") are added up.
+        enumerators: the signs in the options' order.
+
+    Returns:
+        The option; or "no option among the top tokens", "tie" where the two likeliest are equal.
+    """
+    exact: dict[str, int] = {}
+    folded: dict[str, set[int]] = {}
+    for index, sign in enumerate(enumerators):
+        if sign.strip():
+            exact.setdefault(sign.strip(), index)
+            folded.setdefault(sign.strip().casefold(), set()).add(index)
+    nats: dict[int, list[float]] = {}
+    for token, value in top.items():
+        option = _sign_of(token, exact, folded)
+        if option is not None and not math.isnan(value):
+            nats.setdefault(option, []).append(value)
+    if not nats:
+        return OptionReading(None, NO_OPTION)
+    return _largest({index: _log_sum(values) for index, values in nats.items()})
 
 
 def first_token(token_logprobs: str) -> dict[str, float]:
-    """Tokens."""
+    """The likeliest tokens in place of the first that is not blank, and their log-probabilities in nats.
+
+    Args:
+        token_logprobs: as `raw.predictions.token_logprobs` keeps it: a JSON array with `token`, `logprob` and
+            `top_logprobs` (an array of `token` and `logprob`) of each token. What stands behind the one that is read is
+            not looked at: a long completion's takes as little time as a short one's.
+
+    Returns:
+        The tokens of `top_logprobs` that have a text and a finite number, with the token itself; equal texts of different
+        tokens are added up. Empty for anything else than such an array, and where every token is blank.
+    """
+    try:
+        place, opening = _after_blanks(token_logprobs, 0), "["
+        while token_logprobs[place] == opening:
+            found, place = _DECODER.raw_decode(token_logprobs, _after_blanks(token_logprobs, place + 1))
+            if found["token"].strip(_BLANKS):
+                others = [other for other in found["top_logprobs"] if other["token"] != found["token"]]
+                return _nats_by_text([found, *others])
+            place, opening = _after_blanks(token_logprobs, place), ","
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+        return {}
     return {}
+
+
+def _after_blanks(text: str, place: int) -> int:
+    while text[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _nats_by_text(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    nats: dict[str, list[float]] = {}
+    for token in tokens:
+        text, value = token["token"], token["logprob"]
+        if isinstance(text, str) and isinstance(value, (int, float)) and math.isfinite(value):
+            nats.setdefault(text, []).append(float(value))
+    return {text: _log_sum(values) for text, values in nats.items()}
+
+
+def _sign_of(token: str, exact: Mapping[str, int], folded: Mapping[str, set[int]]) -> int | None:
+    """The option whose sign a token is; a sign may have brackets of its own."""
+    forms = (token.strip(_BLANKS), token.strip(_AROUND))
+    for form in forms:
+        if form in exact:
+            return exact[form]
+    for form in forms:
+        options = folded.get(form.casefold(), ())
+        if len(options) == 1:
+            return next(iter(options))
+    return None
+
+
+def _log_sum(nats: Sequence[float]) -> float:
+    """The logarithm of the sum of probabilities, without leaving the range of floats."""
+    largest = max(nats)
+    if len(nats) == 1 or math.isinf(largest):
+        return largest
+    return largest + math.log(sum(math.exp(value - largest) for value in nats))
+
+
+def _largest(values: Mapping[int, float]) -> OptionReading:
+    largest = max(values.values())
+    options = [option for option, value in values.items() if value == largest]
+    return OptionReading(options[0], None) if len(options) == 1 else OptionReading(None, TIE)

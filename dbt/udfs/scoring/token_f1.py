@@ -1,29 +1,85 @@
-"""Token F1 (being written)."""
+"""How many words a completion shares with a reference answer: SQuAD's F1, for short answers in other words.
+
+Texts are compared as bags of tokens after SQuAD's normalisation, here of any script: compatibility forms are made one
+(NFKC), then lower case, punctuation dropped and not replaced ("U.S." is "us"), split at white space, and the articles a,
+an and the left out. What stands beyond the first `MAX_READ_CHARACTERS` of a text is not read: it is no short answer.
+"""
 
 from __future__ import annotations
 
-import re
+import functools
+import math
+import string
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 VERSION: int = 1
 
+MAX_READ_CHARACTERS = 100_000
 
-def _tokens(text: str) -> Counter[str]:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    kept = "".join(" " if not (c.isalnum() or c.isspace()) else c for c in folded)
-    return Counter(re.sub(r"\b(a|an|the)\b", " ", kept).split())
+# Python orders combining marks by insertion: one run of 80,000 takes 4.5 s, a text's worth would take minutes
+_NORMALISED_AT_ONCE = 1_000
+
+_ARTICLES = frozenset(("a", "an", "the"))
+_ASCII_PUNCTUATION = string.punctuation.encode()
+_PLANES_WITH_PUNCTUATION = 0x20000  # those above hold ideographs and tags
+
+
+class _Bag(NamedTuple):
+    n_tokens: int
+    counts: Mapping[str, int]
 
 
 def token_f1(completion: str, references: Sequence[str]) -> float:
-    """F1 over tokens."""
-    said = _tokens(completion)
-    best = float("nan")
-    for reference in references:
-        known = _tokens(reference)
-        common = (said & known).total()
-        total = said.total() + known.total()
-        score = 1.0 if total == 0 else 2 * common / total
-        best = score if best != best else max(best, score)
-    return best
+    """2 n_shared / (n_completion + n_reference) in tokens, of the reference that gives most.
+
+    Args:
+        completion: any text.
+        references: the right answers, any of which will do.
+
+    Returns:
+        In [0, 1]; 1 for equal bags of tokens, empty ones too; 0 where one of the two is empty; NaN without a reference.
+
+    Source:
+        Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehension of Text, section 6.1.
+    """
+    tokens = _tokens(completion)
+    return max((_f1(tokens, _bag(reference)) for reference in references), default=math.nan)
+
+
+def _f1(tokens: Sequence[str], reference: _Bag) -> float:
+    if not tokens or not reference.n_tokens:
+        return float(len(tokens) == reference.n_tokens)
+    left, n_shared = dict(reference.counts), 0
+    for token in tokens:
+        if left.get(token):
+            left[token] -= 1
+            n_shared += 1
+    return 2 * n_shared / (len(tokens) + reference.n_tokens)
+
+
+@functools.lru_cache(maxsize=1024)  # a reference is compared with the answers of every variant
+def _bag(reference: str) -> _Bag:
+    tokens = _tokens(reference)
+    return _Bag(len(tokens), Counter(tokens))
+
+
+def _tokens(text: str) -> list[str]:
+    text = text[:MAX_READ_CHARACTERS]
+    if text.isascii():
+        plain = text.lower().encode().translate(None, _ASCII_PUNCTUATION).decode()
+    else:
+        starts = range(0, len(text), _NORMALISED_AT_ONCE)
+        parts = (unicodedata.normalize("NFKC", text[start : start + _NORMALISED_AT_ONCE]) for start in starts)
+        # again: one character can be the form of eighteen
+        plain = "".join(parts)[:MAX_READ_CHARACTERS].lower().translate(_punctuation())
+    return [token for token in plain.split() if token not in _ARTICLES]
+
+
+@functools.cache
+def _punctuation() -> dict[int, None]:
+    """What Unicode counts as punctuation, and the other signs of ASCII ("$", "+", "<"), which SQuAD counts too."""
+    signs = [code for code in range(_PLANES_WITH_PUNCTUATION) if unicodedata.category(chr(code)).startswith("P")]
+    return dict.fromkeys([*signs, *_ASCII_PUNCTUATION])

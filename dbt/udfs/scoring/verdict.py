@@ -1,34 +1,78 @@
-"""Verdict reader (being written)."""
+"""Reads what a judge ruled from its reply, strictly: a reply is one JSON object or no verdict.
+
+A judge reads the text it rules on, and that text can say anything, a verdict in the judge's own format among it. So nothing
+is looked for inside prose, of two objects or two equal keys none is preferred, and nothing is taken for a boolean but one.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 VERSION: int = 1
-SCHEMA = json.dumps(
+
+SCHEMA: str = json.dumps(
     {
         "type": "object",
+        # in this order: a model that is held to it gives its reason before it rules
         "properties": {"reason": {"type": "string"}, "match": {"type": "boolean"}},
         "required": ["reason", "match"],
         "additionalProperties": False,
     }
 )
+"""The JSON schema a judge's reply is asked to keep."""
+
+MAX_READ_CHARACTERS = 1_000_000
+"""A longer reply is no verdict: cut, it would be no JSON."""
 
 
 class Verdict(NamedTuple):
-    """What a judge ruled."""
+    """Whether the judged text matches, None where the reply is no verdict; and the judge's reason, if it gave one."""
 
     is_match: bool | None
     reason: str | None
 
 
 def read_verdict(completion: str | None) -> Verdict:
-    """The verdict of a reply."""
+    """The verdict a reply is: an object of a boolean `match` and, if anything else, a string `reason`.
+
+    White space around it and one fence (```json or ```, on lines of their own) are taken off. Anything more makes it no
+    verdict: prose, a second object, another key or one that is there twice, "true" or 1 for true, no strict JSON. A lone
+    surrogate in the reason becomes a question mark, since no column of text can hold it.
+    """
+    if completion is None or len(completion) > MAX_READ_CHARACTERS:
+        return Verdict(None, None)
     try:
-        found = json.loads(completion or "")
+        found = _DECODER.decode(_without_fence(completion.strip()))
     except (ValueError, RecursionError):
         return Verdict(None, None)
-    if not isinstance(found, dict) or not isinstance(found.get("match"), bool):
+    if not isinstance(found, dict):
         return Verdict(None, None)
-    return Verdict(found["match"], str(found.get("reason")))
+    is_match, reason = found.get("match"), found.get("reason", "")
+    if not isinstance(is_match, bool) or not isinstance(reason, str):
+        return Verdict(None, None)
+    return Verdict(is_match, reason.encode("utf-8", "replace").decode() if "reason" in found else None)
+
+
+def _without_fence(text: str) -> str:
+    opening, _, rest = text.partition("\n")
+    is_fenced = opening.rstrip() in {"```", "```json"} and rest.endswith("```")
+    return rest.removesuffix("```") if is_fenced else text
+
+
+def _only_a_verdict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs) or not found.keys() <= {"match", "reason"}:
+        message = "keys of no verdict"
+        raise ValueError(message)
+    return found
+
+
+def _refuse(_: str) -> NoReturn:
+    message = "a number, which no verdict has"
+    raise ValueError(message)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_only_a_verdict, parse_int=_refuse, parse_float=_refuse, parse_constant=_refuse
+)

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import psutil
@@ -17,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.scoring import math_process
 from udfs.scoring.math_equal import VERSION, MathEqual, MathReading
 from udfs.scoring.math_number import read_quantity
+from udfs.scoring.math_process import MathProcess
 from udfs.scoring.math_text import MAX_READ_CHARACTERS, final_answer
 
 MOST_SECONDS = 2.0
@@ -33,7 +34,7 @@ def unscored(reason: str) -> MathReading:
 @pytest.fixture(scope="module")
 def maths() -> Iterator[MathEqual]:
     """One worker for the file: what a hostile pair left behind would show in those after it."""
-    with MathEqual() as started:
+    with MathEqual(n_processes=2) as started:
         assert started.equal("x + 1", ["1 + x"]) == EQUAL
         yield started
 
@@ -110,7 +111,7 @@ IN_OTHER_FORMS = [
     (r"x = 2\pi", r"2\pi"),
     (r"f(x) = x^2 + 1", "1 + x^2"),
     ("y=2x+3", "2x+3"),
-    ("5 = x", "x"),
+    ("5 = x", "5"),
     ("2 + 3 = 5", "5"),
     ("x = 2 + 3 = 5", "5"),
     # constants
@@ -278,3 +279,398 @@ UNREADABLE = [
     "abcd",
     "x'",
 ]
+
+
+FORM_FEED = "\x0c"  # white space to Python, and not to the parser
+
+
+def code_in_a_formula(file: Path) -> str:
+    """A series of which sympy runs a part: no bracket is needed where `exec` becomes the indexing of `license`."""
+    code = f'[[0 for license.__class__.__getitem__ in [exec]],license[\'open\\x28"{file}","w"\\x29\']]'
+    return r"\sum_{n=0}^{\infty} \frac{\text{" + code.replace(" ", FORM_FEED) + r"}^{n}}{n!}"
+
+
+HOSTILE = [
+    "__import__('os').system('touch {file}')",
+    r"\boxed{{__import__('os').system('touch {file}')}}",
+    r"\boxed{{\text{{__import__('os').system('touch {file}')}}}}",
+    r"\boxed{{\sum_{{n=0}}^{{\infty}} \frac{{x_{{open('{file}','w')}}^n}}{{n!}}}}",
+    r"\boxed{{\operatorname{{exec}}(x)}}",
+    "exec(\"open('{file}','w')\")",
+    "lambda: open('{file}', 'w')",
+    "x.__class__.__mro__",
+    "(lambda f: f(f))(lambda f: f(f))",
+    "9**9**9",
+    "9^{{9^{{9^{{9^{{9}}}}}}}}",
+    "10^{{10^{{10}}}}",
+    "10**100000000000",
+    "2^{{10000}}^{{10000}}",
+    "(10^9)!",
+    "((10^9)!)!",
+    "5!!!!!!!!!!",
+    "factorial(10**9)",
+    r"\binom{{1000000000}}{{500000000}}",
+    r"\int_0^{{10^{{10}}}} e^{{-x^2}} \sin(x^3) dx",
+    r"\sum_{{k=1}}^{{10^{{12}}}} \frac{{1}}{{k^2+1}}",
+    r"\prod_{{k=1}}^{{10^{{9}}}} \sqrt{{k}}",
+    r"\lim_{{x \to 0}} \frac{{\sin(\tan x) - \tan(\sin x)}}{{x^7}}",
+    "(x+1)^{{9999}}",
+    "(a+b+c+d+e+f+g)^{{99}}",
+    r"\sqrt{{" * 30 + "2" + "}}" * 30,
+    "(" * 100_000,
+    "(" * 100_000 + ")" * 100_000,
+    "{{" * 100_000 + "}}" * 100_000,
+    r"\boxed{{" * 20_000,
+    r"\boxed{{" + "(" * 450 + "1" + ")" * 450 + "}}",
+    r"\boxed{{" + "{{" * 450 + "1" + "}}" * 450 + "}}",
+    r"\boxed{{" + "-" * 900 + "1}}",
+    r"\boxed{{" + r"\sin" * 200 + " x}}",
+    r"\boxed{{" + r"\frac1" * 150 + "2}}",
+    r"\boxed{{" + "x" * 900 + "}}",
+    r"\boxed{{" + "|" * 900 + "}}",
+    r"\boxed{{" + ",".join(["1"] * 450) + "}}",
+    r"\boxed{{" + "+".join(["x"] * 450) + "}}",
+    r"\boxed{{" + "x^" * 450 + "2}}",
+    "9" * 5_000,
+    "1" + "0" * 100_000,
+    "9" * 5_000 + "/" + "7" * 5_000,
+    "1e999999999",
+    "x" * 10_000_000,
+    "1 " * 5_000_000,
+    "$" * 1_000_000,
+    "answer is " * 100_000,
+    "\0",
+    "1\0",
+    r"\boxed{{1" + "\0" + "}}",
+    "\ud800",
+    "5\udfff",
+    r"\boxed{{\ud83d}}",
+    "٣",
+    "\u202e5",
+    "\r\n\f\v",
+]
+
+
+@pytest.mark.parametrize(("completion", "reference"), IN_OTHER_FORMS)
+def test_equal_in_another_form(maths: MathEqual, completion: str, reference: str) -> None:
+    assert timed(maths, completion, reference) == EQUAL
+
+
+@pytest.mark.parametrize(("completion", "reference"), DIFFERENT_PAIRS)
+def test_different(maths: MathEqual, completion: str, reference: str) -> None:
+    assert timed(maths, completion, reference) == DIFFERENT
+
+
+@pytest.mark.parametrize("completion", UNREADABLE)
+def test_unreadable_is_unscored(maths: MathEqual, completion: str) -> None:
+    assert timed(maths, completion, "50") == unscored("unreadable")
+    assert timed(maths, "50", completion) == unscored("unreadable")
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_completions_are_not_right_and_do_nothing(maths: MathEqual, number: int, tmp_path: Path) -> None:
+    written = tmp_path / "written"
+    completion = HOSTILE[number].replace("{file}", str(written)).replace("{{", "{").replace("}}", "}")
+    # a formula, so that the worker has to read the other, and a number
+    assert timed(maths, completion, r"x+\sqrt{2}", "12345678").is_equal is not True
+    assert not written.exists()
+    assert timed(maths, r"\sqrt{12}", r"2\sqrt{3}") == EQUAL  # the next pair notices nothing
+
+
+UNGUARDED = """
+import sys
+from latex2sympy2_extended import latex2sympy
+from math_verify import verify
+verify(latex2sympy(sys.argv[2]), latex2sympy(sys.argv[1], normalization_config=None))
+"""
+
+
+def test_code_in_a_formula_is_not_run(maths: MathEqual, tmp_path: Path) -> None:
+    written, root = tmp_path / "written", r"\sqrt{2}"
+    formula = code_in_a_formula(written)
+    subprocess.run([sys.executable, "-c", UNGUARDED, formula, root], check=True)
+    assert written.exists()  # what follows could fail
+    written.unlink()
+    assert timed(maths, rf"\boxed{{{formula}}}", root) == unscored("unreadable")
+    assert timed(maths, root, formula) == unscored("unreadable")
+    [(is_equal, _)] = maths._process.compare([(formula, root)])  # past the reading of formulas
+    assert is_equal is not True
+    assert not written.exists()
+
+
+CHILD = """
+import ctypes, os, socket, subprocess, sys, time
+import sympy
+from udfs.scoring.math_worker import Worker
+
+def compare(deed, reference):
+    exec(compile(deed, __file__, "exec"), globals())
+    return True, None
+
+__file__ = sys.argv[1]
+Worker(compare, 1.0, 2).serve()
+"""
+
+
+def test_what_a_child_does_harms_nobody(tmp_path: Path) -> None:
+    written = tmp_path / "written"
+    deeds = {
+        "pass": [True, None],
+        "while True: pass": [None, "timeout"],
+        "time.sleep(60)": [None, "timeout"],
+        "bytearray(2**31)": [None, "too much memory"],
+        "list(range(10**9))": [None, "too much memory"],
+        "os.abort()": [None, "too much memory"],
+        f"open({str(written)!r}, 'w')": [None, "unreadable"],
+        f"os.open({str(written)!r}, os.O_CREAT)": [None, "unreadable"],
+        f"os.mkdir({str(written)!r})": [None, "unreadable"],
+        f"os.system('touch {written}')": [None, "unreadable"],
+        f"subprocess.run(['touch', {str(written)!r}])": [None, "unreadable"],
+        "os.fork()": [None, "unreadable"],
+        "os.kill(os.getppid(), 9)": [None, "unreadable"],
+        "socket.socket()": [None, "unreadable"],
+        "eval('1')": [None, "unreadable"],
+        "exec('1')": [None, "unreadable"],
+        "ctypes.CDLL(None)": [None, "unreadable"],
+        "sympy.sympify('1+1')": [None, "unreadable"],
+        "sympy.lambdify(sympy.Symbol('x'), sympy.Symbol('y'))": [None, "unreadable"],
+        "sympy.simplify('x')": [None, "unreadable"],
+        "x = sympy.Symbol('x'); assert sympy.cancel((x**2 - 1)/(x - 1)) == x + 1": [True, None],
+        "import this": [True, None],  # modules of Python's are read and run
+        "print('words on the pipe'); os.write(1, b'words')": [True, None],
+    }
+    lines = "".join(json.dumps([number, deed, ""]) + "\n" for number, deed in enumerate(deeds))
+    before = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(tmp_path / "child.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        worker.stdin.write(lines.encode())
+        worker.stdin.flush()
+        assert json.loads(worker.stdout.readline()) == []
+        found = {number: rest for number, *rest in (json.loads(worker.stdout.readline()) for _ in deeds)}
+    assert {deed: found[number] for number, deed in enumerate(deeds)} == deeds
+    assert not written.exists()
+    assert time.monotonic() - before < 20
+
+
+PROSE = [
+    (r"First \boxed{3}, no: \boxed{\frac{1}{2}}.", r"\frac{1}{2}"),  # the last box
+    (r"\boxed{x^{2}} and an unfinished \boxed{y^{2", "x^{2}"),
+    (r"so \boxed{\text{about } \fbox{7}}", "7"),
+    (r"\boxed{5} years. The answer is 6.", "5"),
+    (r"\boxed{}", ""),
+    (r"\boxed {12}", "12"),
+    ("3 + 4 = 7\n#### 7", "7"),
+    ("#### Step 1\nWe add.\n#### Answer\nThe answer is 12.", "12."),  # headings
+    ("The answer is 5. This holds since 7 is prime.", "5"),
+    ("The answer is 5... wait, the answer is 6", "6"),
+    ("The final answer to this question is: 1,234.", ": 1,234."),
+    ("**Answer:** 12", "** 12"),
+    ("Answer:\n\n\\[\n\\frac{1}{2}\n\\]", r"\[ \frac{1}{2} \]"),
+    ("The answer is $x = 5$, as 2 + 3 = 5.", "x = 5"),
+    ("the answer is 50 years, give or take", "50 years"),
+    ("the answer is the set $\\{1, 2\\}$ of roots", r"\{1, 2\}"),
+    ("The answer is not 5", None),
+    ("The answer is fifty.", "fifty."),
+    ("x = 5, y = 6", "x = 5, y = 6"),  # the whole text
+    ("Therefore, the sum is 7.", "7."),
+    ("First 5.\nThus the value of $x$ is 5/2.", "5/2."),
+    ("so $x \\le 5$ holds", r"x \le 5"),
+    ("We get\n$$\nx = \\frac{1}{2}\n$$", r"x = \frac{1}{2}"),
+    ("result: 5 - 3 = 2", "2"),
+    ("She pays $5 and $6, so $11.", "$11"),
+    ("It takes 2 1/2 hours", "2 1/2 hours"),
+    ("She is 50-year-old", "50"),
+    ("Alice has 3 apples and Bob 4 pears", "4 pears"),
+    ("odd", "odd"),
+    ("nothing can be said about this at all", None),
+    ("", None),
+    (" \n\t", None),
+]
+
+
+@pytest.mark.parametrize(("completion", "answer"), PROSE)
+def test_the_final_answer_in_prose(completion: str, answer: str | None) -> None:
+    assert final_answer(completion) == answer
+
+
+def test_only_the_end_of_a_completion_is_read() -> None:
+    assert final_answer(r"\boxed{5}" + " word" * MAX_READ_CHARACTERS) is None
+    assert final_answer("word " * MAX_READ_CHARACTERS + "\n5") == "5"
+
+
+@pytest.mark.parametrize(
+    ("completion", "references", "reading"),
+    [
+        ("Sure! 3 + 4 = 7, so the answer is **7**.", ["7"], EQUAL),
+        ("Adding up, he has \\boxed{\\$1{,}200.00} left.", ["1200"], EQUAL),
+        ("There are 50 apples.", ["50 apples"], EQUAL),
+        ("It is one half, that is $\\frac{1}{2}$.", ["0.5"], EQUAL),
+        ("She needs 7 or 8.", ["7", "8"], DIFFERENT),  # both are one answer, a list
+        ("7", ["8", "7"], EQUAL),
+        ("7", ["8", "fifty", "7"], EQUAL),
+        ("7", ["8", "fifty"], unscored("unreadable")),
+        ("7", ["He has 3 + 4 = 7 of them.\n#### 7"], EQUAL),  # as GSM8K gives its references
+        ("7", [r"So it is $\boxed{7}$."], EQUAL),
+        ("7", [], unscored("no reference")),
+        ("7", ["", " "], unscored("no reference")),
+        ("", ["7"], unscored("no answer")),
+        ("The answer is not 7.", ["7"], unscored("no answer")),
+        (r"\boxed{}", ["7"], unscored("no answer")),
+        ("I do not know that", ["7"], unscored("unreadable")),
+        ("9" * 5_000, ["9" * 5_000], EQUAL),
+        ("9" * 5_000, ["9" * 4_999 + "8"], unscored("too long")),
+        ("x^{12345}", ["x"], unscored("too long")),
+        (r"\binom{1000000000}{500000000}", ["7"], unscored("timeout")),
+    ],
+)
+def test_readings(maths: MathEqual, completion: str, references: list[str], reading: MathReading) -> None:
+    assert timed(maths, completion, *references) == reading
+
+
+def test_a_batch_is_read_as_its_pairs_are_in_their_order(maths: MathEqual) -> None:
+    pairs = [(completion, [reference]) for completion, reference in IN_OTHER_FORMS + DIFFERENT_PAIRS] * 2
+    expected = ([EQUAL] * len(IN_OTHER_FORMS) + [DIFFERENT] * len(DIFFERENT_PAIRS)) * 2
+    assert maths.equal_all(pairs) == expected
+    assert maths.equal_all([]) == []
+
+
+def test_what_is_repeated_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def compare(_: MathProcess, jobs: list[tuple[str, str]]) -> list[tuple[bool | None, str | None]]:
+        asked.extend(jobs)
+        return [(None, "timeout") if answer == "z" else (True, None) for answer, _ in jobs]
+
+    monkeypatch.setattr(MathProcess, "compare", compare)
+    maths = MathEqual()
+    pairs = [("x", ["y"]), ("The answer is $x$.", ["y"]), ("z", ["y"]), ("1/2", ["0.5"]), ("x", ["y"])]
+    expected = [EQUAL, EQUAL, unscored("timeout"), EQUAL, EQUAL]
+    assert maths.equal_all(pairs) == expected
+    assert asked == [("x", "y"), ("z", "y")]
+    assert maths.equal_all(pairs) == expected
+    assert asked == [("x", "y"), ("z", "y"), ("z", "y")]  # what was ended is tried again, what was decided is kept
+
+
+def test_threads_share_a_worker(maths: MathEqual) -> None:
+    found: dict[int, list[MathReading]] = {}
+
+    def compare(thread: int) -> None:
+        pairs = [(f"x+{thread}+{number}", [f"{number}+x+{thread + number % 2}"]) for number in range(20)]
+        found[thread] = maths.equal_all(pairs)
+
+    threads = [threading.Thread(target=compare, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {thread: [EQUAL, DIFFERENT] * 10 for thread in range(3)}
+
+
+@given(st.fractions(-1000, 1000, max_denominator=1000), st.fractions(-1000, 1000, max_denominator=1000))
+def test_numbers_are_equal_as_fractions_are(first: Fraction, second: Fraction) -> None:
+    sign = "-" if first < 0 else ""
+    written = rf"{sign}\frac{{{abs(first.numerator)}}}{{{first.denominator}}}"
+    answer, reference = read_quantity(written), read_quantity(f"{second.numerator}/{second.denominator}")
+    assert answer is not None
+    assert reference is not None
+    assert answer.value == first
+    assert answer.equals(reference) == (first == second)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1" * 999 + "x", "1 " * 500, "1,111" * 200, "1 11" * 250, " " * 900 + "x", r"\frac{" + "1," * 400, "1/" * 500],
+)
+def test_a_number_is_read_in_no_time(text: str) -> None:
+    before = time.monotonic()
+    assert read_quantity(text) is None
+    assert final_answer(text * 100) is not None
+    assert time.monotonic() - before < 0.5
+
+
+def test_importing_starts_and_loads_nothing() -> None:
+    loaded = "import sys, udfs.scoring.math_equal; print(sorted({'sympy', 'math_verify', 'antlr4'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True).stdout == b"[]\n"
+    assert VERSION == 1
+
+
+def test_numbers_need_no_worker_and_formulas_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    with MathEqual() as maths:
+        monkeypatch.delattr(os, "fork")
+        assert maths.equal("1/2", ["0.5"]) == EQUAL
+        with pytest.raises(OSError, match=r"no os\.fork"):
+            maths.equal("x+1", ["1+x"])
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with MathEqual() as maths, pytest.raises(OSError, match="said nothing"):
+        maths.equal("x+1", ["1+x"])
+
+
+def worker_of(maths: MathEqual) -> psutil.Process:
+    assert maths._process._running is not None
+    return psutil.Process(maths._process._running.process.pid)
+
+
+def test_memory_is_bounded_and_a_worker_that_died_is_replaced(maths: MathEqual) -> None:
+    worker = worker_of(maths)  # after all that was hostile
+    sizes = [process.memory_info().rss for process in (worker, *worker.children(recursive=True))]
+    assert max(sizes) < 2**29  # half of what one may have
+    assert len(sizes) <= 3  # itself and its two children
+    worker.kill()
+    assert maths.equal("2x + 1", ["1 + 2x"]) == EQUAL
+    assert worker_of(maths) != worker
+    assert not worker.is_running()
+
+
+def test_closing_leaves_no_process_behind(maths: MathEqual) -> None:
+    worker = worker_of(maths)
+    left = [worker, *worker.children(recursive=True)]
+    assert len(left) > 1
+    maths.close()
+    assert not psutil.wait_procs(left, timeout=5)[1]
+    maths.close()  # which may be done twice
+
+
+ORPHAN = """
+import sys
+from udfs.scoring.math_equal import MathEqual
+maths = MathEqual(seconds_per_pair=60)
+assert maths.equal("x + 1", ["1 + x"]).is_equal
+print(maths._process._running.process.pid, flush=True)
+maths.equal("\\\\binom{1000000000}{500000000}", ["7"])
+"""
+
+
+def test_a_worker_ends_with_its_parent_and_knows_nothing_of_it(tmp_path: Path) -> None:
+    for name in (
+        "sympy.py",
+        "antlr4.py",
+        "udfs.py",
+        "json.py",
+    ):  # what stands in the folder, or in PYTHONPATH, is not imported
+        (tmp_path / name).write_text("raise SystemExit('imported')")
+    script = tmp_path / "scripts" / "orphan.py"
+    script.parent.mkdir()
+    script.write_text(ORPHAN)
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env=os.environ | {"OPENAI_API_KEY": "secret", "PROMPTAUDIT_GUARD": "mark", "PYTHONSTARTUP": str(tmp_path)},
+    ) as parent:
+        assert parent.stdout is not None
+        worker = psutil.Process(int(parent.stdout.readline()))
+        environment = worker.environ()
+        assert environment["PROMPTAUDIT_GUARD"] == "mark"  # by which a killed run's processes are found
+        assert "OPENAI_API_KEY" not in environment
+        assert "secret" not in str(environment)
+        until = time.monotonic() + 10
+        while not worker.children() and time.monotonic() < until:
+            time.sleep(0.05)
+        left = [worker, *worker.children()]
+        assert len(left) > 1
+        parent.send_signal(signal.SIGKILL)
+        assert not psutil.wait_procs(left, timeout=10)[1]

@@ -15,6 +15,8 @@ from udfs.scoring.option_letter import (
     TAIL_CHARACTERS,
     TWO_CHOICES,
     OptionReading,
+    _last_choice,
+    _signs,
     read_option,
 )
 
@@ -361,6 +363,173 @@ TWO = [
     '{"answer": ["A", "C"]}',
 ]
 
+# the ways of whole replies, and of what stands around a choice in them
+REPLIES: list[tuple[str, int | str]] = [
+    ("Looking at the passage, the author clearly supports reform. So the correct answer would be option **C**.", 2),
+    ("Based on the information given, the most appropriate answer is:\n\n**D) All of the above**", 3),
+    ("The capital of Australia is Canberra, so the answer is C. Sydney (A) is the largest city.", 2),
+    (
+        "Let's see:\n\nA) Paris is in France.\nB) Rome is in Italy.\n\nAs it asks for Norway, the answer is C.",
+        2,
+    ),
+    (
+        "Let's analyze each option:\n\nA) Paris is in France.\nB) Rome is in Italy.\nC) Oslo is in Norway.\n\n**Answer: B**",
+        1,
+    ),
+    (
+        "**Correct Answer: C) Oslo**\n\nExplanation:\n- A) Paris is wrong because it's in France.\n- B) Rome is wrong.",
+        2,
+    ),
+    (
+        "The correct answer is **B) Rome**.\n\nHere's why:\n* A) Paris is in France.\n* C) Oslo is in Norway.\n* D) Bern is not.",
+        1,
+    ),
+    ("C is the best answer because it addresses the question directly.", 2),
+    ("Option D best describes the process.", NO_CHOICE),
+    ("I am unable to determine the answer.", NO_CHOICE),
+    ("The answer is (D) Not enough information.", 3),
+    ("D) Cannot be determined", 3),
+    ("D. Not given", 3),
+    ("B. is sitting on the couch", 1),
+    ("After careful consideration, I have decided to go with option A.", 0),
+    ("After careful consideration, I have decided that the answer is option A.", 0),
+    ("Final Answer: \\boxed{C}", 2),
+    ("The final answer is $\\boxed{\\text{(C)}}$", 2),
+    ("The final answer is: $\\boxed{C}$.", 2),
+    ("Thus, the correct choice is \\textbf{(D)}.", 3),
+    ("So, the correct option is option 'B'.", 1),
+    ("Answer is A", 0),
+    ("Answer is: a.", 0),
+    ("answer : c", 2),
+    ("Answer\n\nC", 2),
+    ("> B", NO_CHOICE),
+    ("Correct: A", 0),
+    ("Solution: D", 3),
+    ("I would answer D.", 3),
+    ("My answer would be C.", 2),
+    ("My answer: (C) fifty years", 2),
+    ("My final choice is B.", 1),
+    ("Let me go with B", 1),
+    ("I'll choose D.", 3),
+    ("I'll say C.", 2),
+    ("I'd pick A.", 0),
+    ("I'd say the answer is D.", 3),
+    ("I would say that the correct answer is A.", 0),
+    ("It seems that the correct answer is B.", 1),
+    ("It's B, fifty years.", NO_CHOICE),
+    ("That leaves B.", 1),
+    ("That leaves us with B.", 1),
+    ("By elimination, the answer must be C.", 2),
+    ("By process of elimination, we choose C.", 2),
+    ("We can eliminate A and D. Between B and C, C is better supported, so C is the answer.", 2),
+    ("Eliminating A, B and D leaves C.", 2),
+    ("The answer can only be B.", 1),
+    ("The only correct answer is B.", 1),
+    ("None of the options is right, but B is the closest.", 1),
+    ("None of the options are correct.", NO_CHOICE),
+    ("Both B and D are incorrect.", NO_CHOICE),
+    ("Options A and B are wrong.", NO_CHOICE),
+    ("A, B and C are all correct.", TWO_CHOICES),
+    ("All of A, B, and C are correct, so the answer is D.", 3),
+    ("The answer is A, B, and C.", TWO_CHOICES),
+    ("The answers are B and C.", TWO_CHOICES),
+    ("I think it's either A or D.", TWO_CHOICES),
+    ("Not sure, maybe B?", NO_CHOICE),
+    ("Maybe B.", 1),
+    ("Probably B.", 1),
+    ("Definitely B.", 1),
+    ("I'm not sure, but I think the answer is B.", 1),
+    ("I am not certain but I would go with C.", 2),
+    ("Answer: C (Oslo)", 2),
+    ("Answer: C, Oslo", 2),
+    ("Answer: C; A and B are wrong.", 2),
+    ("Answer: C - because A is in France", 2),
+    ("Answer: C. A is in France, B is in Italy.", 2),
+    ("The correct answer is C, not A or B.", 2),
+    ("The correct answer is not B, it's C.", 2),
+    ("The correct answer isn't B. The correct answer is C.", 2),
+    ("Contrary to popular belief, A is not the answer; C is.", NO_CHOICE),
+    ("Why not A? Because it is too small. So C.", 2),
+    ("A seems right at first, but the answer is C.", 2),
+    ("A might be correct, but C is correct.", 2),
+    ("A could be correct.", NO_CHOICE),
+    ("If we choose A, we get 5, which is wrong. So we choose B.", 1),
+    ("Suppose A is correct. Then x = 3, which contradicts. Hence the answer is D.", 3),
+    ("Choose the correct answer: A, B, C or D. The answer is D.", 3),
+    ("Please choose A, B, C or D.", TWO_CHOICES),
+    ("Step 1: A is the area. Step 2: compute. The answer is B.", 1),
+    ("Point A is at the origin and point B at (1, 0). The answer is D.", 3),
+    ("Let A = 5 and B = 6. Then A + B = 11. Answer: C", 2),
+    ("Blood group A is common.", NO_CHOICE),
+    ("Hepatitis B is caused by a virus.", NO_CHOICE),
+    ("A person with type A blood can receive A or O.", NO_CHOICE),
+    ("In C, the answer is stored in a variable.", NO_CHOICE),
+    ("The C programming language was created by Dennis Ritchie, so I select B.", 1),
+    ("I like A.", NO_CHOICE),
+    ("Plan B is risky.", NO_CHOICE),
+    ("He got an A in math.", NO_CHOICE),
+    ("Grade: A", NO_CHOICE),
+    ("Question: A man walks into a bar. Answer: B", 1),
+    ("Q: A man walks into a bar.\nA: B", 1),
+    ("A: C", 2),
+    ("The answer is the third one (C).", 2),
+    ("the answer is c, i.e. oslo", 2),
+    ("Therefore the answer is C) Oslo, which is in Norway.", 2),
+    ("I believe that option B, fifty years, is correct.", 1),
+    ("Option B (fifty years) is correct.", NO_CHOICE),
+    ("B (fifty years) is correct.", NO_CHOICE),
+    ("B) fifty years is correct.", 1),
+    ("The correct answer, B, is supported by the text.", NO_CHOICE),
+    ("The answer (B) is supported by the text.", 1),
+    ("Answer choice B is correct.", 1),
+    ("Answer choice C.", 2),
+    ("The answer to question 3 is D.", 3),
+    ("Answer to question 3: D", 3),
+    ("1. B", NO_CHOICE),
+    ("Question 1: B", NO_CHOICE),
+    ("So we have our answer: B.", 1),
+    ("This is why B is the correct answer.", 1),
+    ("which makes B the correct answer.", NO_CHOICE),
+    ("making (C) the correct choice.", NO_CHOICE),
+    ("Hence, option (C) is the correct answer.", 2),
+    ("Hence option C.", 2),
+    ("Hence, (C).", 2),
+    ("\u2234 The answer is C", 2),
+    ("So the answer is C!!!", 2),
+    ("The answer is ... C", NO_CHOICE),
+    ("The answer is\u2026 C.", NO_CHOICE),
+    ("The answer is: (C) Oslo. \n\nI hope that helps! Let me know if you have a question.", 2),
+    ("\n\nB\n\n", 1),
+    ("B\nB", 1),
+    ("B B", 1),
+    ("A\n\nExplanation: a cat is a mammal.", 0),
+    ("Assistant: B", NO_CHOICE),
+    ("Option (A): Paris.\nOption (B): Rome.", NO_CHOICE),
+    ("Option A: Paris is wrong.\nOption B: Rome is right.\nAnswer: B", 1),
+    ("Reasoning: the text says so.\nChoice: D", 3),
+    ("Reason: A is wrong.\nFinal choice: (D).", 3),
+    ("[ANSWER]B[/ANSWER]", 1),
+    ("<final_answer>B</final_answer>", 1),
+    ("<choice>B</choice>", 1),
+    ("{answer: B}", 1),
+    ('{"choice": "C", "confidence": 0.9}', 2),
+    ('{"option": "C"}', 2),
+    ('["C"]', 2),
+    ("answer=C", 2),
+    ("ANSWER IS C", 2),
+    ("the Answer Is c", 2),
+    ("The answer is neither; it is D.", 3),
+    ("Since A is not possible the answer is B.", 1),
+    ("As A does not hold, B.", NO_CHOICE),
+    ("It can be concluded that the answer is B.", 1),
+    ("We can say that B is correct.", 1),
+    ("One may argue for A, but B is the right answer.", 1),
+    ("I can't choose between A and B.", NO_CHOICE),
+    ("I refuse to choose.", NO_CHOICE),
+    ("As an AI I cannot answer. A", NO_CHOICE),
+    ("Sorry, I do not know.", NO_CHOICE),
+]
+
 OTHER_SIGNS = [
     ("2", NUMBERS, 1),
     ("(2)", NUMBERS, 1),
@@ -438,6 +607,77 @@ OTHER_SIGNS = [
 ]
 
 
+# what hypothesis builds texts from: the words the patterns know, marks, and words they do not
+WORDS = (
+    *(
+        "the",
+        "answer",
+        "is",
+        "option",
+        "I",
+        "choose",
+        "think",
+        "a",
+        "A",
+        "B",
+        "(C)",
+        "d",
+        "**B**",
+        "not",
+        "if",
+        "correct",
+    ),
+    *(
+        "are",
+        "wrong",
+        "or",
+        "and",
+        "but",
+        "because",
+        "so",
+        "it",
+        "cat",
+        "either",
+        "1",
+        "2.5",
+        "\u00e9t\u00e9",
+        "\\boxed{A}",
+    ),
+    *(".", ",", ":", ";", "?", "-", "\n", "\n\n", "A.", "B.", "C)", "$", '"'),
+)
+texts = st.one_of(st.text(), st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join))
+WRAPPERS = (
+    *(
+        "{}",
+        "({})",
+        "[{}]",
+        "**{}**",
+        "*{}*",
+        "__{}__",
+        "_{}_",
+        "`{}`",
+        "'{}'",
+        '"{}"',
+        "${}$",
+        "\\({}\\)",
+        "\\boxed{{{}}}",
+    ),
+    *(
+        "{}.",
+        "{})",
+        "({}).",
+        "**{}.**",
+        "# {}",
+        "\n{}\n",
+        " {} ",
+        "Answer: {}",
+        "Option {}",
+        "The answer is {}.",
+        "{} is correct.",
+    ),
+)
+
+
 def found(completion: str, enumerators: tuple[str, ...]) -> int | str | None:
     reading = read_option(completion, enumerators)
     return reading.reason if reading.index is None else reading.index
@@ -458,6 +698,84 @@ def test_two_choices(completion: str) -> None:
     assert read_option(completion, UPPER) == OptionReading(None, TWO_CHOICES)
 
 
+@pytest.mark.parametrize(("completion", "expected"), REPLIES)
+def test_replies(completion: str, expected: int | str) -> None:
+    assert found(completion, UPPER) == expected
+
+
 @pytest.mark.parametrize(("completion", "enumerators", "expected"), OTHER_SIGNS)
 def test_other_signs(completion: str, enumerators: tuple[str, ...], expected: int | str) -> None:
     assert found(completion, enumerators) == expected
+
+
+@given(texts, st.sampled_from([UPPER, LOWER, NUMBERS, ROMAN, ("[1]", "opt-a", "Option 1"), ("a", "A", "", "\ue000")]))
+def test_whatever_is_said_it_is_an_option_or_a_reason(completion: str, enumerators: tuple[str, ...]) -> None:
+    index, reason = read_option(completion, enumerators)
+    assert (index is None) == (reason in {NO_CHOICE, TWO_CHOICES})
+    assert index is None or (reason is None and 0 <= index < len(enumerators))
+
+
+@given(texts)
+def test_the_last_sentence_read_alone_gives_what_the_whole_text_gives(completion: str) -> None:
+    whole = _last_choice(completion.strip(), _signs(UPPER), b"n", is_whole=True)
+    assert read_option(completion, UPPER) == whole
+
+
+@given(st.sampled_from(WRAPPERS), st.sampled_from([*UPPER, *LOWER[1:]]))
+def test_what_stands_around_a_bare_sign_does_not_change_it(wrapper: str, sign: str) -> None:
+    assert read_option(wrapper.format(sign), UPPER).index == UPPER.index(sign.upper())
+
+
+@given(texts.filter(lambda text: not text.rstrip().endswith("\\")), st.sampled_from(UPPER))
+def test_a_later_commitment_replaces_all_before_it(completion: str, sign: str) -> None:
+    assert read_option(f"{completion}.\n\nThe final answer is: {sign}", UPPER).index == UPPER.index(sign)
+
+
+def test_a_long_text_is_read_at_both_ends() -> None:
+    filler = "word " * (HEAD_CHARACTERS + TAIL_CHARACTERS)
+    assert read_option("B) fifty years\n" + filler, UPPER).index == 1
+    assert read_option(filler + "The answer is C.", UPPER).index == 2
+    hidden = "x" * HEAD_CHARACTERS + " The answer is C. " + "x" * TAIL_CHARACTERS
+    assert read_option(hidden, UPPER) == OptionReading(None, NO_CHOICE)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "A",
+            "A ",
+            "A or ",
+            "A, ",
+            "A is ",
+            "A. B ",
+            "A: x ",
+            "the answer is not A ",
+            "if the answer is A ",
+            "answer ",
+            "(",
+        ),
+        *(
+            "A$$$$$$$$$",
+            "a " + "*" * 50,
+            "\nA. x",
+            "Answer:\nA\nB\n",
+            "Answer:\nA. x\nB. y\n",
+            '.,:;"*(){}[]',
+            "\u00e9 \u201cA\u201d ",
+        ),
+        *("\n", "\ud800A ", "\x00", "9", "2.", "\\boxed{", "[1]", "opt-"),
+    ],
+)
+@pytest.mark.parametrize("enumerators", [UPPER, NUMBERS, ("[1]", "opt-a")])
+def test_a_hostile_text_of_ten_megabytes_is_over_at_once(piece: str, enumerators: tuple[str, ...]) -> None:
+    completion = (piece * (10_000_000 // len(piece) + 1))[:10_000_000]
+    started = time.monotonic()
+    read_option(completion, enumerators)
+    assert time.monotonic() - started < 1
+
+
+def test_more_signs_than_can_be_told_apart_are_refused() -> None:
+    with pytest.raises(ValueError, match="at most 64 signs of options can be read, got 65"):
+        read_option("A", tuple(str(number) for number in range(MAX_SIGNS + 1)))
+    assert read_option("The answer is 63", tuple(str(number) for number in range(MAX_SIGNS))).index == 63

@@ -1,0 +1,248 @@
+"""People rule on a blinded sheet of a judged audit, and the marts say how far judge and rule agree with them."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from flows.annotate import cell_of
+from flows.budget import Purse, budget_of
+from flows.design import design_audit
+from flows.engines import silent
+from flows.infer import infer
+from flows.judge import judge
+from flows.paraphrase import paraphrase
+from flows.runs import close_run, open_run
+from flows.warehouse import apply_schema
+from models_registry.registry import SHIPPED, load_registry
+from tests.shell import Ended, promptaudit, sql
+
+N_VARIANTS = 12  # templates that ship for multiple choice
+HOSTILE = (
+    "=cmd|' /K calc'!Z0", "+1+1", "-2", "@SUM(1+1)", "\t=1", 'said "yes",\nthen "no"\r\n,,', "nul\x00 and \x1b[2J",
+    "'; drop table raw.verdicts; --", "\u202eyrros",
+)  # fmt: skip
+WRONG_OF_BOB, RULED_BY_BOB = 4, 20  # every fourth of the rows that bob rules on
+
+CARDS = {
+    "models/m.yml": (
+        "speaker:\n  engine: embedded\n  model: examinee\n  examinee: {accuracy: 0.6, prose: 0.8}\n"
+        "hostile:\n  engine: recorded\n  model: hostile\n  path: datasets/hostile.jsonl\n"
+        "erring:\n  engine: embedded\n  model: matcher\n  rate: 0.15\n"
+    ),
+    "judges/j.yml": "j:\n  model: erring\n",
+    "audits/a.yml": (
+        "a:\n  tasks: [general_knowledge]\n  models: [speaker, hostile]\n  judges: [j]\n"
+        "  repetitions: {original: 1, variants: 1}\n  samples: {limit: 8, balanced: false}\n  resamples: 20\n"
+        "  format: {max_invalid_rate_at_first: 1}\n"
+    ),
+}
+
+
+def is_right(row: dict[str, str]) -> bool:
+    """Whether an answer of a sheet is right, by a reader of this test's own: the longest option it holds, else its sign."""
+    options = dict(line.split(". ", 1) for line in row["options"].split("\n"))
+    right, _, _ = row["references"].partition(". ")
+    named = [sign for sign, option in options.items() if option.casefold() in row["answer"].casefold()]
+    if named:
+        return max(named, key=lambda sign: len(options[sign])) == right
+    found = re.fullmatch(r"(?:The answer is )?[\[(]?(\w+)[\])]?\.?", row["answer"])
+    return found is not None and found[1] == right
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def ruled(row: dict[str, str], annotator: str, is_match: bool) -> dict[str, str]:
+    return {**row, "is_match": "yes" if is_match else "no", "annotator": annotator}
+
+
+def ask_and_judge(folder: Path) -> None:
+    """The audit's answers and verdicts, as `promptaudit run` lands them, without what takes half a minute around it."""
+    warehouse, design = folder / "warehouse/audit.duckdb", design_audit(load_registry([folder / "registry"]), "a")
+    apply_schema(warehouse)
+    run = open_run(warehouse, design)
+
+    def purse() -> Purse:
+        return Purse(warehouse, run, budget_of(warehouse, run, design.audit.budget, None, None), silent)
+
+    @contextlib.contextmanager
+    def asking(_: object) -> Iterator[Any]:
+        yield lambda *_: None
+
+    infer(purse(), design, paraphrase(purse(), design).variants, lambda *_: None)
+    judge(purse(), design, asking)
+    close_run(warehouse, run, "complete")
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
+    """A folder with a judged audit, a sheet of all its answers, and the rulings of two people taken in."""
+    folder = tmp_path_factory.mktemp("annotated")
+    for name, text in CARDS.items():
+        path = folder / "registry" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / "registry/datasets").mkdir()
+    with (folder / "registry/datasets/hostile.jsonl").open("w") as file:
+        for place, sample in enumerate(pl.read_csv(SHIPPED / "datasets/general_knowledge.csv")["id"]):
+            for variant in range(N_VARIANTS):
+                said = HOSTILE[(place + variant) % len(HOSTILE)]
+                file.write(json.dumps({"sample_id": sample, "variant_index": variant, "completion": said}) + "\n")
+    ask_and_judge(folder)
+    ended = promptaudit(folder, "rebuild", "--quiet")
+    assert ended.code == 0, ended.err
+    ended = promptaudit(folder, "annotate", "--sheet", "sheet.csv", "--n", "1000")
+    assert ended.code == 0, ended.err
+    rows = read(folder / "sheet.csv")
+    filled = [ruled(row, "ann", is_right(row)) for row in rows]
+    filled += [
+        ruled(row, "bob", is_right(row) != (place % WRONG_OF_BOB == 0)) for place, row in enumerate(rows[:RULED_BY_BOB])
+    ]
+    filled += [{**row, "annotator": "bob"} for row in rows[RULED_BY_BOB:]]
+    taken = promptaudit(folder, "annotate", "--take", write(folder / "filled.csv", filled), "--json")
+    assert taken.code == 0, taken.err
+    return folder, taken
+
+
+def judged(folder: Path) -> list[tuple[bool, bool, int]]:
+    """For every row of the sheet: ann's ruling, the judge's, and the row's place."""
+    rows = sql(folder, "select prediction_id, is_correct from marts.fct_scores where scoring_method = 'judge:j'")
+    by_judge = {row["prediction_id"]: row["is_correct"] for row in rows}
+    return [(is_right(row), by_judge[row["item"]], place) for place, row in enumerate(read(folder / "sheet.csv"))]
+
+
+def test_a_distinct_answer_stands_once_whatever_it_says(audited: tuple[Path, Ended]) -> None:
+    folder, _ = audited
+    rows = read(folder / "sheet.csv")
+    counted = sql(
+        folder,
+        "select count(distinct (sample_id, reader, completion)) as n from marts.fct_predictions "
+        "inner join marts.dim_prompt_variants using (audit_run_id, prompt_variant_id)",
+    )
+    assert len(rows) == len({row["item"] for row in rows}) == counted[0]["n"]
+    assert {row["answer"] for row in rows} >= {cell_of(text) for text in HOSTILE}
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+
+def test_agreement_with_people_is_measured(audited: tuple[Path, Ended]) -> None:
+    folder, taken = audited
+    rulings = judged(folder)
+    rows = {row["raters"]: row for row in sql(folder, "select * from marts.fct_judge_agreement")}
+    with_ann = rows["judge:j | person:ann"]
+    agreed = sum(ann == judge for ann, judge, _ in rulings) / len(rulings)
+    yes_ann, yes_judge = (sum(row[rater] for row in rulings) / len(rulings) for rater in (0, 1))
+    by_chance = yes_ann * yes_judge + (1 - yes_ann) * (1 - yes_judge)
+    assert agreed < 1
+    assert with_ann["n_rated"] == len(rulings)
+    assert with_ann["agreement_rate"] == pytest.approx(agreed)
+    assert with_ann["cohen_kappa"] == pytest.approx((agreed - by_chance) / (1 - by_chance))
+    # bob differs from ann on 5 of the 20 rows that both rule on
+    people = rows["person:ann | person:bob"]
+    assert (people["kind"], people["n_rated"], people["agreement_rate"]) == ("person and person", 20, 0.75)
+    # where the rule reads an answer of these, it is right: it and this test's reader agree
+    assert rows["option_letter | person:ann"]["agreement_rate"] == 1
+    printed = {row["raters"]: row for row in taken.json()["agreement"]}
+    assert set(printed) == {
+        "judge:j | person:ann", "judge:j | person:bob", "option_letter | person:ann", "option_letter | person:bob",
+    }  # fmt: skip
+    assert printed["judge:j | person:ann"]["cohen_kappa"] == with_ann["cohen_kappa"]
+
+
+def test_the_judge_is_verified(audited: tuple[Path, Ended]) -> None:
+    folder, _ = audited
+    # where ann and bob contradict each other nobody knows: these 5 rows say nothing of the judge
+    known = [
+        (ann, judge)
+        for ann, judge, place in judged(folder)
+        if place >= RULED_BY_BOB or place % WRONG_OF_BOB != 0
+    ]  # fmt: skip
+    right, wrong = ([judge for ann, judge in known if ann == is_match] for is_match in (True, False))
+    youden = sum(right) / len(right) - sum(wrong) / len(wrong)
+    rows = sql(folder, "select * from marts.rpt_rule_against_judge")
+    assert {row["model_id"] for row in rows} == {"speaker", "hostile"}
+    for row in rows:
+        assert (row["judge_state"], row["n_ruled_by_people"]) == ("verified", len(known))
+        assert row["youden_index"] == pytest.approx(youden)
+
+
+def test_it_says_what_landed(audited: tuple[Path, Ended]) -> None:
+    folder, taken = audited
+    n = len(read(folder / "sheet.csv"))
+    said: dict[str, Any] = taken.json()
+    assert (said["n_landed"], said["n_not_ruled"]) == (n + RULED_BY_BOB, n - RULED_BY_BOB)
+    assert said["annotators"] == ["ann", "bob"]
+    assert Path(folder / said["published"]).is_file()
+    rows = sql(folder, "select rater, count(*) as n from marts.fct_verdicts where rater like 'person:%' group by all")
+    assert {row["rater"]: row["n"] for row in rows} == {"person:ann": n, "person:bob": RULED_BY_BOB}
+
+
+def test_the_same_again_does_nothing(audited: tuple[Path, Ended]) -> None:
+    folder, _ = audited
+    published = folder / "warehouse/published/audit.duckdb"
+    before = published.stat().st_mtime_ns
+    again = promptaudit(folder, "annotate", "--take", "filled.csv")
+    assert again.code == 0, again.err
+    assert "rulings are here already: nothing landed" in again.out
+    assert "judge:j | person:ann: kappa" in again.out
+    assert published.stat().st_mtime_ns == before
+    sheet = (folder / "sheet.csv").read_bytes()
+    again = promptaudit(folder, "annotate", "--sheet", "again.csv", "--n", "1000")
+    assert (folder / "again.csv").read_bytes() == sheet
+    assert "rule and judge disagree" in again.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "give one of --sheet and --take"),
+        (("--sheet", "new.csv", "--take", "filled.csv"), "give one of --sheet and --take"),
+        (("--sheet", "sheet.csv"), "sheet.csv is there already and may hold rulings; --force writes over it"),
+        (("--sheet", "new.csv", "--task", "general"), "nearest: general_knowledge"),
+        (("--sheet", "new.csv", "--n", "0"), "--n"),
+        (("--take", "filled.csv", "--annotator", "ann"), "a column 'annotator' already"),
+        (("--take", "sheet.csv"), "--annotator is missing"),
+        (("--take", "nowhere.csv", "--annotator", "ann"), "nowhere.csv: no such file"),
+        (("ffff", "--sheet", "new.csv"), "no published run is 'ffff'"),
+    ],
+)
+def test_a_wrong_command_is_one_line(audited: tuple[Path, Ended], arguments: tuple[str, ...], words: str) -> None:
+    folder, _ = audited
+    ended = promptaudit(folder, "annotate", *arguments)
+    assert ended.code == 2
+    assert words in ended.one_line()
+    assert len(ended.err.strip().splitlines()) == 1
+    assert not (folder / "new.csv").exists()
+
+
+@pytest.mark.slow  # the run is derived once more
+def test_a_person_may_rule_again(audited: tuple[Path, Ended]) -> None:
+    folder, _ = audited
+    rows = [{**ruled(row, "carol", is_right(row)), "reason": row["answer"]} for row in read(folder / "sheet.csv")[:10]]
+    counted = "select agreement_rate from marts.fct_judge_agreement where raters = 'person:ann | person:carol'"
+    for name, is_match, rate in (("first", "no", None), ("second", None, 1.0)):
+        filled = [row if is_match is None else {**row, "is_match": is_match} for row in rows]
+        ended = promptaudit(folder, "annotate", "--take", write(folder / f"{name}.csv", filled))
+        assert ended.code == 0, ended.err
+        found = sql(folder, counted)[0]["agreement_rate"]
+        assert found == (sum(row["is_match"] == "no" for row in rows) / 10 if rate is None else rate)
+    reasons = sql(folder, "select distinct reason from marts.fct_verdicts where rater = 'person:carol'")
+    assert {row["reason"] for row in reasons} == {row["answer"] for row in rows}
