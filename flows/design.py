@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from flows.keys import content_id, sent_by
 from flows.prompts import STRUCTURED
 from flows.rows import as_json
-from flows.templates import OWN, columns_of, weighs_options
+from flows.templates import OWN, columns_of
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, nearest
 from models_registry.placeholders import placeholders
@@ -103,7 +103,7 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
         *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),
         *(as_json([name, card.model_dump(mode="json", exclude=NOT_SENT)]) for name, card in tasks.items()),
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
-        *(as_json([name, card.canonical_json(), weighs_options(tasks[name])]) for name, card in templates.items()),
+        *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
         *(as_json([name, dict(chosen.examples)]) for name, chosen in samples.items()),
         *(
             content_id(

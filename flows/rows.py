@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from flows.engines import Answer, Attempt
+from flows.warehouse import now
 from models_registry.cards import TaskCard
 from models_registry.samples import Sample
 from models_registry.tables import escape
@@ -31,7 +32,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "tasks": {
         "audit_run_id": TEXT, "task_id": TEXT, "kind": TEXT, "level": TEXT, "instruction": TEXT, "output_format": TEXT,
         "reader": TEXT, "refusal_pattern": TEXT, "scoring_methods": TEXT, "token_f1_threshold": REAL, "card": TEXT,
-        "fingerprint": TEXT,
+        "fingerprint": TEXT, "recorded_at": TIME,
     },
     "task_labels": {"audit_run_id": TEXT, "task_id": TEXT, "label": TEXT, "label_index": WHOLE, "description": TEXT},
     "samples": {
@@ -124,6 +125,7 @@ def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, objec
         "instruction": card.instruction, "output_format": card.output_format, "reader": reader_json(card),
         "refusal_pattern": card.refusal_pattern, "scoring_methods": as_json(card.scoring_methods),
         "token_f1_threshold": card.token_f1_threshold, "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+        "recorded_at": now(),
     }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,7 +17,7 @@ from flows.paraphrase import make_proposals
 from flows.prices import price_of
 from flows.progress import Progress
 from flows.report import report_of
-from flows.runs import Run, newest_run, open_run
+from flows.runs import Run, land_changed_tasks, newest_run, open_run
 from flows.settings import Settings
 from flows.spool import replay
 from flows.steps import Order, Outcome, derive
@@ -28,9 +29,11 @@ from models_registry.cards import RephraserCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
 
-CARDS_CHANGED = (
-    "cards changed since in what asks nothing (a reader, limits, a seed): they hold from the next run, --new"
+CARD_CHANGED = (
+    "the audit's card changed since in limits, seed, resamples or model sets: that holds from the next run, --new"
 )
+KEPT = {"format", "seed", "resamples", "model_sets"}
+"""Fields of an audit's card that ask nothing and that a run keeps as they were when it opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +99,21 @@ def run_audit(  # noqa: PLR0913 - one option each
         _make_ready(warehouse, progress)
         found = None if new or rephrase else _same_run(warehouse, design, prompts)
         is_done = found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id)
-        if found is not None and is_done and not _is_to_be_judged(warehouse, found.audit_run_id, design):
+        changed = [] if found is None else land_changed_tasks(warehouse, found.audit_run_id, design)
+        if changed:
+            progress.say(
+                f"cards of {', '.join(changed)} changed in what asks nothing: answers are read and scored anew"
+            )
+        if (
+            found is not None
+            and is_done
+            and not changed
+            and not _is_to_be_judged(warehouse, found.audit_run_id, design)
+        ):
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
-            changed = () if found.fingerprint == design.fingerprint else (CARDS_CHANGED,)
+            notes = (CARD_CHANGED,) if _is_kept_otherwise(warehouse, found.audit_run_id, design) else ()
             return Done(
-                found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, changed,
+                found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, notes,
                 published_path(warehouse), report_of(warehouse, found.audit_run_id),
             )  # fmt: skip
         audit_run_id = open_run(warehouse, design) if found is None else found.audit_run_id
@@ -181,6 +194,14 @@ def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | No
     if prompts is not None and not same_wordings(warehouse, found.audit_run_id, read_prompts(prompts, design)):
         return None
     return found
+
+
+def _is_kept_otherwise(warehouse: Path, audit_run_id: str, design: Design) -> bool:
+    """Whether the audit's card says otherwise now than the run keeps."""
+    (row,) = fetch(warehouse, "select card from raw.audit_runs where audit_run_id = ?", [audit_run_id])
+    now_written = design.audit.model_dump(mode="json", exclude_defaults=True, include=KEPT)
+    kept = {name: value for name, value in json.loads(row["card"])["audits"][design.audit_id].items() if name in KEPT}
+    return kept != now_written
 
 
 def _is_to_be_judged(warehouse: Path, audit_run_id: str, design: Design) -> bool:

@@ -81,6 +81,23 @@ def close_run(warehouse: Path, audit_run_id: str, state: str) -> None:
         )
 
 
+def land_changed_tasks(warehouse: Path, audit_run_id: str, design: Design) -> list[str]:
+    """Keeps task cards that changed since the run opened in what asks nothing, and returns their names.
+
+    A reader, a level or a scoring method then holds for the answers that have landed: what decides requests opens a run.
+    """
+    newest = fetch(
+        warehouse,
+        "select task_id, fingerprint from raw.tasks where audit_run_id = ? "
+        "qualify recorded_at is not distinct from max(recorded_at) over (partition by task_id)",
+        [audit_run_id],
+    )
+    known = {(row["task_id"], row["fingerprint"]) for row in newest}
+    changed = {name: card for name, card in design.tasks.items() if (name, card.fingerprint()) not in known}
+    land(warehouse, [("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in changed.items()]))])
+    return list(changed)
+
+
 def newest_run(warehouse: Path, audit_id: str, origin: str = "run") -> Run | None:
     """The run of an audit that started last."""
     rows = fetch(

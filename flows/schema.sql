@@ -50,7 +50,8 @@ create table if not exists raw.tasks (
     scoring_methods varchar, -- JSON list: the rules that score its completions
     token_f1_threshold double,
     card varchar not null,
-    fingerprint varchar not null
+    fingerprint varchar not null,
+    recorded_at timestamp -- of a card that changed in what asks nothing the newest row counts
 );
 
 create table if not exists raw.task_labels (

@@ -35,7 +35,7 @@ left join (
         count(distinct completion_md5) as n_distinct_completions,
         count(*) filter (answer_status = 'valid' and label is null and kind != 'open_ended') as n_outside_labels
     from intermediate.int_predictions_labelled
-    inner join raw.tasks using (audit_run_id, task_id)
+    inner join staging.stg_tasks using (audit_run_id, task_id)
     where audit_run_id = $1
     group by all
 ) as texts using (audit_run_id, model_id, prompt_variant_id)

@@ -38,6 +38,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     3: """
     alter table raw.tasks add column scoring_methods varchar;
     alter table raw.tasks add column token_f1_threshold double;
+    alter table raw.tasks add column recorded_at timestamp;
     alter table raw.samples add column options varchar;
     alter table raw.samples add column reference_answers varchar;
     alter table raw.prompt_variants add column template varchar;
@@ -52,7 +53,7 @@ _BY_RUN = ("audit_run_id",)
 KEYS: dict[str, tuple[str, ...]] = {
     "audit_runs": _BY_RUN,
     "models": (*_BY_RUN, "model_id"),
-    "tasks": (*_BY_RUN, "task_id"),
+    "tasks": (*_BY_RUN, "task_id", "recorded_at"),
     "task_labels": (*_BY_RUN, "task_id", "label"),
     "samples": (*_BY_RUN, "task_id", "sample_id"),
     "prompt_variants": (*_BY_RUN, "prompt_variant_id"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.report.scorecard import scorecard, scorecard_rows
+from flows.report.scorecard import comparison_rows, scorecard, scorecard_rows
 
-__all__ = ["REPORT", "report", "scorecard", "scorecard_rows"]
+__all__ = ["REPORT", "comparison_rows", "report", "scorecard", "scorecard_rows"]
 
 REPORT = "report.html"
 

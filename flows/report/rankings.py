@@ -24,9 +24,9 @@ def rankings(found: Gathered) -> Section:
         section.blocks.append(block)
         lines = [
             (row["scoring_method"], row["model_set"], errors.get((task_id, row["scoring_method"]), ""),
-             count(row["n_models"]), count(row["n_variants"]), _correlation(row, "mean_spearman", row["n_pairs"]),
+             count(row["n_models"]), count(row["n_variants"]), correlation(row, "mean_spearman", row["n_pairs"]),
              number(row["mean_spearman_textbook"]), count(row["n_pairs"]), count(row["n_undefined_pairs"]),
-             _correlation(row, "mean_spearman_scored", row["n_pairs_scored"]), count(row["n_pairs_scored"]))
+             correlation(row, "mean_spearman_scored", row["n_pairs_scored"]), count(row["n_pairs_scored"]))
             for row in rows
         ]  # fmt: skip
         kept, note = limited(lines)
@@ -43,7 +43,7 @@ def rankings(found: Gathered) -> Section:
     return section
 
 
-def _correlation(row: Row, name: str, n_pairs: int | None) -> str:
+def correlation(row: Row, name: str, n_pairs: int | None) -> str:
     """The figure, or why it is missing."""
     if row[name] is not None:
         return number(row[name]) + (" *" if row["is_of_few_models"] else "")

@@ -14,7 +14,7 @@ from tests.flows.audits import query
 ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought them
     2: {"prompt_variants": ("answer_schema", "reader"), "predictions": ("sampling",)},
     3: {
-        "tasks": ("scoring_methods", "token_f1_threshold"),
+        "tasks": ("scoring_methods", "token_f1_threshold", "recorded_at"),
         "samples": ("options", "reference_answers"),
         "prompt_variants": ("template",),
         "predictions": ("option_loglikelihoods",),

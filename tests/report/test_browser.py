@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.report.conftest import Reported
-from tests.report.test_page import SECTIONS
+from tests.report.test_page import PAGES
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -25,7 +25,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 390])
-@pytest.mark.parametrize("name", ["ordinary", "hostile"])
+@pytest.mark.parametrize("name", list(PAGES))
 def test_a_browser_shows_all_of_it_and_asks_for_nothing(
     browser: Any,
     name: str,
@@ -42,7 +42,7 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing(
     page.on("dialog", lambda dialog: said.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(run.page.as_uri())
-    for section in SECTIONS:
+    for section in PAGES[name]:
         box = page.locator(f"#{section}").bounding_box()
         assert box is not None, section
         assert box["height"] > 40, section

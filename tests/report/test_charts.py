@@ -55,6 +55,24 @@ def test_two_drawings_on_a_page_share_no_id() -> None:
     assert not ids(first) & ids(second)
 
 
+def test_names_that_a_cut_makes_alike_stay_two_rows() -> None:
+    names = ["a model with a very long name, first", "a model with a very long name, second"]
+    rows = [{"name": n, "series": "rule", "value": 0.5, "low": 0.4, "high": 0.6} for n in names]
+    texts = [e.text or "" for e in _parsed(charts.ranges(rows, ["rule"], (0.0, 1.0), "x", "x")).iter(SVG + "text")]
+    assert {"a model with a very long…", "a model with a very… (2)"} <= set(texts)
+
+
+def test_every_series_has_its_own_mark_and_a_missing_value_none() -> None:
+    methods = ["rule", "other rule", "judge:a", "judge:b"]
+    rows = [{"name": "m", "series": m, "value": 0.5, "low": None, "high": None} for m in methods]
+    drawn = charts.ranges(rows, methods, (0.0, 1.0), "accuracy", "x")
+    paths = {e.get("d") for e in _parsed(drawn).iter(SVG + "path") if (e.get("class") or "").startswith("fill-")}
+    assert len(paths) == 4  # a circle, a diamond, a square, a triangle
+    assert all(f"fill-{name}" in drawn for name in ("first", "second", "third", "fourth"))
+    fewer = charts.ranges([*rows[:3], rows[3] | {"value": None}], methods, (0.0, 1.0), "accuracy", "x")
+    assert "fill-fourth" not in fewer
+
+
 def test_a_missing_interval_leaves_the_figure() -> None:
     points = [{"temperature": t, "pss": 0.9, "low": None, "high": None} for t in (0.1, 1.0)]
     assert "<path" in charts.temperatures(points, (0.0, 1.0), "x")

@@ -25,6 +25,11 @@ SECTIONS = {
     "identity", "guide",
 }  # fmt: skip
 
+JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels
+PAGES = {
+    "ordinary": SECTIONS, "hostile": SECTIONS, "judged": SECTIONS | JUDGED, "hostile_judged": SECTIONS | JUDGED,
+}  # fmt: skip
+
 
 class Seen(HTMLParser):
     """Elements, attributes and text of a page."""
@@ -123,12 +128,12 @@ def test_the_run_is_identified(ordinary: Reported) -> None:
     assert "dbt-duckdb" in text
 
 
-@pytest.mark.parametrize("name", ["ordinary", "hostile"])
+@pytest.mark.parametrize("name", list(PAGES))
 def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.FixtureRequest) -> None:
     run: Reported = request.getfixturevalue(name)
     seen = Seen(run.html)
     ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
-    assert {i for i in ids if not i.startswith("c") or i in SECTIONS} == SECTIONS
+    assert {i for i in ids if not i.startswith("c") or i in SECTIONS} == PAGES[name]
     assert len(ids) == len(set(ids))
     policy = next(v for t, a, v in seen.attributes if t == "meta" and a == "content" and "default-src" in v)
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
@@ -140,7 +145,9 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     assert seen.tags.count("table") == seen.tags.count("caption")
 
 
-def test_nothing_hostile_is_live(hostile: Reported) -> None:
+@pytest.mark.parametrize("name", ["hostile", "hostile_judged"])
+def test_nothing_hostile_is_live(name: str, request: pytest.FixtureRequest) -> None:
+    hostile: Reported = request.getfixturevalue(name)
     seen = Seen(hostile.html)
     assert not {"script", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert not [found for found in seen.attributes if found[1].startswith("on") or "javascript:" in found[2].lower()]
@@ -162,8 +169,10 @@ def test_ten_megabytes_are_cut_with_an_ellipsis(hostile: Reported) -> None:
     assert "x" * 301 not in hostile.html
 
 
-def test_rendering_twice_gives_the_same_page(hostile: Reported) -> None:
-    assert render(gather(hostile.warehouse, hostile.audit_run_id)) == hostile.html
+@pytest.mark.parametrize("name", ["hostile", "judged"])
+def test_rendering_twice_gives_the_same_page(name: str, request: pytest.FixtureRequest) -> None:
+    run: Reported = request.getfixturevalue(name)
+    assert render(gather(run.warehouse, run.audit_run_id)) == run.html
 
 
 def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
@@ -172,6 +181,8 @@ def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
         block = Block("task")
         Budget(n_tasks).draw(block, groups, lambda *_: ("", Markup("")))
         assert len(block.panels) == n_drawn
+        Budget(n_tasks).draw(block, groups, lambda *_: ("", Markup("")), n_sharing=6)  # of 12, 10 and 1
+        assert len(block.panels) - n_drawn == max(1, n_drawn // 6)
         assert block.notes[0].startswith(f"{n_drawn} of 14 model and strategy pairs")
 
 

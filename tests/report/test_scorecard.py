@@ -6,9 +6,9 @@ import json
 import pytest
 from rich.console import Console
 
-from flows.report import scorecard, scorecard_rows
+from flows.report import comparison_rows, scorecard, scorecard_rows
 from flows.report.scorecard import Scorecard
-from flows.report.text import number, percent
+from flows.report.text import number, percent, share
 from flows.warehouse import read_published
 from tests.report.conftest import Reported
 
@@ -51,8 +51,39 @@ def test_one_table_holds_all_of_it_in_120_columns(ordinary: Reported) -> None:
     assert "cost" in printed(ordinary, 120)
 
 
-def test_names_are_neither_markup_nor_control(hostile: Reported) -> None:
-    text = printed(hostile, 200)
+@pytest.mark.parametrize("width", [200, 100, 60])
+def test_rule_against_judge_is_printed_at_every_width(judged: Reported, width: int) -> None:
+    text = printed(judged, width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    rows = comparison_rows(judged.warehouse, judged.audit_run_id)
+    json.dumps(rows)
+    for row in rows:
+        for name in ("accuracy_rule", "accuracy_judge", "accuracy_std_judge", "spread_rule", "spread_judge_high"):
+            assert number(row[name]) in text, (name, row[name])
+        assert row["share_removed"] is None or share(row["share_removed"]) in text
+    assert text.count("rule against judge: ") == 3
+
+
+def test_the_scorecard_says_what_is_found_and_how_far_judges_are_known(judged: Reported) -> None:
+    text = printed(judged, 200)
+    facts, letters = text.split("rule against judge: ")[1:3]
+    assert "\nMost of the spread is the rule's: phrases-otherwise\n" in facts
+    assert "\nNo effect of the templates is shown: steady\n" in facts
+    assert facts.count(" unverified\n") == 9  # models, judges
+    assert "judge:close: wrong on controls: right 0 %, wrong 0 %, blank 0 %, injected 0 %; judge_unverified" in facts
+    assert "unverified" not in letters
+    assert "; Youden index 1.000 on " in letters
+    assert " rectified " in letters
+
+
+def test_a_run_without_judges_has_its_scorecard_alone(ordinary: Reported) -> None:
+    assert comparison_rows(ordinary.warehouse, ordinary.audit_run_id) == []
+    assert "judge" not in printed(ordinary, 120)
+
+
+@pytest.mark.parametrize("name", ["hostile", "hostile_judged"])
+def test_names_are_neither_markup_nor_control(name: str, request: pytest.FixtureRequest) -> None:
+    text = printed(request.getfixturevalue(name), 200)
     assert "[bold red]m[/] \\x1b[2J\\x00" in text
     assert not set(text) & {"\x00", "\x1b", "\u202e"}
 

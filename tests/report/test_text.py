@@ -4,7 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.report.text import ABSENT, cut, interval, number, paragraph, percent, ranged, shown, usd
+from flows.report.text import (
+    ABSENT,
+    cut,
+    interval,
+    number,
+    paragraph,
+    percent,
+    ranged,
+    share,
+    share_interval,
+    shown,
+    usd,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +57,5 @@ def test_figures() -> None:
     assert ranged(0.5, None, None) == "0.500"
     assert [percent(rate) for rate in (None, 0, 0.0003, 0.0107, 1)] == ["–", "0 %", "< 0.1 %", "1.1 %", "100 %"]
     assert [usd(amount) for amount in (None, 0, 0.00123, 1234.5)] == ["–", "$0.00", "$0.0012", "$1,234.50"]
+    assert [share(part) for part in (None, 0.974, 1, -0.304)] == ["–", "97 %", "100 %", "-30 %"]
+    assert (share_interval(0.9, 1), share_interval(None, None)) == ("[90 %, 100 %]", "")

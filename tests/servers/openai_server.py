@@ -384,7 +384,9 @@ def verdict_of(prompt: str, unreadable: int) -> str | None:
     if int(ask[1] if ask else 1) <= unreadable:
         return "I would say that it matches."
     references = [line[2:] for line in prompt[: marked.start()].splitlines() if line.startswith("- ")]
-    is_match = any(reference.casefold() in marked[2].casefold() for reference in references)
+    said = marked[2].strip().casefold()
+    known = [reference.casefold() for reference in references]
+    is_match = any(reference in said or said == reference.partition(". ")[0] for reference in known)
     return json.dumps({"reason": f"{len(references)} references", "match": is_match})
 
 

@@ -16,8 +16,11 @@ renamed as (
         from_json(coalesce(scoring_methods, '["label_match"]'), '["VARCHAR"]') as scoring_methods,
         token_f1_threshold,
         card,
-        fingerprint
+        fingerprint,
+        recorded_at
     from source
+    -- a card may change in what asks nothing, a reader or a scoring method: what it is now holds
+    qualify recorded_at is not distinct from max(recorded_at) over (partition by audit_run_id, task_id)
 )
 
 select * from renamed

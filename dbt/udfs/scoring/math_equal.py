@@ -135,7 +135,7 @@ def _compared(completion: str, references: Sequence[str]) -> list[MathReading | 
     if not stated:
         return [MathReading(None, "no reference")]
     answer = final_answer(completion)
-    if answer is None:
+    if not answer:
         return [MathReading(None, "no answer")]
     return [_compared_sides(_read(answer), _read(reference)) for reference in stated]
 

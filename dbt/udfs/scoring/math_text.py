@@ -196,9 +196,10 @@ def _number_at(words: list[str], at: int) -> str | None:
     word = words[at].strip("()[]\"'?!" + _BEHIND)
     is_tex = not _TEX.isdisjoint(word)  # half of a formula: "1" is not what \frac{1}{2 says
     number = word if is_tex or is_mathematics(word) else match[0]
+    is_whole = number == words[at]
     if at and "/" in number and words[at - 1].isdigit():
         number = f"{words[at - 1]} {number}"
-    if at + 1 < len(words) and words[at] == number:
+    if at + 1 < len(words) and is_whole:
         with_unit = f"{number} {words[at + 1].strip(_BEHIND)}"
         return with_unit if read_quantity(tidied(with_unit)) is not None else number
     return number

@@ -238,6 +238,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # a child's garbage collection then copies no page of what stands here
     Worker(compare, float(sys.argv[1]), int(sys.argv[2])).serve()
+    os._exit(0)  # Python would take apart all of sympy first
 
 
 if __name__ == "__main__":

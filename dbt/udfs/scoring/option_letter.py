@@ -170,8 +170,11 @@ _WEAK = re2.compile(
     rf"{_DENIED}(?:(T(?:E?L|E|Y|EM*B)?{_FILL}|[nPpMt]N[nNO(]*|[Pp]O\(*)"
     rf"|D,?{_FILL}|EM*[LB]{_FILL}|Y{_FILL}|QM?{_FILL}|{_NOUN}{_GAP}[LB:][^.?;nS]{{1,12}}(?:\(O?|,f*O\(?))$".encode()
 )
+_BEFORE_RIGHT = frozenset(b"LRMBZv!)(:-")
+_NEVER_LAST = frozenset(b"wtS.?;&|cChovaxXZG")
 _CORRECTED = re2.compile(rb"[!~]f*O?S\)*,?b[fO(]*$")  # "not A but"
 _DENIES = re2.compile(rb"o?[!~h][tTfEMPpLB1VG]{0,6}[fO(]*$")
+_LEADS = frozenset(b"nfPptNO:q(-")
 _LINE_LEAD = re.compile(rb"n[fPpt]*[NO]{0,2}[:q-]*\(*$")
 
 # behind a sign
@@ -284,13 +287,14 @@ def _committed(found: _Found, start: int, stop: int) -> range:
     first, last = places[start], places[stop - 1]
     before = classes[max(0, first - REACH) : first]
     after = classes[last + 1 : last + 1 + REACH]
-    is_either = stop - start > 1 and b"|" in classes[places[stop - 2] : last]
-    extent = _extent(before[before.rfind(b".") + 1 :], after, is_either=is_either)
+    is_one = stop - start == 1
+    is_either = not is_one and b"|" in classes[places[stop - 2] : last]
+    extent = _extent(before[before.rfind(b".") + 1 :] or b".", after, is_one=is_one, is_either=is_either)
     if extent == _LAST:
         return range(stop - 1, stop)
     if extent == _FIRST:
-        return range(start, start + 1 if stop - start > 1 else start)
-    lead = _LINE_LEAD.search(before)
+        return range(start, start + 1)
+    lead = before[-1] in _LEADS and _LINE_LEAD.search(before)
     if lead and extent != _ALL and _is_bare(found, start, stop, first - len(before) + lead.start()):
         extent = _ALL
     if extent == _ALL and lead and _ITEM_LEAD.search(before) and _is_listed(found, start):
@@ -344,22 +348,23 @@ def _stand_below(found: _Found, k: int) -> bool:
     return bool(is_first and is_below and _ALONE.match(found.classes, there + 1))
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def _extent(before: bytes, after: bytes, *, is_either: bool) -> int:
-    """What the phrases around joined signs commit to: `before` begins with their sentence at the earliest."""
-    if _BREAKS.match(after):
+def _extent(before: bytes, after: bytes, *, is_one: bool, is_either: bool) -> int:
+    """What the phrases around joined signs commit to."""
+    if after[0] in _BEFORE_RIGHT:
+        right = _IS_RIGHT.match(after)
+        if right:
+            denial = _DENIES.search(before)
+            is_denied = denial is not None and _is_denied(denial[0])
+            return _NONE if is_denied else _ALL if is_either or right[1] else _LAST
+        if _VERB.match(after):  # the last sign is the subject of a clause of its own
+            return _FIRST if not is_one and _end_asked(before) is _ANYTHING else _NONE
+    if before[-1] in _NEVER_LAST or _BREAKS.match(after):
         return _NONE
-    right = _IS_RIGHT.match(after)
-    if right:
-        denial = _DENIES.search(before)
-        is_denied = denial is not None and _is_denied(denial[0])
-        return _NONE if is_denied else _ALL if is_either or right[1] else _LAST
     end = _end_asked(before)
-    if _VERB.match(after):  # the last sign is the subject of a clause of its own
-        return _FIRST if end is _ANYTHING else _NONE
     return _ALL if end and end.match(after) else _NONE
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def _end_asked(before: bytes) -> re.Pattern[bytes] | None:
     """What has to stand behind a sign for the phrase before it to make it a choice; None where no phrase does."""
     found = _STRONG.search(before)

@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from flows.report import report
+from flows.report.gather import gather
+from flows.report.judged import Judged, control_errors
+from flows.report.rankings import correlation
+from flows.report.scoring import drawn_methods
+from flows.report.text import interval, number, percent, share, shown, usd
+from flows.warehouse import published_path, read_published
+from tests.report.conftest import Reported
+from tests.report.judging import MODELS
+from tests.report.test_page import JUDGED, Seen
+from tests.report.warehouses import HOSTILE, SCRIPT
+
+
+def asked(run: Reported, query: str) -> list[dict[str, Any]]:
+    names, rows = read_published(run.warehouse, query.replace("$run", f"'{run.audit_run_id}'"))
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def section(run: Reported, anchor: str) -> str:
+    """The text of a section."""
+    found = re.search(rf'<section id="{anchor}">(.*?)</section>', run.html, re.DOTALL)
+    assert found is not None
+    return Seen(found[1]).text
+
+
+def task(text: str, task_id: str, following: str = "") -> str:
+    """The part of a section's text about a task."""
+    return text.partition(f"\n{task_id}\n")[2].partition(f"\n{following}\n" if following else "\0")[0]
+
+
+def test_what_a_run_with_judges_was_made_for_comes_first(judged: Reported) -> None:
+    places = [judged.html.index(f'<section id="{name}">') for name in ("scoring", "scorecard", "rankings", "agreement")]
+    assert places == sorted(places)
+    assert judged.html.index('<li><a href="#scoring"') < judged.html.index('<li><a href="#scorecard"')
+
+
+def test_the_three_models_are_told_apart(judged: Reported) -> None:
+    facts = task(section(judged, "scoring"), "facts", "letters")
+    phrases, answers, steady = MODELS
+    assert f"Most of the spread is the rule's: {phrases}\n" in facts
+    assert re.search(f"The spread stays under the judge: {answers} ", facts)
+    assert f"No effect of the templates is shown: {steady}\n" in facts
+
+
+def test_rule_against_judge_prints_the_marts_figures(judged: Reported) -> None:
+    text = section(judged, "scoring")
+    rows = asked(judged, "select * from marts.rpt_rule_against_judge where audit_run_id = $run")
+    assert len(rows) == 3 * 3 * (1 + 1 + 2)  # models, judges with the panel, and the rules of the three tasks
+    for row in rows:
+        for name in ("accuracy_rule", "accuracy_judge", "spread_rule", "spread_judge", "difference"):
+            assert number(row[name]) in text, name
+        for name in ("spread_rule", "spread_judge", "difference"):
+            assert interval(row[f"{name}_low"], row[f"{name}_high"]) in text, name
+        assert row["share_removed"] is None or share(row["share_removed"]) in text
+        assert row["youden_index"] is None or f"Youden index {number(row['youden_index'])} on " in text
+        assert row["judge_state"].removeprefix("judge_") in text
+    removed = [row["share_removed"] is None for row in rows]
+    assert any(removed)
+    assert not all(removed)
+    published = asked(
+        judged,
+        "select accuracy_mean, accuracy_std_sample, accuracy_std, accuracy_range from marts.fct_scoring_sensitivity "
+        "where audit_run_id = $run",
+    )
+    assert all(number(value) in text for row in published for value in row.values())
+    assert all(f"± {number(row['accuracy_std_sample'])}" in text for row in published)
+
+
+def test_a_judge_is_unverified_until_people_have_ruled(judged: Reported) -> None:
+    text = section(judged, "scoring")
+    facts, letters = task(text, "facts", "letters"), task(text, "letters", "passages")
+    assert facts.count("judge_unverified") == 3 + 9  # in the legend, and beside each model's figures
+    assert "judge_unverified" not in letters
+    assert len(re.findall(r"^verified", letters, re.MULTILINE)) == 9
+    assert "rectified: share removed" in letters
+
+
+def test_controls_stand_beside_every_figure_of_a_judge(judged: Reported) -> None:
+    rates = asked(judged, "select * from marts.fct_judge_controls where audit_run_id = $run and task_id = 'letters'")
+    assert {row["kind"] for row in rates} == {"right", "wrong", "blank", "injected"}
+    assert any(row["error_rate"] > 0 for row in rates)
+    order = ("right", "wrong", "blank", "injected")
+    for judge in ("judge:hasty", "judge:close", "judge:both"):
+        own = {row["kind"]: percent(row["error_rate"]) for row in rates if row["scoring_method"] == judge}
+        said = ", ".join(f"{kind} {own[kind]}" for kind in order)
+        for anchor in ("scoring", "rankings", "agreement", "disagreements"):
+            assert said in task(section(judged, anchor), "letters"), (judge, anchor)
+    counted = task(section(judged, "agreement"), "letters")
+    for row in rates:
+        cells = (row["scoring_method"], row["kind"], row["n_controls"], row["n_scored"], row["n_wrong"])
+        assert "".join(str(cell) for cell in cells) + percent(row["error_rate"]) in counted
+
+
+def test_rankings_and_agreement_print_the_marts_figures(judged: Reported) -> None:
+    rankings, agreement = section(judged, "rankings"), section(judged, "agreement")
+    for row in asked(judged, "select * from marts.fct_ranking_consistency where audit_run_id = $run"):
+        assert correlation(row, "mean_spearman", row["n_pairs"]) in rankings
+        assert number(row["mean_spearman_textbook"]) in rankings
+    assert "* of three or four models alone" in rankings
+    raters = asked(judged, "select * from marts.fct_judge_agreement where audit_run_id = $run")
+    assert {"judge and judge", "judge and rule", "judge and person", "repetitions"} <= {row["kind"] for row in raters}
+    for row in raters:
+        assert row["raters"] in agreement
+        assert number(row["cohen_kappa"]) in agreement
+        assert percent(row["agreement_rate"]) in agreement
+    for row in asked(judged, "select fleiss_kappa from marts.fct_scoring_sensitivity where audit_run_id = $run"):
+        assert row["fleiss_kappa"] is None or number(row["fleiss_kappa"]) in agreement
+
+
+def test_a_correlation_that_is_missing_says_why() -> None:
+    row = {"mean_spearman": None, "n_models": 5, "n_variants": 8, "is_of_few_models": False}
+    assert correlation(row | {"n_models": 2}, "mean_spearman", 0) == "needs three models"
+    assert correlation(row | {"n_variants": 1}, "mean_spearman", 0) == "needs two templates"
+    assert correlation(row, "mean_spearman", 0) == "every pair undefined"
+    assert correlation(row | {"mean_spearman": 0.5, "is_of_few_models": True}, "mean_spearman", 1) == "0.500 *"
+
+
+def test_what_parts_rule_and_judge_most_comes_with_both_reasons(judged: Reported) -> None:
+    answers = [
+        row for row in gather(judged.warehouse, judged.audit_run_id).judged.disagreements if row["task_id"] == "facts"
+    ]
+    assert len({row["rank"] for row in answers}) == 12
+    # wrong by the rule and right by the judge: whole sentences with the right town at their end
+    ways = asked(
+        judged,
+        """
+        select said.sample_id, said.completion, count(*) as n
+        from marts.fct_predictions as said
+        inner join marts.fct_scores as rules on rules.prediction_id = said.prediction_id and rules.scoring_method = 'token_f1'
+        inner join marts.fct_scores as judges
+            on judges.prediction_id = said.prediction_id and judges.scoring_method = 'judge:close'
+        where said.audit_run_id = $run and said.task_id = 'facts' and not rules.is_correct and judges.is_correct
+        group by all order by n desc
+        """,
+    )
+    most = max(row["n_predictions"] for row in answers if row["completion"].startswith("As far as"))
+    assert most == ways[0]["n"]
+    text = task(section(judged, "disagreements"), "facts", "letters")
+    assert "It names what is wanted." in text
+    assert "wrong: score 0." in text  # one word in common of many: F1 is no 0
+    assert "unscored: tie" in text  # a judge that says yes once and no once
+    assert ways[0]["completion"] in text
+    n_answers = answers[0]["n_answers"]
+    assert f"12 of {n_answers} different answers are shown." in text
+
+
+def test_what_rule_and_judge_make_of_predictions_is_counted(judged: Reported) -> None:
+    rows = asked(
+        judged,
+        """
+        select rules.score_state, rules.is_correct, judges.is_correct as judges, count(*) as n
+        from marts.fct_scores as rules
+        inner join marts.fct_scores as judges using (audit_run_id, prediction_id)
+        where audit_run_id = $run and rules.task_id = 'letters' and rules.scoring_method = 'option_letter'
+            and judges.scoring_method = 'judge:close'
+        group by all
+        """,
+    )
+    counts = {(row["score_state"], row["is_correct"], row["judges"]): row["n"] for row in rows}
+    right = counts.get(("scored", True, True), 0), counts.get(("scored", True, False), 0)
+    unread = counts["unscored", None, True], counts["unscored", None, False]
+    text = re.sub(r"\s+", " ", task(section(judged, "disagreements"), "letters"))
+    # each row: rule, judge, its controls, what the rule says, then what the judge says: right, wrong, unscored
+    for ruling, (n_right, n_wrong) in {"right": right, "unscored": unread}.items():
+        assert re.search(rf"option_letter ?judge:close ?right [^·]*? ?{ruling} ?{n_right} ?{n_wrong} ?0", text), ruling
+    assert "read as" in text
+
+
+def test_partly_right_answers_are_their_own_kind(judged: Reported) -> None:
+    passages = task(section(judged, "disagreements"), "passages")
+    # "a heron" against "a grey heron": of the words heron, and grey heron, F1 is 2 x 1 x .5 / 1.5 = .667
+    assert "partly right: score 0.667" in passages
+    assert "token_f1" in passages
+
+
+def test_open_tasks_say_that_they_have_no_labels(judged: Reported) -> None:
+    text = Seen(judged.html).text
+    assert text.count("An open-ended task has no labels to measure this by.") == 4 * 2  # sections, open tasks
+    assert "Every answer was read.\n" in text
+
+
+def test_judges_and_their_cost_are_identified(judged: Reported) -> None:
+    text = section(judged, "identity")
+    verdicts = asked(
+        judged, "select * from marts.fct_verdicts where audit_run_id = $run and starts_with(rater, 'judge:')"
+    )
+    unread = sum(row["is_match"] is None for row in verdicts)
+    assert unread > 0
+    assert f"{len(verdicts):,}, of which {unread:,} could not be read" in text
+    assert usd(sum(row["cost_usd"] for row in verdicts)) in text
+    assert "panel of close, hasty" in text
+
+
+def test_what_is_hostile_is_readable(hostile_judged: Reported) -> None:
+    text = section(hostile_judged, "disagreements")
+    found = {
+        row["completion"] for row in gather(hostile_judged.warehouse, hostile_judged.audit_run_id).judged.disagreements
+    }
+    assert all(shown(words) in text for words in found if len(words) < 300)
+    assert len(found & {*HOSTILE, *(f"{words} abc\u202edef" for words in HOSTILE)}) > 4
+    for words in (
+        f"judge:j{SCRIPT}\\x00",
+        "judge:</td></table>",
+        "judge:<img src=x onerror=alert(6)>",
+        f"because {SCRIPT} {{{{7*7}}}}",
+    ):
+        assert words in text, words
+    assert "needs three models" in section(hostile_judged, "rankings")
+    assert len(hostile_judged.html) < 1_000_000
+    assert "x" * 301 not in hostile_judged.html
+    assert "y" * 301 not in hostile_judged.html
+
+
+def test_a_run_without_judges_shows_what_it_showed(ordinary: Reported) -> None:
+    text = Seen(ordinary.html).text
+    assert not [name for name in JUDGED if f'id="{name}"' in ordinary.html]
+    for words in ("judge", "Spearman", "Corrected spread", "scoring method"):
+        assert words not in text, words
+    assert gather(ordinary.warehouse, ordinary.audit_run_id).judged == Judged()
+
+
+@pytest.mark.parametrize("change", ["drop table marts.rpt_rule_against_judge", "delete from marts.{}"])
+def test_a_warehouse_without_these_marts_is_reported_without_them(
+    judged: Reported, tmp_path: Path, change: str
+) -> None:
+    warehouse = tmp_path / "audit.duckdb"
+    published_path(warehouse).parent.mkdir()
+    shutil.copy(published_path(judged.warehouse), published_path(warehouse))
+    emptied = (
+        "fct_scoring_sensitivity",
+        "rpt_rule_against_judge",
+        "fct_judge_agreement",
+        "fct_judge_controls",
+        "fct_verdicts",
+    )
+    with duckdb.connect(str(published_path(warehouse))) as con:
+        for table in emptied if "{}" in change else [""]:
+            con.execute(change.format(table))
+    page = report(warehouse, judged.audit_run_id).read_text(encoding="utf-8")
+    assert 'id="scoring"' not in page
+    assert 'id="accuracy"' in page
+
+
+def test_a_chart_holds_rules_and_judges() -> None:
+    rules, judges = [f"rule{n}" for n in range(5)], [f"judge:{n}" for n in range(5)]
+    assert drawn_methods(rules + judges) == ["rule0", "rule1", "judge:0", "judge:1"]
+    assert drawn_methods([*rules, "judge:0"]) == ["rule0", "rule1", "rule2", "judge:0"]
+    assert drawn_methods(["rule0", *judges]) == ["rule0", "judge:0", "judge:1", "judge:2"]
+    assert drawn_methods(rules) == rules[:4]
+
+
+def test_controls_without_a_readable_verdict_say_so() -> None:
+    row = {"task_id": "t", "scoring_method": "judge:j", "n_scored": 4, "error_rate": 0.25}
+    rows = [row | {"kind": "right"}, row | {"kind": "wrong", "n_scored": 0, "error_rate": None}]
+    assert control_errors(rows) == {("t", "judge:j"): "right 25.0 %, wrong none read"}
