@@ -27,6 +27,7 @@ from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.engines.asked import LABELS, request_of
 from tests.engines.vllm import QUICK, ROOT, card, group, make_tiny, need_vllm, servers, until
+from udfs.scoring.option_loglikelihood import from_loglikelihoods
 
 pytestmark = pytest.mark.slow
 SCHEMA = json.dumps(
@@ -190,6 +191,21 @@ def test_options_are_as_likely_as_the_servers_own_completions_say(serving: Servi
     assert len({likely.n_tokens for likely in found}) > 1
     with pytest.raises(EngineError, match=r"tells no log-likelihoods: HTTP 400: .*maximum context length"):
         serving.do(serving.engine.loglikelihoods(request_of("long " * 3000), ["person"]))
+
+
+def test_options_are_weighed_beside_the_answer(serving: Serving) -> None:
+    replies = ("(a)", "(b)", "a reply of several words")
+    weighed, plain = serving.ask(request_of(replies=replies), request_of(), sampling={"temperature": 0, "max_tokens": 2})
+    assert weighed.completion == plain.completion
+    assert plain.option_loglikelihoods is None
+    found = json.loads(weighed.option_loglikelihoods or "")
+    likely = serving.do(serving.engine.loglikelihoods(request_of(), replies))
+    assert [option["nats"] for option in found] == pytest.approx([each.nats for each in likely], abs=1e-4)
+    assert [option["n_tokens"] for option in found] == [each.n_tokens for each in likely]
+    assert [option["n_characters"] for option in found] == [3, 3, 24]
+    # whichever rule weighs them, one is the likeliest; by token it may be another than as a whole
+    for units in (None, [option["n_tokens"] for option in found], [3, 3, 24]):
+        assert from_loglikelihoods([option["nats"] for option in found], units).index in (0, 1, 2)
 
 
 def test_one_that_runs_is_asked_and_left_running(serving: Serving) -> None:

@@ -2,9 +2,9 @@ r"""Whether a completion's final answer equals a reference answer as mathematics
 
 `math_text` says how the final answer is found in a completion. Then, the first that decides:
 
-- The two texts are the same but for spacing, `\text{}` and the signs around them: equal.
 - Both are plain numbers (`math_number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2,
-  `50 years` answers `50` but `50` does not answer `50 years`.
+  `50 years` answers `50` but `50` does not answer `50 years`; signs and names of currencies and degrees are dropped.
+- The two texts are the same but for spacing, `\text{}` and the signs around them: equal.
 - Both read as formulas (`math_formula`): compared by sympy and math-verify in a process apart (`math_worker`), which
   a hostile formula can neither hang, nor exhaust, nor leave (`math_compare` says what is equal there).
 - Anything else is unscored, with a reason. Words are read nowhere: "fifty" is not 50.
@@ -18,10 +18,9 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from udfs.scoring.math_formula import MAX_CHARACTERS, Formula, OverlongFormula, UnreadableFormula, read_formula
-from udfs.scoring.math_number import Quantity, read_quantity
+from udfs.scoring.math_formula import Formula, OverlongFormula, UnreadableFormula, read_formula
 from udfs.scoring.math_process import MathProcess
-from udfs.scoring.math_text import final_answer, reference_answer, tidied
+from udfs.scoring.math_text import MAX_READ_AS_ONE, final_answer, reference_answer, stated_quantity, tidied
 
 VERSION: int = 1
 
@@ -94,7 +93,7 @@ class MathEqual:
         keys = [(completion, tuple(references)) for completion, references in pairs]
         compared = {key: _compared(*key) for key in dict.fromkeys(keys)}
         jobs = dict.fromkeys(found for all_found in compared.values() for found in all_found if isinstance(found, _Job))
-        decided = self._decided(list(jobs))
+        decided = self._decided(list(jobs)) if jobs else {}
         readings = {
             key: _combined([decided[found] if isinstance(found, _Job) else found for found in all_found])
             for key, all_found in compared.items()
@@ -120,15 +119,6 @@ class _Job(NamedTuple):
     reference: str
 
 
-class _Side(NamedTuple):
-    """An answer or a reference as it was read: neither number nor formula where `reason` says why."""
-
-    text: str
-    quantity: Quantity | None
-    formula: Formula | None
-    reason: str | None
-
-
 def _compared(completion: str, references: Sequence[str]) -> list[MathReading | _Job]:
     """What each reference comes to, as far as this process can tell."""
     stated = [answer for answer in map(reference_answer, references) if answer]
@@ -137,37 +127,41 @@ def _compared(completion: str, references: Sequence[str]) -> list[MathReading | 
     answer = final_answer(completion)
     if not answer:
         return [MathReading(None, "no answer")]
-    return [_compared_sides(_read(answer), _read(reference)) for reference in stated]
+    return [_compared_texts(answer, reference) for reference in stated]
 
 
-def _compared_sides(answer: _Side, reference: _Side) -> MathReading | _Job:
-    if answer.text == reference.text:
+def _compared_texts(answer: str, reference: str) -> MathReading | _Job:
+    quantity, reference_quantity = stated_quantity(answer), stated_quantity(reference)
+    if quantity is not None and reference_quantity is not None:
+        return MathReading(quantity.equals(reference_quantity), None)
+    if answer == reference or _unwrapped(answer) == _unwrapped(reference):
         return MathReading(is_equal=True, reason=None)
-    if answer.quantity is not None and reference.quantity is not None:
-        return MathReading(answer.quantity.equals(reference.quantity), None)
-    if answer.formula is None or reference.formula is None:
-        return MathReading(None, answer.reason or reference.reason)
-    if reference.formula.unit != answer.formula.unit[: len(reference.formula.unit)]:
+    formula, reference_formula = _formula(answer), _formula(reference)
+    if isinstance(formula, str) or isinstance(reference_formula, str):
+        return MathReading(None, formula if isinstance(formula, str) else str(reference_formula))
+    if reference_formula.unit != formula.unit[: len(reference_formula.unit)]:
         return MathReading(is_equal=False, reason=None)
-    if answer.formula.latex == reference.formula.latex:
+    if formula.latex == reference_formula.latex:
         return MathReading(is_equal=True, reason=None)
-    return _Job(answer.formula.latex, reference.formula.latex)
+    return _Job(formula.latex, reference_formula.latex)
 
 
-@functools.lru_cache(maxsize=4096)  # of short texts: what is read again and again
-def _read_short(text: str) -> _Side:
-    tidy = tidied(text)
-    same = " ".join(_INVISIBLE.sub(" ", _WRAPPERS.sub(r"\1", tidy)).split())
+@functools.lru_cache(maxsize=2**12)
+def _formula(text: str) -> Formula | str:
+    """A text's formula, or the reason why it has none."""
     try:
-        return _Side(same, read_quantity(tidy), read_formula(tidy), None)
+        return read_formula(tidied(text)) if len(text) <= MAX_READ_AS_ONE else "too long"
     except UnreadableFormula:
-        return _Side(same, read_quantity(tidy), None, "unreadable")
+        return "unreadable"
     except OverlongFormula:
-        return _Side(same, read_quantity(tidy), None, "too long")
+        return "too long"
 
 
-def _read(text: str) -> _Side:
-    return _read_short(text) if len(text) <= MAX_CHARACTERS else _Side(text, None, None, "too long")
+def _unwrapped(text: str) -> str:
+    """A text without what does not show, and without what tells how it is set."""
+    if len(text) > MAX_READ_AS_ONE:
+        return text
+    return " ".join(_INVISIBLE.sub(" ", _WRAPPERS.sub(r"\1", tidied(text))).split())
 
 
 def _combined(readings: list[MathReading]) -> MathReading:

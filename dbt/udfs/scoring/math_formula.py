@@ -45,7 +45,7 @@ _UNIT_AT_END = re.compile(
     r"\\(?:text(?:rm|bf)?|mathrm|mbox)\s*\{\s*([A-Za-z][A-Za-z ./-]{0,60})\}\s*(?:\^\s*\{?\s*([23])\s*\}?)?$"
 )
 _RAISED_LETTER = re.compile(r"([A-Za-df-z])\^(?=\{)")
-_OVERLONG = re.compile(rf"[0-9]{{{MAX_EXPONENT_DIGITS + 1}}}").search
+_OVERLONG = re.compile(rf"(?<![0-9.])[0-9]{{{MAX_EXPONENT_DIGITS + 1}}}").search
 
 
 class UnreadableFormula(ValueError):
@@ -266,7 +266,7 @@ class _Reader:
         self.enter()
         bounds, self.takes_bounds = self.takes_bounds, False
         sign = self.take() if self.peek() in ("-", "+") else ""
-        exponent = self.take() if self.peek()[:1].isdigit() else self.bracketed_or_argument()
+        exponent = self.take() if "0" <= self.peek()[:1] <= "9" else self.bracketed_or_argument()
         if _OVERLONG(exponent):
             raise OverlongFormula
         if self.peek() in ("^", "**"):  # 2**3**4 is 2**(3**4)
@@ -279,7 +279,7 @@ class _Reader:
     def lowered(self) -> str:
         """What follows `_`: a bound, or part of a name and then letters and digits alone."""
         bounds, self.takes_bounds = self.takes_bounds, False
-        is_whole = self.peek()[:1].isdigit() and (not bounds or self.peek() == "10")  # x_12, and \log_28 of TeX
+        is_whole = "0" <= self.peek()[:1] <= "9" and (not bounds or self.peek() == "10")  # x_12, and \log_28 of TeX
         index = self.take() if is_whole else self.argument()
         if not bounds and not (index.isascii() and index.isalnum()):
             raise UnreadableFormula

@@ -79,25 +79,29 @@ def read_quantity(text: str) -> Quantity | None:
 
 
 def _value(match: re.Match[str]) -> Fraction | None:
-    parts = match.groupdict()
-    upper = parts["upper"] or parts["upper1"] or parts["upper2"]
-    if upper is not None:
-        lower = _exact(parts["lower"] or parts["lower1"] or parts["lower2"] or "")
+    part = match.groupdict()
+    upper = part["upper"] or part["upper1"] or part["upper2"]
+    if upper is None:
+        value = _exact(part["mantissa"] or part["decimal"])
+        power = part["power"] or part["power2"] or part["exponent"]
+        if power:
+            value *= Fraction(10) ** int(power)
+    else:
+        lower = _exact(part["lower"] or part["lower1"] or part["lower2"])
         if lower == 0:
             return None
         value = _exact(upper) / lower
-        if parts["whole"] or parts["whole2"]:  # 2 1/2, but neither 2 3/2 nor 2 1/-2
+        whole = part["whole"] or part["whole2"]
+        if whole:  # 2 1/2, but neither 2 3/2 nor 2 -1/2
             if not 0 < value < 1:
                 return None
-            value += int(parts["whole"] or parts["whole2"])
-    else:
-        power = parts["power"] or parts["power2"] or parts["exponent"] or "0"
-        value = _exact(parts["mantissa"] or parts["decimal"] or "") * Fraction(10) ** int(power)
-    return -value if parts["sign"] == "-" else value
+            value += int(whole)
+    return -value if part["sign"] == "-" else value
 
 
 def _exact(decimal: str) -> Fraction:
-    return Fraction(decimal.replace(",", "").replace(" ", ""))
+    whole, _, digits = decimal.replace(",", "").replace(" ", "").partition(".")
+    return Fraction(int(whole + digits), 10 ** len(digits)) if digits else Fraction(int(whole))
 
 
 def _unit(rest: str) -> tuple[str, ...] | None:

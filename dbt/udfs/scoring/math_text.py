@@ -3,9 +3,9 @@ r"""Finds the final answer in a completion, in time linear in its length.
 The first of these that the text has:
 
 1. the last closed `\boxed{}` or `\fbox{}`;
-2. what follows the last `####`, where it reads as mathematics (others are headings);
-3. what follows the last "answer is", "answer:" or "answer =", a few words between allowed ("the answer to this is");
-4. the whole text, where it reads as mathematics;
+2. the whole text, where it reads as mathematics;
+3. what follows the last `####`, where that reads as mathematics (others are headings);
+4. what follows the last "answer is", "answer:" or "answer =", a few words between allowed ("the answer to this is");
 5. in the last line, what follows the last "is", "are", "equals" or `=` outside of formulas ("therefore, the sum is 7"),
    where mathematics is found in it;
 6. in the last line, the last formula between dollar signs or the like, else the last number with the word behind it;
@@ -17,13 +17,14 @@ its last formula, else its last number, else up to four words. Words are given a
 
 from __future__ import annotations
 
+import functools
 import re
 
 import re2
 
 from udfs.scoring.math_formula import OverlongFormula, UnreadableFormula, read_formula
-from udfs.scoring.math_number import read_quantity
-from udfs.scoring.math_words import SIGNS
+from udfs.scoring.math_number import Quantity, read_quantity
+from udfs.scoring.math_words import SIGNS, is_name
 
 MAX_READ_CHARACTERS = 100_000
 """A final answer is looked for in this many characters from the end."""
@@ -41,9 +42,10 @@ _CHARACTERS = str.maketrans(
 _DEGREES = re.compile(r"\^\s?(?:\{\s?\\circ\s?\}|\\circ(?![A-Za-z]))|\\degrees?(?![A-Za-z])")
 _THOUSANDS = re.compile(r"(?<=[0-9])(?:\{,\}|,\\!|\\[,!;: ])\s?(?=[0-9]{3}(?![0-9]))")
 _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]]|\\?\$")
-_BEFORE = re.compile(r"(?:[\s*`:=,;]|about\b|approximately\b|roughly\b|exactly\b|\\approx\b|\N{ALMOST EQUAL TO})+")
-_BEHIND = " \t\r\n*`:,;."
+_BEFORE = re.compile(r"(?:[\s*`\"_~:=,;]|about\b|approximately\b|roughly\b|exactly\b|\\approx\b|\N{ALMOST EQUAL TO})+")
+_BEHIND = ' \t\r\n*`"_:,;.'
 
+_LONG_WORD = re.compile(r"[A-Za-z]{4,}")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.DOTALL)
 _ANSWER = re2.compile(r"(?i)\banswers?\b[^.\n:=]{0,60}?(?:\bis\b|\bare\b|[:=])")
 _STATEMENT = re2.compile(r"(?i)\b(?:is|are|equals)\b|(?:^|[^<>!=\\])=")
@@ -85,16 +87,24 @@ def reference_answer(reference: str) -> str:
 
 def is_mathematics(text: str) -> bool:
     """Whether all of a text reads as a number or a formula."""
+    if stated_quantity(text) is not None:
+        return True
     if len(text) > MAX_READ_AS_ONE:
         return False
-    tidy = tidied(text)
-    if read_quantity(tidy) is not None:
-        return True
+    word = _LONG_WORD.search(text) if "\\" not in text else None
+    if word is not None and not is_name(word[0]):  # most prose, seen without reading it
+        return False
     try:
-        read_formula(tidy)
+        read_formula(tidied(text))
     except (UnreadableFormula, OverlongFormula):
         return False
     return True
+
+
+@functools.lru_cache(maxsize=2**13)
+def stated_quantity(text: str) -> Quantity | None:
+    """The plain number that a text is when tidied."""
+    return read_quantity(tidied(text)) if len(text) <= MAX_READ_AS_ONE else None
 
 
 def tidied(text: str) -> str:
@@ -201,5 +211,5 @@ def _number_at(words: list[str], at: int) -> str | None:
         number = f"{words[at - 1]} {number}"
     if at + 1 < len(words) and is_whole:
         with_unit = f"{number} {words[at + 1].strip(_BEHIND)}"
-        return with_unit if read_quantity(tidied(with_unit)) is not None else number
+        return with_unit if stated_quantity(with_unit) is not None else number
     return number

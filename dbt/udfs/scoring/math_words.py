@@ -76,8 +76,12 @@ WORDS = (
     {name: rf"\{name} " for name in ("pi", "alpha", "beta", "gamma", "theta")}
     | dict.fromkeys(("infinity", "inf", "oo"), r"\infty ")
     | dict.fromkeys(("and", "or"), " , ")
+    | {"in": r"\in "}
 )
 """Words outside TeX, and what the parser is given for them."""
+
+
+DROPPED_UNITS = frozenset(("dollar", "usd", "euro", "eur", "degree"))
 
 
 def is_name(word: str) -> bool:
@@ -86,9 +90,12 @@ def is_name(word: str) -> bool:
 
 
 def unit_words(unit: str) -> tuple[str, ...]:
-    """A unit's words in lower case and the singular: `Square inches` is (`square`, `inch`), `m/s` is (`m/s`,)."""
-    words = (word.strip(".,") for word in unit.lower().split())
-    return tuple(_singular(word) for word in words if word)
+    """A unit's words in lower case and the singular: `Square inches` is (`square`, `inch`), `m/s` is (`m/s`,).
+
+    Those of currencies and degrees are left out, as their signs are.
+    """
+    words = (_singular(word.strip(".,")) for word in unit.lower().split())
+    return tuple(word for word in words if word and word not in DROPPED_UNITS)
 
 
 def _singular(word: str) -> str:

@@ -89,6 +89,7 @@ class Worker:
         finally:
             for child in self.children.values():
                 os.kill(child.process, signal.SIGKILL)
+                os.waitpid(child.process, 0)
 
     def turn(self) -> bool:
         """Waits for the next thing to happen and sees to it; False when the input has ended."""

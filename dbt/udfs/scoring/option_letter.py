@@ -13,8 +13,8 @@ from __future__ import annotations
 import functools
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, islice, repeat
 from typing import NamedTuple
 
 import re2
@@ -27,10 +27,6 @@ TWO_CHOICES = "two choices"
 HEAD_CHARACTERS = 10_000
 TAIL_CHARACTERS = 50_000
 """Of a completion longer than both, its first 10,000 and its last 50,000 characters are read as if a word stood between."""
-
-LAST_CHARACTERS = 24
-"""The sentence or line that holds these is read first, which takes half the time: most texts end in their choice. Where it
-has none, or has a sign at the beginning of a line, which the lines before can make one of a list, the whole text is read."""
 
 REACH = 32
 """Words and marks before and behind a sign that can make it a choice."""
@@ -98,10 +94,7 @@ _WORDS = {
 }
 
 _MARKS = {
-    # what stands at the end of a word, then what stands between two without a space: "B. No" and "2.5"
-    "\x01": ".",
-    "\x02": ",",
-    "\x03": ":",
+    # stops between two words without a blank; before a blank they become what they are
     ".": "g",
     ",": "k",
     ":": "q",
@@ -119,7 +112,8 @@ _MARKS = {
     "<": "<",
     "$": "$",
     "\n": "n",
-    "": "",
+    "": " ",
+    "\x1c": "r",  # between two texts
 }
 
 _CLASSES = {
@@ -131,17 +125,18 @@ _CLASSES = {
 _CLASSES.update(_MARKS)
 
 # a mark becomes a word of its own: str.replace of the marks there are takes a fifth of the time of one findall
-_SPACED = {ord(mark): (mark, f" {mark} ") for mark in '\n?!;()[]{}*`"$#|/&+%^=<>~'} | {9: ("\t", " "), 13: ("\r", " ")}
+_SPACED = {ord(mark): (mark, f" {mark} ") for mark in '\n.,:?!;()[]{}*`"$#|/&+%^=<>~'} | {
+    9: ("\t", " "),
+    13: ("\r", " "),
+}
 _SPACED_BEYOND_ASCII = tuple(
     (mark, f" {mark} ")
     for mark in "\u2013\u2014\u2026\u201c\u201d\u00ab\u00bb\u2022\u2192\u21d2\u3002\uff0c\u3001\uff1a\uff1f\uff08\uff09"
 )
-_SPACED_MARKS = frozenset(_SPACED)
-_STOPS = {
-    ord(stop): ((f"{stop} ", f" {end} "), (stop, f" {stop} ")) for stop, end in zip(",:.", "\x02\x03\x01", strict=True)
-}
-_DOT, _OPENING, _DECORATION = b".(d"
-_NO_MARK = bytes(set(range(256)) - set(_SPACED) - set(b",:."))
+_NO_MARK = bytes(set(range(256)) - set(_SPACED))
+_RECORD = "\x1c"
+_BETWEEN_TEXTS = f"\n{_RECORD}\n"
+_BATCH_CHARACTERS = 50_000
 
 # Signs: S is no word; s (the article, or a user's word), i (the pronoun) and 9 (a number) may stand in prose, where they
 # are no signs: u. What is between brackets, quotes or stars (d) is one, and its closing mark is kept as a bracket.
@@ -153,10 +148,12 @@ _IN_PROSE = re.compile(
     rb"|(?<=9)(?![d$]*(?:[n.?,;:)(<&cCbLRMZ!v>]|-[^9]))|(?<=\$9)(?!\$))"
 )
 _FINAL = bytes.maketrans(b"si9u", b"SSSt")
-_SIGN_CODES = range(128, 256)
+MAX_SIGNS = 64
+_SIGN_CODES = range(128, 256)  # of the signs, then of the signs in quotes
 _NO_CODE = bytes(set(range(256)) - set(_SIGN_CODES))
-_PROSE = ord("u")
+_INDEXES = bytes(code % MAX_SIGNS for code in range(256))
 _NO_SIGN = bytes(set(range(256)) - set(b"Ssi9u"))
+_STANDS = bytes(code != ord("u") for code in range(256))
 
 # before a sign
 _FILL = r"(?:[fODNPp:qn!~1(>-]|O,|,D,)*"
@@ -170,17 +167,16 @@ _WEAK = re2.compile(
     rf"{_DENIED}(?:(T(?:E?L|E|Y|EM*B)?{_FILL}|[nPpMt]N[nNO(]*|[Pp]O\(*)"
     rf"|D,?{_FILL}|EM*[LB]{_FILL}|Y{_FILL}|QM?{_FILL}|{_NOUN}{_GAP}[LB:][^.?;nS]{{1,12}}(?:\(O?|,f*O\(?))$".encode()
 )
-_BEFORE_RIGHT = frozenset(b"LRMBZv!)(:-")
-_NEVER_LAST = frozenset(b"wtS.?;&|cChovaxXZG")
+_PHRASE_ENDS = frozenset(b"KLRB:-=>q)VWfODNPpn!~1(,TEYQMb")
 _CORRECTED = re2.compile(rb"[!~]f*O?S\)*,?b[fO(]*$")  # "not A but"
 _DENIES = re2.compile(rb"o?[!~h][tTfEMPpLB1VG]{0,6}[fO(]*$")
-_LEADS = frozenset(b"nfPptNO:q(-")
+_LEAD_ENDS = frozenset(b"nfPptNO:q(-")
 _LINE_LEAD = re.compile(rb"n[fPpt]*[NO]{0,2}[:q-]*\(*$")
 
 # behind a sign
 _BREAKS = re.compile(rb"\)*[?#=]")
-_IS_RIGHT = re2.compile(rb"\)*(?:(R)|[LR]|M+B|Z(?:MB)?)[fpDE]*(?:P|[NO]|p[.,;:nC)1])|\)*[:(-]P[).,;n]")
-_VERB = re.compile(rb"\)*[LRMBZv]|!")
+_IS_RIGHT = re.compile(rb"\)*(?:(R)|[LR]|M+B|Z(?:MB)?)[fpDE]*(?:P|[NO]|p[.,;:nC)1])|\)*[:(-]P[).,;n]")
+_SUBJECT = re.compile(rb"\)*[LRMBZv]|!|\)*[:(-]P[).,;n]")
 _ANYTHING = re.compile(b"")
 _CLAUSE_END = re.compile(rb"[n.,;:)(<&|cCbEWgkq-]")
 _SENTENCE_END = re.compile(rb"\)*[n.C<]")
@@ -189,7 +185,6 @@ _REASONED = re.compile(rb"[).:,-]*C")
 _WITH_TEXT = re.compile(rb"[).:gq-]+(?!(?:[LRZ]|M+B)[fD]*[!~x])[^n?]")
 
 # between signs
-_SIGN = re.compile(rb"S")
 _JOIN = re.compile(rb"\)*[,;k]?[&|]*[fO]*\(*")
 _JOIN_OF_TEXTS = re.compile(rb"\)[^.?;nS]{1,12}[,;&|]+[fO(]*")
 _NEXT_LINE = re.compile(rb"[).:;,]*n+[-(]*O?\(*")
@@ -199,10 +194,6 @@ _ITEM = re.compile(rb"n[-(]*O?\(*(S)[).:gq-]+[^n]")
 _ROMAN = re.compile("(?i)[ivxl]{2,}")
 _QUOTED = ("'{}'", "{}\\", "\u2018{}\u2019", "_{}_", "__{}__")
 _MADE_UP = "\ue000"  # private use: begins the word a made-up sign is replaced by
-MAX_SIGNS = 64
-
-_NONE, _FIRST, _LAST, _ALL = range(4)
-"""Which of several joined signs are committed to."""
 
 
 class _Signs(NamedTuple):
@@ -237,36 +228,42 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
     Raises:
         ValueError: more than 64 signs.
     """
+    return read_options((completion,), enumerators)[0]
+
+
+def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list[OptionReading]:
+    """What `read_option` gives for each of many completions, in two thirds of the time."""
     signs = _signs(tuple(enumerators))
-    text = completion.strip()
-    if len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
-        text = f"{text[:HEAD_CHARACTERS]}cut{text[-TAIL_CHARACTERS:]}"
-    if not signs.made_up:
-        sentence, line = text.rfind(". ", 0, -LAST_CHARACTERS) + 1, text.rfind("\n", 0, -LAST_CHARACTERS)
-        if 2 * max(sentence, line) > len(text):
-            found = _last_choice(text[max(sentence, line) :], signs, b"." if sentence > line else b".n", is_whole=False)
-            if found.reason != NO_CHOICE:
-                return found
-    return _last_choice(text, signs, b"n", is_whole=True)
+    return [_last_choice(found) for texts in _batches(completions) for found in _classified(texts, signs)]
 
 
-def _last_choice(text: str, signs: _Signs, before: bytes, *, is_whole: bool) -> OptionReading:
+def _batches(completions: Iterable[str]) -> Iterator[list[str]]:
+    """Bounded texts, as many together as are quickest to classify and no more than fit in a little memory."""
+    texts, n_characters = [], 0
+    for completion in completions:
+        text = completion.strip().replace(_RECORD, " ")
+        if len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
+            text = f"{text[:HEAD_CHARACTERS]}cut{text[-TAIL_CHARACTERS:]}"
+        texts.append(text)
+        n_characters += len(text)
+        if n_characters > _BATCH_CHARACTERS:
+            yield texts
+            texts, n_characters = [], 0
+    if texts:
+        yield texts
+
+
+def _last_choice(found: _Found) -> OptionReading:
     """Signs that are joined ("A or B") are one choice of several; the last that commits counts."""
-    codes, indexes = _classified(text, signs)
-    stop = len(indexes)
-    if not stop:
-        return OptionReading(None, NO_CHOICE)
-    classes = before + codes + b"n"
-    found = _Found(classes, [match.start() for match in _SIGN.finditer(classes)], indexes)
+    stop = len(found.indexes)
     while stop:
         start = stop - 1
         while start and _are_joined(found, start - 1):
             start -= 1
-        if not is_whole and _ITEM_LEAD.search(classes, max(0, found.places[start] - REACH), found.places[start]):
-            break
-        chosen = {indexes[k] for k in _committed(found, start, stop)}
+        chosen = found.indexes[_committed(found, start, stop)]
         if chosen:
-            return OptionReading(None, TWO_CHOICES) if len(chosen) > 1 else OptionReading(chosen.pop(), None)
+            are_one = chosen.count(chosen[0]) == len(chosen)
+            return OptionReading(chosen[0], None) if are_one else OptionReading(None, TWO_CHOICES)
         stop = start
     return OptionReading(None, NO_CHOICE)
 
@@ -281,25 +278,37 @@ def _are_joined(found: _Found, k: int) -> bool:
     return found.classes.startswith(b")", stop + 1) and bool(_JOIN_OF_TEXTS.fullmatch(found.classes, start, stop))
 
 
-def _committed(found: _Found, start: int, stop: int) -> range:
+def _committed(found: _Found, start: int, stop: int) -> slice:
     """Those of the joined signs start to stop that the text commits to."""
-    classes, places = found.classes, found.places
-    first, last = places[start], places[stop - 1]
-    before = classes[max(0, first - REACH) : first]
-    after = classes[last + 1 : last + 1 + REACH]
-    is_one = stop - start == 1
-    is_either = not is_one and b"|" in classes[places[stop - 2] : last]
-    extent = _extent(before[before.rfind(b".") + 1 :] or b".", after, is_one=is_one, is_either=is_either)
-    if extent == _LAST:
-        return range(stop - 1, stop)
-    if extent == _FIRST:
-        return range(start, start + 1)
-    lead = before[-1] in _LEADS and _LINE_LEAD.search(before)
-    if lead and extent != _ALL and _is_bare(found, start, stop, first - len(before) + lead.start()):
-        extent = _ALL
-    if extent == _ALL and lead and _ITEM_LEAD.search(before) and _is_listed(found, start):
-        extent = _NONE
-    return range(start, stop if extent == _ALL else start)
+    classes, first, last = found.classes, found.places[start], found.places[stop - 1]
+    before, after = classes[max(0, first - REACH) : first], classes[last + 1 : last + 1 + REACH]
+    is_committed = False
+    if _SUBJECT.match(after):
+        chosen = _of_clause(found, start, stop, before, after)
+        if chosen.stop:
+            return chosen
+    elif before[-1] in _PHRASE_ENDS and not _BREAKS.match(after):
+        end = _end_asked(before[before.rfind(b".") + 1 :])
+        is_committed = end is not None and bool(end.match(after))
+    lead = _LINE_LEAD.search(before) if before[-1] in _LEAD_ENDS else None
+    if lead:
+        is_committed = is_committed or _is_bare(found, start, stop, first - len(before) + lead.start())
+        is_committed = is_committed and not (_ITEM_LEAD.search(before) and _is_listed(found, start))
+    return slice(start, stop if is_committed else start)
+
+
+def _of_clause(found: _Found, start: int, stop: int, before: bytes, after: bytes) -> slice:
+    """Those of the joined signs that are committed to where the last is, or all are, the subject of a clause."""
+    right = _IS_RIGHT.match(after)
+    if right:
+        denial = _DENIES.search(before)
+        if denial and _is_denied(denial[0]):
+            return slice(0)
+        are_all_meant = right[1] or b"|" in found.classes[found.places[start] : found.places[stop - 1]]
+        return slice(start if are_all_meant else stop - 1, stop)
+    # "the answer is B and A is wrong"
+    is_chosen_before = stop - start > 1 and _end_asked(before[before.rfind(b".") + 1 :]) is _ANYTHING
+    return slice(start, start + 1) if is_chosen_before else slice(0)
 
 
 def _is_bare(found: _Found, start: int, stop: int, line: int) -> bool:
@@ -348,22 +357,6 @@ def _stand_below(found: _Found, k: int) -> bool:
     return bool(is_first and is_below and _ALONE.match(found.classes, there + 1))
 
 
-def _extent(before: bytes, after: bytes, *, is_one: bool, is_either: bool) -> int:
-    """What the phrases around joined signs commit to."""
-    if after[0] in _BEFORE_RIGHT:
-        right = _IS_RIGHT.match(after)
-        if right:
-            denial = _DENIES.search(before)
-            is_denied = denial is not None and _is_denied(denial[0])
-            return _NONE if is_denied else _ALL if is_either or right[1] else _LAST
-        if _VERB.match(after):  # the last sign is the subject of a clause of its own
-            return _FIRST if not is_one and _end_asked(before) is _ANYTHING else _NONE
-    if before[-1] in _NEVER_LAST or _BREAKS.match(after):
-        return _NONE
-    end = _end_asked(before)
-    return _ALL if end and end.match(after) else _NONE
-
-
 @functools.lru_cache(maxsize=1 << 14)
 def _end_asked(before: bytes) -> re.Pattern[bytes] | None:
     """What has to stand behind a sign for the phrase before it to make it a choice; None where no phrase does."""
@@ -387,32 +380,34 @@ def _is_denied(phrase: bytes) -> bool:
     )
 
 
-def _classified(text: str, signs: _Signs) -> tuple[bytes, list[int]]:
-    """The classes of a text between two line ends, and which option each S stands for; without an S nothing."""
+def _classified(texts: Sequence[str], signs: _Signs) -> list[_Found]:
+    """The classes of each text, and the signs that stand in it.
+
+    Every step is one call for all texts, put together: the calls are most of a short text's time.
+    """
+    text = _BETWEEN_TEXTS.join(texts) + "\n"
     if signs.made_up:
         text = signs.made_up.sub(lambda match: f" {signs.words[match[0]]} ", text.replace(_MADE_UP, " "))
     if not text.isascii():
         for mark_and_spaced in _SPACED_BEYOND_ASCII:
             text = text.replace(*mark_and_spaced)
-    text += "\n"
-    marks = set(text.encode("ascii", "ignore").translate(None, _NO_MARK))
-    for mark in marks & _SPACED_MARKS:
+    for mark in set(text.encode("ascii", "ignore").translate(None, _NO_MARK)):
         text = text.replace(*_SPACED[mark])
-    if _DOT in marks:
-        text = text.replace("..", " \x01 ")
-    for mark, (at_end, within) in _STOPS.items():
-        if mark in marks:
-            text = text.replace(*at_end).replace(*within)
     coded = "".join(map(signs.classes.get, text.split(" "), repeat("w"))).encode("latin-1")
-    classes = coded.translate(signs.kinds)
-    if _OPENING in classes or _DECORATION in classes:
-        classes = _WRAPPED.sub(b"S)", classes)
+    # a stop that a blank follows ends something, one between two words ("2.5", "Answer:B") joins them
+    coded = coded.replace(b"g ", b".").replace(b"k ", b",").replace(b"q ", b":")
+    classes = _WRAPPED.sub(b"S)", coded.translate(signs.kinds, b" "))
     classes = _IN_PROSE.sub(b"u", classes)
-    indexes = [code % MAX_SIGNS for code in coded.translate(None, _NO_CODE)]
-    if _PROSE in classes:
-        stands = classes.translate(None, _NO_SIGN)
-        indexes = [index for index, sign in zip(indexes, stands, strict=True) if sign != _PROSE]
-    return classes.translate(_FINAL, b"d$").strip(b"n"), indexes
+    standing = compress(coded.translate(_INDEXES, _NO_CODE), classes.translate(_STANDS, _NO_SIGN))
+    found = []
+    for part in classes.translate(_FINAL, b"d$").split(b"r"):
+        lines = b"n" + part.strip(b"n") + b"n"
+        places, place = [], lines.find(b"S")
+        while place >= 0:
+            places.append(place)
+            place = lines.find(b"S", place + 1)
+        found.append(_Found(lines, places, list(islice(standing, len(places)))))
+    return found
 
 
 @functools.lru_cache(maxsize=64)
