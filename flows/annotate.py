@@ -325,8 +325,8 @@ def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str |
             audit_run_id, path, n_landed, len(rows) - n_landed, n_not_ruled, len(rulings) - len(kept),
             tuple(sorted({ruling.annotator for ruling in kept})),
         )  # fmt: skip
-        # rulings may have landed without being published: whoever landed them was stopped
-        if not rows or _are_published(warehouse, audit_run_id, [row["verdict_id"] for row in rows]):
+        # what is known may still be unpublished: whoever landed it was stopped
+        if not n_landed and _are_published(warehouse, audit_run_id, [row["verdict_id"] for row in rows]):
             return replace(taken, agreement=_agreement(warehouse, audit_run_id))
         progress.say("deriving measures")
         transform(warehouse, [audit_run_id], "up_to_formats")
@@ -444,6 +444,8 @@ def verdict_row(audit_run_id: str, ruling: Ruling, file: str, sha256: str) -> di
 
 
 def _are_published(warehouse: Path, audit_run_id: str, verdict_ids: Sequence[str]) -> bool:
+    if not verdict_ids:
+        return True
     query = PUBLISHED.format(run=_quoted([audit_run_id]), verdicts=_quoted(verdict_ids))
     return read_published(warehouse, query)[1] == [(len(verdict_ids),)]
 

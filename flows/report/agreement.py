@@ -51,7 +51,7 @@ def _raters(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
         "Raters", "Kind", "Judge wrong on controls", "Raters", "Answers rated", "Agreement", "Perfect agreement",
         "Cohen's κ", "Fleiss' κ",
     )  # fmt: skip
-    return Table("Agreement of those who ruled", columns, kept, 1, 6, is_open=True, note=note)
+    return Table("Agreement of those who ruled", columns, kept, 2, 6, is_open=True, note=note)
 
 
 def _kappa(row: Row, name: str) -> str:

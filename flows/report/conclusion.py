@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from flows.report.blocks import Row
-from flows.report.text import count, cut, number, share, share_interval
+from flows.report.text import count, cut, interval, number, share, share_interval
 
 Finding = Literal[
     "unmeasured", "none", "only_judge", "more", "undecided", "stays", "little", "part", "most", "judge_errs"
@@ -133,7 +133,8 @@ def conclusion(row: Row) -> str:
         "only_judge": f"The judge sees a spread of {by_judge} where the rule's may be 0.",
         "more": f"The judge sees more spread than the rule: {both}.",
         "undecided": f"The rule shows a spread of {by_rule}; whether it stays under the judge these answers do not tell.",
-        "stays": f"The spread stays under the judge: {both}, a difference that may be 0.",
+        "stays": f"The spread stays under the judge: {both}, a difference that may be 0 "
+        f"{interval(found.difference_low, found.difference_high)}.",
         "little": f"Most of the spread stays under the judge: {both}; {removed}.",
         "part": f"Part of the spread is the rule's: {both}; {removed}.",
         "most": f"Most of the spread is the rule's: {both}; {removed}.",

@@ -206,6 +206,7 @@ def _confine() -> None:
     ):
         with contextlib.suppress(OSError, ValueError):  # macOS has no limit of address space
             resource.setrlimit(limit, (most, most))
+    sys.dont_write_bytecode = True  # what is imported from here on stays uncompiled
     sys.addaudithook(_refuse)
 
 

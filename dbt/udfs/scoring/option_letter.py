@@ -124,7 +124,7 @@ _CLASSES = {
 }
 _CLASSES.update(_MARKS)
 
-# a mark becomes a word of its own: str.replace of the marks there are takes a fifth of the time of one findall
+# a mark becomes a word of its own: str.replace of the marks there are takes less than half the time of a findall
 _SPACED = {ord(mark): (mark, f" {mark} ") for mark in '\n.,:?!;()[]{}*`"$#|/&+%^=<>~'} | {
     9: ("\t", " "),
     13: ("\r", " "),

@@ -15,9 +15,8 @@ from udfs.scoring.option_letter import (
     TAIL_CHARACTERS,
     TWO_CHOICES,
     OptionReading,
-    _last_choice,
-    _signs,
     read_option,
+    read_options,
 )
 
 UPPER = ("A", "B", "C", "D")
@@ -715,10 +714,15 @@ def test_whatever_is_said_it_is_an_option_or_a_reason(completion: str, enumerato
     assert index is None or (reason is None and 0 <= index < len(enumerators))
 
 
-@given(texts)
-def test_the_last_sentence_read_alone_gives_what_the_whole_text_gives(completion: str) -> None:
-    whole = _last_choice(completion.strip(), _signs(UPPER), b"n", is_whole=True)
-    assert read_option(completion, UPPER) == whole
+@given(st.lists(texts, max_size=5), st.sampled_from([UPPER, NUMBERS, ("[1]", "opt-a"), ("\x1c", "A\x1cB")]))
+def test_many_together_are_read_as_each_alone(completions: list[str], enumerators: tuple[str, ...]) -> None:
+    together = read_options(completions, enumerators)
+    assert together == [read_option(completion, enumerators) for completion in completions]
+
+
+def test_more_than_are_classified_at_once() -> None:
+    completions = [f"{'word ' * 1_000}The answer is {sign}." for sign in "ABCD" * 10]
+    assert [reading.index for reading in read_options(completions, UPPER)] == [0, 1, 2, 3] * 10
 
 
 @given(st.sampled_from(WRAPPERS), st.sampled_from([*UPPER, *LOWER[1:]]))
