@@ -318,7 +318,7 @@ def annotate(
         str | None,
         typer.Option(envvar="PROMPTAUDIT_ANNOTATOR", help="--take: who ruled; or a column 'annotator' says it a row."),
     ] = None,
-    n: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_N", help="--sheet: how many answers.")] = 100,
+    answers: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: how many.")] = 100,
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="--sheet: seed of the sample.")] = 42,
     task: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="--sheet: answers to one task; default: to all.")
@@ -329,11 +329,12 @@ def annotate(
 
     In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
     """
-    from flows.annotate import take_sheet, write_sheet
+    from flows.annotate import take_sheet
+    from flows.sheets import write_sheet
 
     settings = state.settings()
     if sheet is not None and take is None:
-        written = write_sheet(settings, audit_run_id, sheet, n=n, seed=seed, task=task, force=force)
+        written = write_sheet(settings, audit_run_id, sheet, n=answers, seed=seed, task=task, force=force)
         show(written.as_dict(), "\n".join(written.lines()))
     elif take is not None and sheet is None:
         taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())

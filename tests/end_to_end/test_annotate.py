@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.annotate import cell_of
 from flows.budget import Purse, budget_of
 from flows.design import design_audit
 from flows.engines import silent
@@ -21,9 +20,12 @@ from flows.infer import infer
 from flows.judge import judge
 from flows.paraphrase import paraphrase
 from flows.runs import close_run, open_run
+from flows.sheets import cell_of
 from flows.warehouse import apply_schema
 from models_registry.registry import SHIPPED, load_registry
 from tests.shell import Ended, promptaudit, sql
+
+pytestmark = pytest.mark.slow  # the run is derived four times
 
 N_VARIANTS = 12  # templates that ship for multiple choice
 HOSTILE = (
@@ -110,7 +112,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     ask_and_judge(folder)
     ended = promptaudit(folder, "rebuild", "--quiet")
     assert ended.code == 0, ended.err
-    ended = promptaudit(folder, "annotate", "--sheet", "sheet.csv", "--n", "1000")
+    ended = promptaudit(folder, "annotate", "--sheet", "sheet.csv", "--answers", "1000")
     assert ended.code == 0, ended.err
     rows = read(folder / "sheet.csv")
     filled = [ruled(row, "ann", is_right(row)) for row in rows]
@@ -206,7 +208,7 @@ def test_the_same_again_does_nothing(audited: tuple[Path, Ended]) -> None:
     assert "judge:j | person:ann: kappa" in again.out
     assert published.stat().st_mtime_ns == before
     sheet = (folder / "sheet.csv").read_bytes()
-    again = promptaudit(folder, "annotate", "--sheet", "again.csv", "--n", "1000")
+    again = promptaudit(folder, "annotate", "--sheet", "again.csv", "--answers", "1000")
     assert (folder / "again.csv").read_bytes() == sheet
     assert "rule and judge disagree" in again.out
 
@@ -218,7 +220,7 @@ def test_the_same_again_does_nothing(audited: tuple[Path, Ended]) -> None:
         (("--sheet", "new.csv", "--take", "filled.csv"), "give one of --sheet and --take"),
         (("--sheet", "sheet.csv"), "sheet.csv is there already and may hold rulings; --force writes over it"),
         (("--sheet", "new.csv", "--task", "general"), "nearest: general_knowledge"),
-        (("--sheet", "new.csv", "--n", "0"), "--n"),
+        (("--sheet", "new.csv", "--answers", "0"), "--answers"),
         (("--take", "filled.csv", "--annotator", "ann"), "a column 'annotator' already"),
         (("--take", "sheet.csv"), "--annotator is missing"),
         (("--take", "nowhere.csv", "--annotator", "ann"), "nowhere.csv: no such file"),
@@ -234,7 +236,6 @@ def test_a_wrong_command_is_one_line(audited: tuple[Path, Ended], arguments: tup
     assert not (folder / "new.csv").exists()
 
 
-@pytest.mark.slow  # the run is derived once more
 def test_a_person_may_rule_again(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
     rows = [{**ruled(row, "carol", is_right(row)), "reason": row["answer"]} for row in read(folder / "sheet.csv")[:10]]

@@ -195,7 +195,9 @@ def test_options_are_as_likely_as_the_servers_own_completions_say(serving: Servi
 
 def test_options_are_weighed_beside_the_answer(serving: Serving) -> None:
     replies = ("(a)", "(b)", "a reply of several words")
-    weighed, plain = serving.ask(request_of(replies=replies), request_of(), sampling={"temperature": 0, "max_tokens": 2})
+    weighed, plain = serving.ask(
+        request_of(replies=replies), request_of(), sampling={"temperature": 0, "max_tokens": 2}
+    )
     assert weighed.completion == plain.completion
     assert plain.option_loglikelihoods is None
     found = json.loads(weighed.option_loglikelihoods or "")

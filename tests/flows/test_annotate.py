@@ -12,7 +12,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.annotate import (
+from flows.annotate import read_rulings, take_sheet
+from flows.progress import Progress
+from flows.rows import frame_of
+from flows.settings import Settings
+from flows.sheets import (
     COLUMNS,
     JUDGES_DISAGREE,
     RIGHT,
@@ -22,15 +26,10 @@ from flows.annotate import (
     WRONG,
     cell_of,
     choose,
-    read_rulings,
     sheet_row,
     stratum_of,
-    take_sheet,
     write_sheet,
 )
-from flows.progress import Progress
-from flows.rows import frame_of
-from flows.settings import Settings
 from flows.warehouse import apply_schema, land, now, publish
 from models_registry.errors import DataError, PromptauditError, UsageError
 

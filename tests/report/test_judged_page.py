@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import duckdb
 import pytest
 
 from flows.report import report
+from flows.report.disagreements import disagreements
 from flows.report.gather import gather
 from flows.report.judged import Judged, control_errors
+from flows.report.page import judged_sections
 from flows.report.rankings import correlation
-from flows.report.scoring import drawn_methods
+from flows.report.scoring import drawn_methods, scoring
 from flows.report.text import interval, number, percent, share, shown, usd
 from flows.warehouse import published_path, read_published
 from tests.report.conftest import Reported
@@ -249,6 +252,39 @@ def test_a_warehouse_without_these_marts_is_reported_without_them(
     page = report(warehouse, judged.audit_run_id).read_text(encoding="utf-8")
     assert 'id="scoring"' not in page
     assert 'id="accuracy"' in page
+
+
+def test_a_run_of_several_rules_without_judges_shows_their_spreads(judged: Reported) -> None:
+    found = gather(judged.warehouse, judged.audit_run_id)
+    rules = [row for row in found.judged.spreads if not row["scoring_method"].startswith("judge:")]
+    sections = judged_sections(replace(found, judged=Judged(spreads=rules, rankings=found.judged.rankings)))
+    assert [(section.anchor, section.title) for section in sections] == [
+        ("scoring", "Accuracy by scoring method"), ("rankings", "Rankings of models"), ("agreement", "Agreement and controls"),
+    ]  # fmt: skip
+    assert [len(block.panels) for block in sections[0].blocks] == [2, 2, 2]
+    assert not any(block.comparisons or block.findings for block in sections[0].blocks)
+    assert not any(block.absent for block in sections[2].blocks)
+
+
+def test_many_tasks_and_comparisons_are_bounded_and_the_rest_is_named(
+    judged: Reported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.report.scoring.MOST_DRAWN_TASKS", 1)
+    monkeypatch.setattr("flows.report.scoring.MOST_COMPARED", 4)
+    found = gather(judged.warehouse, judged.audit_run_id)
+    first, second, _ = scoring(found).blocks
+    assert (len(first.panels), len(second.panels)) == (2, 0)
+    assert second.notes[0] == "Charts are drawn of the first 1 tasks; the figures below hold all."
+    assert len(first.comparisons) == 4
+    assert first.notes[-1].startswith("The first 4 of 9 comparisons;")
+    rulings = [
+        row | {"task_id": f"t{n}"} for n in range(60) for row in found.judged.rulings if row["task_id"] == "facts"
+    ]
+    answers = [
+        row | {"task_id": f"t{n}"} for n in range(60) for row in found.judged.disagreements if row["task_id"] == "facts"
+    ]
+    many = disagreements(replace(found, judged=Judged(rulings=rulings, disagreements=answers)))
+    assert {len(block.disagreements) for block in many.blocks} == {2}  # 120 in all
 
 
 def test_a_chart_holds_rules_and_judges() -> None:

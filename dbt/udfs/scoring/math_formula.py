@@ -198,7 +198,8 @@ class _Reader:
         letters = self.letters()
         if is_writing(name) and (len(letters) == 1 or is_name(letters)):
             return self.word(letters)
-        if is_accent(name) or (name == "mathbb" and letters in ("R", "Z", "N", "Q", "C")):
+        is_short_name = is_accent(name) is not None and len(letters) <= LONGEST_NAME
+        if is_short_name or (name == "mathbb" and letters in ("R", "Z", "N", "Q", "C")):
             return rf"\{name}{{{letters}}}"
         raise UnreadableFormula
 

@@ -1,8 +1,8 @@
 """How many words a completion shares with a reference answer: SQuAD's F1, for short answers in other words.
 
 Texts are compared as bags of tokens after SQuAD's normalisation, here of any script: compatibility forms are made one
-(NFKC), then lower case, punctuation dropped and not replaced ("U.S." is "us"), split at white space, and the articles a,
-an and the left out. What stands beyond the first `MAX_READ_CHARACTERS` of a text is not read: it is no short answer.
+(NFKC), then lower case, punctuation dropped and not replaced ("U.S." is "us"), split at white space, the articles a, an
+and the left out. What stands beyond the first `MAX_READ_CHARACTERS` of a text is not read: it is no short answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,16 @@ _NORMALISED_AT_ONCE = 1_000
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _ASCII_PUNCTUATION = string.punctuation.encode()
-_PLANES_WITH_PUNCTUATION = 0x20000  # those above hold ideographs and tags
+
+
+class _Punctuation(dict[int, int | None]):
+    """What str.translate drops: Unicode's punctuation, and the other signs of ASCII ("$", "+"), which SQuAD counts too."""
+
+    def __missing__(self, code: int) -> int | None:
+        return None if unicodedata.category(chr(code)).startswith("P") else code
+
+
+_PUNCTUATION = _Punctuation({code: None if code in _ASCII_PUNCTUATION else code for code in range(128)})
 
 
 class _Bag(NamedTuple):
@@ -74,12 +83,5 @@ def _tokens(text: str) -> list[str]:
         starts = range(0, len(text), _NORMALISED_AT_ONCE)
         parts = (unicodedata.normalize("NFKC", text[start : start + _NORMALISED_AT_ONCE]) for start in starts)
         # again: one character can be the form of eighteen
-        plain = "".join(parts)[:MAX_READ_CHARACTERS].lower().translate(_punctuation())
+        plain = "".join(parts)[:MAX_READ_CHARACTERS].lower().translate(_PUNCTUATION)
     return [token for token in plain.split() if token not in _ARTICLES]
-
-
-@functools.cache
-def _punctuation() -> dict[int, None]:
-    """What Unicode counts as punctuation, and the other signs of ASCII ("$", "+", "<"), which SQuAD counts too."""
-    signs = [code for code in range(_PLANES_WITH_PUNCTUATION) if unicodedata.category(chr(code)).startswith("P")]
-    return dict.fromkeys([*signs, *_ASCII_PUNCTUATION])

@@ -384,46 +384,9 @@ def test_hostile_completions_are_not_right_and_do_nothing(maths: MathEqual, numb
     assert timed(maths, r"\sqrt{12}", r"2\sqrt{3}") == EQUAL  # the next pair notices nothing
 
 
-PIECES = st.sampled_from(
-    [
-        *"abxi0159+-*/^_=<>!,.;:|()[]{}%&$#'\"@~`? \\\n\f\0٣é",
-        "\\frac",
-        "\\sqrt",
-        "\\text{",
-        "\\variable{",
-        "\\sum",
-        "\\left",
-        "**",
-    ]
-    + [
-        "\\mathbb{",
-        "\\operatorname{",
-        "\\begin{",
-        "\\begin{pmatrix}",
-        "\\end{pmatrix}",
-        "\\\\",
-        "\\{",
-        "\\}",
-        "\\%",
-        "\\_",
-        "__",
-        "exec",
-    ]
-    + [
-        "import",
-        "lambda",
-        "sin",
-        "and",
-        "\\boxed{",
-        "\\input{",
-        "\\vec{",
-        "\\cdot",
-        "\\pi",
-        "os.system",
-        "eval(",
-        "\ud800",
-    ]
-)
+TEX = r"\frac \sqrt \sum \left \cdot \pi \{ \} \% \_ \\ \text{ \variable{ \mathbb{ \operatorname{ \vec{ \boxed{ \input{"
+WORDS = r"\begin{ \begin{pmatrix} \end{pmatrix} ** __ exec import lambda sin and os.system eval( ٣"
+PIECES = st.sampled_from([*"abxi0159+-*/^_=<>!,.;:|()[]{}%&$#'\"@~`? \\\n\f\0é\ud800", *TEX.split(), *WORDS.split()])
 LETTERS = re.compile(r"\\?[A-Za-z]+")
 
 

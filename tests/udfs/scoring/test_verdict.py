@@ -34,8 +34,8 @@ NONE = Verdict(None, None)
         ('{"reason": "```json", "match": true}', Verdict(is_match=True, reason="```json")),
         ('{"reason": "\\ud800", "match": true}', Verdict(is_match=True, reason="?")),
         (
-            '{"reason": "caf\\u00e9 \\ud83d\\ude00", "match": true}',
-            Verdict(is_match=True, reason="caf\u00e9 \U0001f600"),
+            '{"reason": "\\u00e9t\\u00e9 \\ud83d\\ude00", "match": true}',
+            Verdict(is_match=True, reason="\u00e9t\u00e9 \U0001f600"),
         ),
     ],
 )
