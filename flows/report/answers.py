@@ -139,7 +139,7 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
                 ]  # fmt: skip
                 shown = [row for place, row in enumerate(data) if place % step == 0 or row["is_original"]]
                 spread = f"{number(rows[0]['accuracy'])} to {number(rows[-1]['accuracy'])}"
-                label = f"{who}accuracy of {len(rows)} prompt variants by {method}, from {spread}."
+                label = f"{who}accuracy of {len(rows)} prompt variants by {cut(method, 60)}, from {spread}."
                 return f"{cut(method, 60)}: {spread}", charts.dots(shown, domain, label)
 
             groups = by_group(of_method)

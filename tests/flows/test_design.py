@@ -111,22 +111,54 @@ def test_a_judge_sees_the_options_as_the_model_saw_them(tmp_path: Path) -> None:
     ("kind", "text", "line"),
     [
         ("judges", JUDGE + "all: {panel: [jury, one]}\n", None),
-        ("audits", AUDIT + "  model_sets: {few: [n]}\n", "audits/own.yml line 6: model set 'few' names 'n', which the audit does not ask; nearest: m"),
+        (
+            "audits",
+            AUDIT + "  model_sets: {few: [n]}\n",
+            "audits/own.yml line 6: model set 'few' names 'n', which the audit does not ask; known: m",
+        ),
         ("audits", AUDIT + "  model_sets: {all: [m]}\n", "model_sets: 'all' is the set of all models"),
-        ("tasks", TASK.replace("choices", "facts"), "tasks/own.yml line 3: 'facts' are templates of kind open_ended, the task is multiple_choice"),
+        (
+            "tasks",
+            TASK.replace("choices", "facts"),
+            "tasks/own.yml line 3: 'facts' are templates of kind open_ended, the task is multiple_choice",
+        ),
         ("tasks", TASK.replace("choices", "choice"), "template 'choice' in tasks/own.yml line 3; nearest: choices"),
-        ("templates", TEMPLATES.replace("{topic}", "{topics}"), "templates/own.yml line 6: no column of task 'q' is {topics}; nearest: topic"),
-        ("templates", TEMPLATES.replace(', "[z]"', ""), "templates/own.yml line 6: template 2 has 2 enumerators, task 'q' has 3 options"),
+        (
+            "templates",
+            TEMPLATES.replace("{topic}", "{topics}"),
+            "templates/own.yml line 6: no column of task 'q' is {topics}; nearest: topic",
+        ),
+        (
+            "templates",
+            TEMPLATES.replace(', "[z]"', ""),
+            "templates/own.yml line 6: template 2 has 2 enumerators, task 'q' has 3 options",
+        ),
         ("judges", "jury: {panel: [one]}\n", "a panel needs at least two judges, each once"),
         ("judges", "jury: {model: j, panel: [one, two]}\n", "a judge needs either a model or a panel"),
-        ("judges", "jury: {model: j, rubric: '{question} {references} {completion}'}\n", "rubric must put {mark} before and after {completion}"),
-        ("judges", "jury: {model: j, rubric: '{question} {mark} {completion} {mark}'}\n", "rubric must use {question}, {references}"),
-        ("tasks", TASK + "  scoring: token_f1\n", "scoring: 'token_f1' does not score multiple_choice; what does: option_letter, option_loglikelihood"),
+        (
+            "judges",
+            "jury: {model: j, rubric: '{question} {references} {completion}'}\n",
+            "rubric must put {mark} before and after {completion}",
+        ),
+        (
+            "judges",
+            "jury: {model: j, rubric: '{question} {mark} {completion} {mark}'}\n",
+            "rubric must use {question}, {references}",
+        ),
+        (
+            "tasks",
+            TASK + "  scoring: token_f1\n",
+            "scoring: 'token_f1' does not score multiple_choice; what does: option_letter, option_loglikelihood",
+        ),
         ("tasks", TASK + "  instruction: Choose.\n", "instruction is not of a task of kind multiple_choice"),
         ("tasks", TASK.replace("  templates: choices\n", ""), "a task of kind multiple_choice needs templates"),
-        ("tasks", TASK.replace(", options: options", ""), "data of a task of kind multiple_choice needs options, and no references"),
+        (
+            "tasks",
+            TASK.replace(", options: options", ""),
+            "data of a task of kind multiple_choice needs options, and no references",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_one_line(tmp_path: Path, kind: str, text: str, line: str | None) -> None:
     folder = registry_of(tmp_path, **{kind: text})
     if line is None:

@@ -17,6 +17,8 @@ from flows.cli import app
 from flows.rows import SCHEMAS
 from flows.settings import Settings
 from flows.warehouse import KEYS, SCHEMA_SQL
+from models_registry.task_cards import SCORED_BY
+from udfs.scoring import VERSIONS
 
 ROOT = Path(__file__).parents[2]
 STAGING = ROOT / "dbt" / "models" / "staging"
@@ -137,3 +139,11 @@ def test_locks_hold_names_versions_and_hashes_alone() -> None:
         pins[name] = {entry.splitlines()[0].rstrip(" \\") for entry in entries}
     assert pins["run"] <= pins["dev"], "a set-up for tests is one for audits too"
     assert not [path for path in tracked() if path.name in {"uv.lock", "poetry.lock", "pdm.lock"}]
+
+
+# ---------------------------------------------------------------- scoring methods
+def test_the_versions_in_sql_are_those_of_the_methods() -> None:
+    macro = (ROOT / "dbt/macros/scoring_version.sql").read_text(encoding="utf-8")
+    written = {name: int(version) for name, version in re.findall(r"'(\w+)': (\d+),", macro)}
+    assert written == VERSIONS
+    assert {method for methods in SCORED_BY.values() for method in methods} == VERSIONS.keys() - {"judge"}

@@ -38,7 +38,8 @@ DIFFERENCE = Rational(1, 10**15)
 
 _NAMES_AS_WRITTEN = ConversionConfig(lowercase_symbols=False)
 _INFINITE = (sympy.oo, -sympy.oo)
-_SLOW_AT_POINTS = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit, sympy.Derivative, AppliedUndef)
+_TO_BE_DONE = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit, sympy.Derivative)
+_SLOW_AT_POINTS = (*_TO_BE_DONE, AppliedUndef)
 
 
 def compare(answer: str, reference: str) -> Found:
@@ -143,12 +144,9 @@ def _solutions(formula: Algebra) -> Algebra:
 
 
 def _values_are_equal(answer: Algebra, reference: Algebra) -> bool:
-    if answer.has(*_INFINITE) or reference.has(
-        *_INFINITE
-    ):  # of a series or an integral, these are gone when it is done
-        answer, reference = answer.doit(), reference.doit()
-        if answer.has(*_INFINITE) or reference.has(*_INFINITE):
-            return bool(answer == reference)
+    answer, reference = (value.doit() if value.has(*_TO_BE_DONE) else value for value in (answer, reference))
+    if answer.has(*_INFINITE) or reference.has(*_INFINITE):
+        return bool(answer == reference)
     if _differ_at_a_point(answer, reference):
         return False
     if isinstance(answer, Symbol) or isinstance(reference, Symbol):  # of these math-verify compares the names alone

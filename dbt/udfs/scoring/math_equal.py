@@ -4,7 +4,7 @@ r"""Whether a completion's final answer equals a reference answer as mathematics
 
 - Both are plain numbers (`math_number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2,
   `50 years` answers `50` but `50` does not answer `50 years`; signs and names of currencies and degrees are dropped.
-- The two texts are the same but for spacing, `\text{}` and the signs around them: equal.
+- The two texts are the same but for spacing, `\text{}`, the signs around them and, of words, capitals: equal. `(B)` is `B`.
 - Both read as formulas (`math_formula`): compared by sympy and math-verify in a process apart (`math_worker`), which
   a hostile formula can neither hang, nor exhaust, nor leave (`math_compare` says what is equal there).
 - Anything else is unscored, with a reason. Words are read nowhere: "fifty" is not 50.
@@ -134,10 +134,13 @@ def _compared_texts(answer: str, reference: str) -> MathReading | _Job:
     quantity, reference_quantity = stated_quantity(answer), stated_quantity(reference)
     if quantity is not None and reference_quantity is not None:
         return MathReading(quantity.equals(reference_quantity), None)
-    if answer == reference or _unwrapped(answer) == _unwrapped(reference):
+    words, reference_words = _unwrapped(answer), _unwrapped(reference)
+    if words == reference_words:
         return MathReading(is_equal=True, reason=None)
     formula, reference_formula = _formula(answer), _formula(reference)
     if isinstance(formula, str) or isinstance(reference_formula, str):
+        if formula == reference_formula and words.casefold() == reference_words.casefold():
+            return MathReading(is_equal=True, reason=None)
         return MathReading(None, formula if isinstance(formula, str) else str(reference_formula))
     if reference_formula.unit != formula.unit[: len(reference_formula.unit)]:
         return MathReading(is_equal=False, reason=None)
@@ -161,7 +164,8 @@ def _unwrapped(text: str) -> str:
     """A text without what does not show, and without what tells how it is set."""
     if len(text) > MAX_READ_AS_ONE:
         return text
-    return " ".join(_INVISIBLE.sub(" ", _WRAPPERS.sub(r"\1", tidied(text))).split())
+    words = " ".join(_INVISIBLE.sub(" ", _WRAPPERS.sub(r"\1", tidied(text))).split())
+    return words[1] if len(words) == len("(B)") and (words[0], words[2]) == ("(", ")") else words
 
 
 def _combined(readings: list[MathReading]) -> MathReading:

@@ -83,6 +83,8 @@ def read_formula(text: str) -> Formula:
         raise UnreadableFormula
     if latex.startswith(r"[\begin{pmatrix}") and latex.endswith("]") and latex.count(r"\begin") == 1:
         latex = latex[1:-1].rstrip()  # the brackets of an array
+    if latex.count(r"\pm ") == 1 and not any(sign in latex for sign in (",", "[", r"\{")):
+        latex = latex.replace(r"\pm ", "+") + ", " + latex.replace(r"\pm ", "-")
     # the parser takes I^2 for I, and is ten times as fast where it need not ask whether x^2 is one name; e^x has its own rule
     return Formula(_RAISED_LETTER.sub(r"{\1}^", latex), unit)
 

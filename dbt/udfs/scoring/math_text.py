@@ -37,9 +37,12 @@ MAX_WORDS = 4
 _CHARACTERS = str.maketrans(
     SIGNS
     | dict.fromkeys(("\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{THIN SPACE}"), " ")
-    | dict.fromkeys(("\N{DEGREE SIGN}", "\N{EURO SIGN}", "\N{POUND SIGN}"), "")
+    | dict.fromkeys(("\N{EURO SIGN}", "\N{POUND SIGN}"), "")
+    | {"\N{DEGREE SIGN}": r"^\circ "}
 )
 _DEGREES = re.compile(r"\^\s?(?:\{\s?\\circ\s?\}|\\circ(?![A-Za-z]))|\\degrees?(?![A-Za-z])")
+_OF_DEGREES = re.compile(r"(?:sin|cos|tan|cot|sec|csc)(?![a-z])")
+_REPEATING = re.compile(r"([0-9]*)\.([0-9]*)\\overline\s?\{([0-9]+)\}")
 _THOUSANDS = re.compile(r"(?<=[0-9])(?:\{,\}|,\\!|\\[,!;: ])\s?(?=[0-9]{3}(?![0-9]))")
 _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]]|\\?\$")
 _BEFORE = re.compile(r"(?:[\s*`\"_~:=,;]|about\b|approximately\b|roughly\b|exactly\b|\\approx\b|\N{ALMOST EQUAL TO})+")
@@ -108,13 +111,23 @@ def stated_quantity(text: str) -> Quantity | None:
 
 
 def tidied(text: str) -> str:
-    """The text in LaTeX's signs, without what stands around an answer and degree, currency and thousands' signs."""
+    """The text in LaTeX's signs, without what stands around an answer and degree, currency and thousands' signs.
+
+    Degrees stay degrees where a sine or the like is taken of them; a repeating decimal becomes its fraction.
+    """
     if not text.isascii():
         text = text.translate(_CHARACTERS)
     if "\\" in text or "$" in text or "{" in text:
-        text = _DELIMITERS.sub("", _THOUSANDS.sub("", _DEGREES.sub("", text)))
+        text = _DEGREES.sub(r"\\cdot\\frac{\\pi}{180}" if _OF_DEGREES.search(text) else "", text)
+        text = _DELIMITERS.sub("", _THOUSANDS.sub("", _REPEATING.sub(_fraction, text)))
     before = _BEFORE.match(text)
     return (text[before.end() :] if before else text).rstrip(_BEHIND).removesuffix("\\")
+
+
+def _fraction(repeating: re.Match[str]) -> str:
+    whole, fixed, period = repeating.groups()
+    ones = 10 ** len(period) - 1  # 0.1666... is (16 - 1) / 90
+    return rf"\frac{{{int(whole + fixed + period) - int(whole + fixed or 0)}}}{{{ones * 10 ** len(fixed)}}}"
 
 
 def _encodable(text: str) -> str:

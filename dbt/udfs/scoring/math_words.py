@@ -76,7 +76,7 @@ WORDS = (
     {name: rf"\{name} " for name in ("pi", "alpha", "beta", "gamma", "theta")}
     | dict.fromkeys(("infinity", "inf", "oo"), r"\infty ")
     | dict.fromkeys(("and", "or"), " , ")
-    | {"in": r"\in "}
+    | {"in": r"\in ", "mod": r" \mod "}
 )
 """Words outside TeX, and what the parser is given for them."""
 
@@ -86,7 +86,7 @@ DROPPED_UNITS = frozenset(("dollar", "usd", "euro", "eur", "degree"))
 
 def is_name(word: str) -> bool:
     """Whether a word has a meaning in formulas."""
-    return word in WORDS or word in ("sqrt", "frac", "mod") or is_function(word) is not None
+    return word in WORDS or word in ("sqrt", "frac") or is_function(word) is not None
 
 
 def unit_words(unit: str) -> tuple[str, ...]:
