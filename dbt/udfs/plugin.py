@@ -245,7 +245,7 @@ def jackknife_half_width(replicate: Column) -> Column:
 def read_answer(completion: Column, reader: Column, labels: Column, refusal_pattern: Column) -> Column:
     """What each completion was read as; text is the one thing here that has no numpy form."""
     rows = zip(*(values_of(column) for column in (completion, reader, labels, refusal_pattern)), strict=True)
-    readings = [reading.read_answer(text, how, names, pattern) for text, how, names, pattern in rows]
+    readings = reading.read_answers(list(rows))
     arrays = [
         pa.array([getattr(row, name) for row in readings], pa.string() if name in ("label", "reason") else pa.bool_())
         for name in reading.Reading._fields

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from udfs.agreement import Level
 from udfs.codes import dense_codes
 
+DENSE_UP_TO = 60
 MISSING = -1
 
 
@@ -47,6 +48,16 @@ def cumulative_and_adjacent(n_annotators: int) -> list[Series]:
     """First k annotators for k = 2..K, then annotator k against k - 1 for k = 2..K."""
     ks = range(2, n_annotators + 1)
     return [Series("cumulative", 0, k) for k in ks] + [Series("adjacent", k - 2, k) for k in ks]
+
+
+def is_shown(n_annotators: int) -> NDArray[np.bool_]:
+    """Which series of `cumulative_and_adjacent` become rows, shape (2 (K - 1),).
+
+    All up to 60 annotators, then every tenth and the last: a curve over 250 templates is read at no more places, and the
+    others would take three quarters of the time.
+    """
+    ks = np.arange(2, n_annotators + 1)
+    return np.tile((ks <= DENSE_UP_TO) | (ks % 10 == 0) | (ks == n_annotators), 2)
 
 
 def ratings_by_replicate(

@@ -14,6 +14,7 @@ from udfs.ratings import (
     MISSING,
     Ratings,
     cumulative_and_adjacent,
+    is_shown,
     ratings_by_replicate,
     unit_counts,
     without_each_annotator,
@@ -99,6 +100,7 @@ def prompt_stability(
     if not replicates or len(replicates[0].codes) < 2:
         return []
     all_series = cumulative_and_adjacent(len(replicates[0].codes))
+    shown = is_shown(len(replicates[0].codes))
     has_units = replicates[0].codes.shape[1] > 0
     boot = np.full((len(all_series), 2), np.nan)
     if has_units and n_resamples > 0:
@@ -108,6 +110,8 @@ def prompt_stability(
     rows = []
     everyone = None
     for index, series in enumerate(all_series):
+        if not shown[index]:
+            continue
         jackknife = UnitJackknife(
             [
                 series_table(

@@ -10,7 +10,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from udfs.agreement import alpha, interval_expected, ordinal_positions
 from udfs.leave_one_out import OrdinalTable, series_table
-from udfs.ratings import MISSING, Ratings, cumulative_and_adjacent, unit_counts
+from udfs.ratings import MISSING, Ratings, cumulative_and_adjacent, is_shown, unit_counts
 from udfs.resampling import chunks, generator, weights
 
 MAX_CELL_RESAMPLES = 200
@@ -112,10 +112,13 @@ class _Replicate:
             n_values = self.n_values @ weight
         observed = None if self.observed is None else self.observed @ weight
         private = None if self.private is None else self.private @ weight**2
-        figures = np.empty(n_values.shape)
+        figures = np.full(n_values.shape, np.nan)
+        shown = is_shown(len(self.codes))
         # whole numbers below 2^24 are exact in four bytes, which are read in half the time
         is_small = weight.shape[0] * len(self.codes) < 2**24
         for index, sums in self._label_sums(weight.astype(np.float32) if is_small else weight):
+            if not shown[index]:
+                continue
             n, counts = n_values[index], sums.astype(np.float64)
             if observed is None:
                 pairs, coincidences = self.coincidences[index]
@@ -159,7 +162,7 @@ def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int)
 
     Returns:
         Shape (2 (K - 1), B), series as in `cumulative_and_adjacent`; 1 where a resample has no variation, NaN where it
-        has nothing pairable.
+        has nothing pairable, and in series that are not shown.
     """
     prepared = [_Replicate(ratings) for ratings in replicates]
     n_units = replicates[0].codes.shape[1]

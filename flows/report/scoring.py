@@ -23,8 +23,12 @@ def scoring(found: Gathered) -> Section:
         "scoring",
         "Scoring: rule against judge" if judged.comparisons else "Accuracy by scoring method",
         "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
-        "beyond what chance gives: what a judge does not see of it, the rule has made. An answer that cannot be scored "
-        "counts as not right.",
+        "beyond what chance gives. An answer that cannot be scored counts as not right."
+        + (
+            " What a judge that rarely errs does not see of a rule's spread comes from the rule."
+            if judged.comparisons
+            else ""
+        ),
     )
     compared, errors = by_task(judged.comparisons), control_errors(judged.controls)
     for task_id, rows in by_task(judged.spreads).items():

@@ -144,9 +144,8 @@ def _compared_texts(answer: str, reference: str) -> MathReading | _Job:
         return MathReading(None, formula if isinstance(formula, str) else str(reference_formula))
     if reference_formula.unit != formula.unit[: len(reference_formula.unit)]:
         return MathReading(is_equal=False, reason=None)
-    if formula.latex == reference_formula.latex:
-        return MathReading(is_equal=True, reason=None)
-    return _Job(formula.latex, reference_formula.latex)
+    job = _Job(formula.latex, reference_formula.latex)
+    return MathReading(is_equal=True, reason=None) if job.answer == job.reference else job
 
 
 @functools.lru_cache(maxsize=2**12)

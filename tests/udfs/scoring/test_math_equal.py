@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from udfs.scoring import VERSIONS
 from udfs.scoring.math_equal import VERSION, MathEqual, MathReading, _compared, _Job
 from udfs.scoring.math_formula import OverlongFormula, UnreadableFormula, read_formula
 from udfs.scoring.math_number import read_quantity
@@ -77,6 +78,8 @@ IN_OTHER_FORMS = [
     ("1 1/2", "1.5"),
     (r"-2\frac{1}{4}", "-9/4"),
     ("½", "0.5"),
+    (r"0.\overline{3}", "1/3"),
+    (r"-2.1\overline{6}", "-13/6"),  # (216 - 21) / 90
     (r"1.5\times 10^{3}", "1500"),
     ("1.5e3", "1500"),
     ("2.5E-3", "0.0025"),
@@ -150,6 +153,12 @@ IN_OTHER_FORMS = [
     (r"\binom{5}{2}", "10"),
     (r"\left|-3\right|", "3"),
     (r"\lfloor 3.7 \rfloor", "3"),
+    (r"\cos 60^\circ", r"\frac12"),
+    ("sin(30°)", "0.5"),
+    ("7 mod 3", "1"),
+    (r"\sqrt{-4}", "2i"),
+    (r"\sum_{n=1}^{\infty}\frac{1}{n^2}", r"\frac{\pi^2}{6}"),
+    (r"\lim_{x\to 0}\frac{\sin x}{x}", "1"),
     (r"\sum_{k=1}^{100} k", "5050"),
     (r"\int_0^1 x dx", "1/2"),
     (r"\infty", r"+\infty"),
@@ -169,6 +178,9 @@ IN_OTHER_FORMS = [
     (r"\frac{a}{b} + \frac{c}{d}", r"\frac{ad + bc}{bd}"),
     (r"x^{1/2}", r"\sqrt{x}"),
     (r"\frac{1}{2}x", "0.5x"),
+    (r"\sum_{i=1}^{n} i", r"\frac{n(n+1)}{2}"),
+    (r"\frac{d}{dx} x^2", "2x"),
+    ("E = mc^2", "c^2 m"),
     ("1,000x", "1000x"),
     # sets, lists, tuples, intervals
     (r"\{1, 2, 3\}", r"\{3,2,1\}"),
@@ -179,6 +191,11 @@ IN_OTHER_FORMS = [
     ("x=1, y=2", "y=2, x=1"),
     (r"\pm 2", "-2, 2"),
     (r"x=\pm\sqrt{3}", r"-\sqrt3, \sqrt3"),
+    (r"\frac{1\pm\sqrt{5}}{2}", r"\frac{1-\sqrt{5}}{2}, \frac{1+\sqrt{5}}{2}"),
+    ("x=2 or x=-2", r"x=\pm2"),
+    (r"A=\{1,2\}", r"\{2, 1\}"),
+    ("(x,y)=(1,2)", "(1, 2)"),
+    (r"\{(1,2),(3,4)\}", "(3,4), (1,2)"),
     (r"\{\}", r"\emptyset"),
     ("∅", r"\varnothing"),
     ("(1, 2)", r"\left(1, \frac{4}{2}\right)"),
@@ -205,6 +222,8 @@ IN_OTHER_FORMS = [
     (r"\begin{vmatrix}1&2\\3&4\end{vmatrix}", "-2"),
     # the same words
     (r"\text{odd}", "odd"),
+    ("Yes", "yes"),
+    (r"\boxed{\text{(B)}}", "B"),
     ("The answer is Evelyn.", r"\text{Evelyn}"),
     ("9**9**9", "9^{9^9}"),
 ]
@@ -252,6 +271,11 @@ DIFFERENT_PAIRS = [
     (r"\frac{1}{x}", "x"),
     ("x+1", "y+1"),
     ("x", "X"),
+    (r"\cos 60", r"\frac12"),
+    (r"0.\overline{3}", "0.3"),
+    ("1, 2, 3", "(1, 2, 3)"),
+    ("x=1, y=2", "(1, 2)"),
+    (r"\ln(x^2)", r"2\ln x"),  # not below 0
     ("(x+1)^2", "x^2+1"),
     (r"\sin x", r"\cos x"),
     (r"\log 8", r"\ln 8"),
@@ -285,6 +309,7 @@ UNREADABLE = [
     "=",
     r"\{x \mid x > 0\}",
     "abcd",
+    "no",
     "x'",
     "x^٣",  # digits are 0 to 9
 ]
@@ -547,6 +572,7 @@ def test_only_the_end_of_a_completion_is_read() -> None:
         ("7", ["8", "7"], EQUAL),
         ("7", ["8", "fifty", "7"], EQUAL),
         ("7", ["8", "fifty"], unscored("unreadable")),
+        ("silent", ["listen"], unscored("unreadable")),  # no product of letters
         ("7", ["He has 3 + 4 = 7 of them.\n#### 7"], EQUAL),  # as GSM8K gives its references
         ("7", [r"So it is $\boxed{7}$."], EQUAL),
         ("7", [], unscored("no reference")),
@@ -630,7 +656,7 @@ def test_a_number_is_read_in_no_time(text: str) -> None:
 def test_importing_starts_and_loads_nothing() -> None:
     loaded = "import sys, udfs.scoring.math_equal; print(sorted({'sympy', 'math_verify', 'antlr4'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True).stdout == b"[]\n"
-    assert VERSION == 1
+    assert VERSIONS["math_equal"] == VERSION
 
 
 def test_numbers_need_no_worker_and_formulas_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
