@@ -190,10 +190,13 @@ def import_(
 
 def _close(warehouse: Path, done: Any) -> None:  # noqa: ANN401 - flows.running.Done, imported late
     """The closing scorecard and the paths of what was written."""
+    from flows.report import comparison_rows
     from flows.report.scorecard import scorecard, scorecard_rows
 
     if state.as_json:
-        show({**done.as_dict(), "scorecard": scorecard_rows(warehouse, done.audit_run_id)})
+        run = done.audit_run_id
+        figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
+        show({**done.as_dict(), **figures})
         return
     from rich.console import Console
 

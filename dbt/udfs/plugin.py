@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -15,7 +16,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from numpy.typing import NDArray
 
 from udfs import RUN_IDS, consistency, entropy, judging, reading, resampling, sensitivity, stability
-from udfs.agreement import LEVELS
+from udfs.agreement import LEVELS, Level
 from udfs.codes import dense_codes
 from udfs.columns import (
     Column,
@@ -166,6 +167,7 @@ def prompt_stability(
     labels = np.append(rank, 0)[integers(encoded.indices)] if len(rank) else np.zeros(len(encoded), np.int64)
 
     tables: list[list[stability.StabilityRow]] = []
+    known: dict[bytes, list[stability.StabilityRow]] = {}
     scalars = zip(values_of(level), values_of(is_balanced), values_of(seed), values_of(n_resamples), strict=True)
     for group, (own_level, balanced, own_seed, resamples) in zip(entries.groups(), scalars, strict=True):
         own = kept[group]
@@ -178,25 +180,57 @@ def prompt_stability(
         given = is_label[group][own]
         code = np.full(len(given), stability.MISSING, np.int64)
         code[given], numbers = _numbered(labels[group][own][given], spelled, own_level)
-        tables.append(
-            stability.prompt_stability(
-                samples[group][own],
-                annotators[group][own],
-                dense_codes(replicates[group][own], is_replicate[group][own])[0],
-                code,
-                numbers,
-                own_level,
-                is_balanced=bool(balanced),
-                seed=own_seed or 0,
-                n_resamples=0 if own_seed is None else resamples or 0,
-            )
+        table = _Table(
+            samples[group][own],
+            annotators[group][own],
+            dense_codes(replicates[group][own], is_replicate[group][own])[0],
+            code,
+            numbers,
+            own_level,
         )
+        draws = (own_seed or 0, 0 if own_seed is None else resamples or 0)
+        is_cut = bool(balanced) and table.is_uneven()
+        # a model that always answers with a label has one table under every filter
+        key = table.key(is_cut, *draws)
+        if key not in known:
+            known[key] = stability.prompt_stability(*table, is_balanced=is_cut, seed=draws[0], n_resamples=draws[1])
+        tables.append(known[key])
     flat = [row for table in tables for row in table]
     arrays = [
         pa.array([getattr(row, name) for row in flat], _ARROW_TYPES[kind], from_pandas=True)
         for name, kind in _STABILITY_COLUMNS.items()
     ]
     return list_array(tables, pa.StructArray.from_arrays(arrays, list(_STABILITY_COLUMNS)))
+
+
+class _Table(NamedTuple):
+    """Labels of one group of annotators, an entry each."""
+
+    sample: NDArray[np.int64]
+    annotator: NDArray[np.int64]
+    replicate: NDArray[np.int64]
+    label: NDArray[np.int64]  # MISSING where there is none
+    numbers: NDArray[np.float64]
+    level: Level
+
+    def is_uneven(self) -> bool:
+        """Whether annotators of a replicate gave different numbers of labels, so that cutting them evenly cuts any."""
+        annotators = dense_codes(self.annotator)[0]
+        cells = self.replicate * (annotators.max(initial=0) + 1) + annotators
+        counts = np.bincount(cells[self.label != stability.MISSING], minlength=int(cells.max(initial=-1)) + 1)
+        return bool(len(np.unique(counts)) > 1)
+
+    def key(self, is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
+        """Equal for tables that give equal rows: in whatever order, nominal labels whatever their names."""
+        order = np.lexsort((self.replicate, self.annotator, self.sample))
+        label = self.label[order]
+        if self.level == "nominal":
+            _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
+            label = np.where(label == stability.MISSING, stability.MISSING, np.argsort(np.argsort(first))[inverse])
+        digest = hashlib.blake2b(repr((self.level, is_cut, seed, n_resamples)).encode())
+        for part in (self.sample[order], self.annotator[order], self.replicate[order], label, self.numbers):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.digest()
 
 
 def _numbered(labels: NDArray[np.int64], spelled: Column, level: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
