@@ -234,7 +234,15 @@ def test_beyond_60_annotators_every_tenth_and_the_last_is_shown() -> None:
     sample, annotator = np.repeat(np.arange(20), 73), np.tile(np.arange(73), 20)
     label = rng.integers(0, 2, len(sample))
     rows = prompt_stability(
-        sample, annotator, np.zeros_like(sample), label, np.zeros(2), "nominal", is_balanced=False, seed=1, n_resamples=20
+        sample,
+        annotator,
+        np.zeros_like(sample),
+        label,
+        np.zeros(2),
+        "nominal",
+        is_balanced=False,
+        seed=1,
+        n_resamples=20,
     )
     for name in ("cumulative", "adjacent"):
         shown = [row for row in rows if row.series == name]
