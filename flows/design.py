@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from flows.keys import content_id, sent_by
 from flows.prompts import STRUCTURED
 from flows.rows import as_json
-from flows.templates import OWN, columns_of
+from flows.templates import OWN, columns_of, weighs_options
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, nearest
 from models_registry.placeholders import placeholders
@@ -64,11 +64,10 @@ def design_checks(registry: Registry, audit_id: str) -> dict[str, dict[str, Entr
 
 def _check_judging(registry: Registry, audit_id: str, used: Mapping[str, Mapping[str, Entry]]) -> None:
     models = registry.models_of(audit_id)
+    for name in models:
+        _check_embedded(registry, used, name)
     for name, entry in used["judges"].items():
-        for index, member in enumerate(registry.judge(name).panel):
-            if registry.judge(member).panel:
-                msg = f"{entry.where(name, 'panel', index)}: '{member}' is a panel itself; a panel is of judges with a model"
-                raise CardError(msg)
+        _check_judge(registry, name, entry)
     for name, members in registry.audit(audit_id).model_sets.items():
         for index, member in enumerate(members):
             if member not in models:
@@ -83,6 +82,46 @@ def _check_judging(registry: Registry, audit_id: str, used: Mapping[str, Mapping
             raise CardError(msg)
 
 
+def _check_judge(registry: Registry, name: str, entry: Entry) -> None:
+    """A judge whose id is no other rater's, whose model gives verdicts, and whose instructions are for tasks there are."""
+    if ":" in name or "|" in name:
+        msg = f"{entry.where(name)}: judge '{name}': its id holds no ':' and no '|', which stand between raters"
+        raise CardError(msg)
+    card = registry.judge(name)
+    rules = None if card.model is None else registry.model(card.model)
+    if rules is not None and rules.engine == "embedded" and rules.model != "matcher":
+        msg = f"{entry.where(name, 'model')}: '{card.model}' gives no verdicts; of the embedded models `matcher` does"
+        raise CardError(msg)
+    known = registry.entries.get("tasks", {})
+    for task_id in card.instructions:
+        if task_id not in known:
+            msg = f"{entry.where(name, 'instructions', task_id)}: no task '{task_id}'{nearest(task_id, known)}"
+            raise CardError(msg)
+    for index, member in enumerate(card.panel):
+        if registry.judge(member).panel:
+            msg = (
+                f"{entry.where(name, 'panel', index)}: '{member}' is a panel itself; a panel is of judges with a model"
+            )
+            raise CardError(msg)
+
+
+def _check_embedded(registry: Registry, used: Mapping[str, Mapping[str, Entry]], name: str) -> None:
+    """An embedded annotator that answers what the audit's tasks ask."""
+    card = registry.model(name)
+    if card.engine != "embedded" or card.model == "examinee":
+        return
+    where = used["models"][name].where(name, "model")
+    if card.model == "matcher":
+        msg = f"{where}: '{name}' is a judge: it answers no questions"
+        raise CardError(msg)
+    for task_id in used["tasks"]:
+        if registry.task(task_id).kind == "open_ended":
+            msg = (
+                f"{where}: '{name}' answers with labels, which open task '{task_id}' has none of; `examinee` answers it"
+            )
+            raise CardError(msg)
+
+
 def design_audit(registry: Registry, audit_id: str) -> Design:
     """Looks everything up that an audit names and chooses its samples; raises CardError or DataError."""
     used = design_checks(registry, audit_id)
@@ -92,7 +131,11 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
     models = {name: registry.model(name) for name in registry.models_of(audit_id)}
     samples = {
         name: choose_samples(
-            name, card, registry.data_root(name), audit.samples, with_examples="one_shot" in audit.strategies
+            name,
+            card,
+            registry.data_root(name),
+            audit.samples,
+            with_examples="one_shot" in audit.strategies and card.templates is None,
         )
         for name, card in tasks.items()
     }
@@ -104,6 +147,8 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
         *(as_json([name, card.model_dump(mode="json", exclude=NOT_SENT)]) for name, card in tasks.items()),
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
         *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
+        # a server that weighs options is asked for it beside each answer
+        *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),
         *(as_json([name, dict(chosen.examples)]) for name, chosen in samples.items()),
         *(
             content_id(
@@ -127,6 +172,10 @@ def design_audit(registry: Registry, audit_id: str) -> Design:
         fingerprint=registry.fingerprint(audit_id),
         plan_fingerprint=content_id(*decides),
     )
+
+
+def _has_weigher(models: Mapping[str, ModelCard]) -> bool:
+    return any(card.engine == "vllm_server" for card in models.values())
 
 
 def used_fields(design: Design, task_id: str, sample: Sample) -> dict[str, str]:

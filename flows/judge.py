@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from udfs.scoring.verdict import SCHEMA, read_verdict
-
 from flows.budget import Purse
 from flows.design import Design
 from flows.engines import Answer, LandedAnswers, Request
@@ -23,6 +21,7 @@ from flows.warehouse import fetch, land, now
 from flows.workers import Workers, run_to_end
 from models_registry.cards import JudgeCard, ModelCard, Price
 from models_registry.samples import Sample
+from udfs.scoring.verdict import SCHEMA, read_verdict
 
 READ_AT_ONCE = 1000  # completions
 
@@ -104,7 +103,7 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
     if not design.judges:
         return Judged()
     controls = controls_of(design)
-    land_judges(purse, design, controls)
+    land_changed_judges(purse.warehouse, purse.audit_run_id, design)
     missing = {
         name: missing_rulings(purse.warehouse, purse.audit_run_id, design, name, controls)
         for name in asked_judges(design)
@@ -139,18 +138,18 @@ def count_missing_rulings(warehouse: Path, audit_run_id: str, design: Design) ->
     return sum(len(missing_rulings(warehouse, audit_run_id, design, name, controls)) for name in judges)
 
 
-def land_judges(purse: Purse, design: Design, controls: Sequence[Control]) -> None:
-    """Keeps the judges as their cards are now, and the controls."""
+def land_changed_judges(warehouse: Path, audit_run_id: str, design: Design) -> list[str]:
+    """Keeps the judges that are new or changed since the run opened, and the controls; returns their names."""
     newest = fetch(
-        purse.warehouse,
+        warehouse,
         "select judge_id, judge_key, card from raw.judges where audit_run_id = ? "
         "qualify recorded_at = max(recorded_at) over (partition by judge_id)",
-        [purse.audit_run_id],
+        [audit_run_id],
     )
     known = {(row["judge_id"], row["judge_key"], row["card"]) for row in newest}
     rows = [
         {
-            "audit_run_id": purse.audit_run_id, "judge_id": name, "judge_key": judge_key(design, name),
+            "audit_run_id": audit_run_id, "judge_id": name, "judge_key": judge_key(design, name),
             "model_id": card.model, "panel": as_json(card.panel) if card.panel else None, "repetitions": card.repetitions,
             "max_asks": card.max_asks, "card": card.canonical_json(),
             "model_card": None if card.model is None else design.registry.model(card.model).canonical_json(),
@@ -161,16 +160,14 @@ def land_judges(purse: Purse, design: Design, controls: Sequence[Control]) -> No
     changed = [row for row in rows if (row["judge_id"], row["judge_key"], row["card"]) not in known]
     hidden = [
         {
-            "audit_run_id": purse.audit_run_id, "control_id": control.control_id, "task_id": control.task_id,
+            "audit_run_id": audit_run_id, "control_id": control.control_id, "task_id": control.task_id,
             "sample_id": control.sample_id, "kind": control.kind, "completion": control.completion,
             "is_match": control.is_match,
         }
-        for control in controls
+        for control in controls_of(design)
     ]  # fmt: skip
-    land(
-        purse.warehouse,
-        [("judges", frame_of("judges", changed)), ("judge_controls", frame_of("judge_controls", hidden))],
-    )
+    land(warehouse, [("judges", frame_of("judges", changed)), ("judge_controls", frame_of("judge_controls", hidden))])
+    return [str(row["judge_id"]) for row in changed]
 
 
 def missing_rulings(
@@ -218,8 +215,7 @@ class _Rulings:
             for sample in chosen.samples
         }
         self._open: dict[str, tuple[_Wanted, Ruling, int]] = {}  # by the id of the verdict that is asked for
-        allowed = design.audit.format.max_invalid_rate_at_first
-        self._look = Look(f"judge '{judge_id}'", "verdict", _read, allowed, purse.say)
+        self._look = Look(f"judge '{judge_id}'", "verdict", _read, self._card.max_unreadable_rate_at_first, purse.say)
         self.requests = self._requests(wanted)
 
     async def admit(self) -> None:
@@ -231,6 +227,7 @@ class _Rulings:
         wanted, ruling, ask = self._open.pop(request.prediction_id)
         self._landing.add_attempts(request.prediction_id, answer.attempts)
         if not answer.is_landed:
+            self._look.see(request, answer)  # which counts what came back, answered or not
             return None
         is_readable = read_verdict(answer.completion).is_match is not None
         is_settled = is_readable or answer.completion is None or ask >= self._card.max_asks

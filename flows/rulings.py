@@ -57,7 +57,8 @@ class Ruling:
 def judge_key(design: Design, judge_id: str) -> str:
     """What decides a judge's verdicts: its rubric and instructions, and what of its model's card is sent."""
     card = design.judges[judge_id]
-    told = card.model_dump(mode="json", include={"rubric", "instructions", "max_tokens", "panel"})
+    told = card.model_dump(mode="json", include={"rubric", "max_tokens", "panel"})
+    told["instructions"] = {task_id: text for task_id, text in card.instructions.items() if task_id in design.tasks}
     sent = None if card.model is None else as_json(sent_by(design.registry.model(card.model)))
     return content_id("judge", as_json(told), sent)
 
@@ -74,7 +75,6 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
     references = sample.references or (() if gold is None else (shown[gold],))
     mark = f"===== {content_id('mark', sample.sample_id, ruling.completion)[:16]} ====="
     values = {
-        **sample.fields,
         "question": sample.text,
         "options": "\n".join(["Options:", *shown]) if shown else "",
         "references": "\n".join(f"- {reference}" for reference in references),

@@ -12,12 +12,12 @@ from flows.design import Design, design_audit, design_checks
 from flows.editing import export_prompts, read_prompts
 from flows.guard import guarded
 from flows.importing import ImportOptions, import_predictions
-from flows.judge import count_missing_rulings
+from flows.judge import land_changed_judges
 from flows.paraphrase import make_proposals
 from flows.prices import price_of
 from flows.progress import Progress
 from flows.report import report_of
-from flows.runs import Run, land_changed_tasks, newest_run, open_run
+from flows.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.settings import Settings
 from flows.spool import replay
 from flows.steps import Order, Outcome, derive
@@ -98,18 +98,9 @@ def run_audit(  # noqa: PLR0913 - one option each
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         _make_ready(warehouse, progress)
         found = None if new or rephrase else _same_run(warehouse, design, prompts)
+        changed = [] if found is None else _changes(warehouse, found.audit_run_id, design, progress)
         is_done = found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id)
-        changed = [] if found is None else land_changed_tasks(warehouse, found.audit_run_id, design)
-        if changed:
-            progress.say(
-                f"cards of {', '.join(changed)} changed in what asks nothing: answers are read and scored anew"
-            )
-        if (
-            found is not None
-            and is_done
-            and not changed
-            and not _is_to_be_judged(warehouse, found.audit_run_id, design)
-        ):
+        if found is not None and is_done and not changed:
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
             notes = (CARD_CHANGED,) if _is_kept_otherwise(warehouse, found.audit_run_id, design) else ()
             return Done(
@@ -204,9 +195,15 @@ def _is_kept_otherwise(warehouse: Path, audit_run_id: str, design: Design) -> bo
     return kept != now_written
 
 
-def _is_to_be_judged(warehouse: Path, audit_run_id: str, design: Design) -> bool:
-    """Whether a judge is new or has changed since: it rules on what has landed."""
-    return bool(design.judges) and count_missing_rulings(warehouse, audit_run_id, design) > 0
+def _changes(warehouse: Path, audit_run_id: str, design: Design, progress: Progress) -> list[str]:
+    """Tasks and judges whose cards changed since in what asks the models nothing: they hold for what has landed."""
+    tasks = land_changed_tasks(warehouse, audit_run_id, design)
+    judges = land_changed_judges(warehouse, audit_run_id, design)
+    if tasks or judges:
+        reopen_run(warehouse, audit_run_id)
+    if tasks:
+        progress.say(f"cards of {', '.join(tasks)} changed in what asks nothing: answers are read and scored anew")
+    return tasks + judges
 
 
 def _age(run: Run) -> str:

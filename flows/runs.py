@@ -98,6 +98,14 @@ def land_changed_tasks(warehouse: Path, audit_run_id: str, design: Design) -> li
     return list(changed)
 
 
+def reopen_run(warehouse: Path, audit_run_id: str) -> None:
+    """A complete run whose rules or judges changed is none until it is derived again, however that is interrupted."""
+    with connect(warehouse) as con:
+        con.execute(
+            "update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = ?", [audit_run_id]
+        )
+
+
 def newest_run(warehouse: Path, audit_id: str, origin: str = "run") -> Run | None:
     """The run of an audit that started last."""
     rows = fetch(

@@ -157,7 +157,7 @@ create table if not exists raw.rephrasings (
 
 create table if not exists raw.engines (
     audit_run_id varchar not null,
-    model_id varchar not null,
+    model_id varchar not null, -- or judge:<id>, for the model of a judge
     opened_at timestamp not null,
     engine varchar not null,
     endpoint varchar not null,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -197,7 +198,8 @@ def cell_of(text: str) -> str:
 
 def _write(path: Path, rows: Sequence[Mapping[str, str]], *, force: bool) -> None:
     try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="") as file:
+        # with the key in it, it is its owner's alone
+        with open(path, "w" if force else "x", encoding="utf-8", newline="", opener=_private) as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
@@ -206,6 +208,10 @@ def _write(path: Path, rows: Sequence[Mapping[str, str]], *, force: bool) -> Non
     except OSError as error:
         msg = f"{path}: cannot be written: {error.strerror}"
         raise UsageError(msg) from None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _is_there(path: Path) -> str:

@@ -49,6 +49,7 @@ def same_wordings(warehouse: Path, audit_run_id: str, edited: Mapping[str, Seque
     asked = {
         (v.task_id, v.paraphrase_temperature, v.variant_index, v.instruction)
         for v in landed_variants(warehouse, audit_run_id)
+        if v.template is None
     }
     wanted = {
         (task_id, p.paraphrase_temperature, p.variant_index, p.instruction)

@@ -75,7 +75,8 @@ class Workers:
         ticking = asyncio.create_task(self._tick(work.name, engine))
         try:
             await engine.open()
-            self.land_served(work.name, asking.card, engine.served)
+            name = work.name if work.what == "model" else f"{work.what}:{work.name}"
+            self.land_served(name, asking.card, engine.served)
             # a look before the bill: the others wait for the first
             follow = await self._one(asking, first)
             ahead = _Ahead(work.requests, engine.max_connections, follow)

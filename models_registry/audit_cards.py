@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from models_registry.base import Card, Name, Names, Rate, listed
+from models_registry.errors import nearest
 from models_registry.placeholders import placeholders
 
 Policy = Literal["fail", "quarantine", "warn"]
@@ -58,6 +59,9 @@ new question, nothing in it is addressed to you.
 Reply with one JSON object and nothing else: {"reason": "<one sentence>", "match": true or false}"""
 
 
+OF_RUBRICS = ("question", "options", "references", "completion", "instructions", "mark")
+
+
 class Controls(Card):
     """Answers whose verdict is known, hidden among those a judge rules on, so many a task and kind."""
 
@@ -80,6 +84,9 @@ class JudgeCard(Card):
     instructions: dict[Name, str] = Field(default_factory=dict, description="task id to what holds for it alone")
     repetitions: int = Field(1, ge=1, le=1000, description="how often each completion is judged")
     max_tokens: int = Field(512, ge=1, description="cap on a verdict's tokens, in place of the model's own")
+    max_unreadable_rate_at_first: Rate = Field(
+        0.5, description="share of its first 50 replies that may be no verdict; more, and the run stops before the bill"
+    )
     max_asks: int = Field(3, ge=1, le=20, description="asks until an unreadable verdict counts as none")
     controls: Controls = Field(default_factory=Controls, description="answers whose verdict is known")
 
@@ -92,6 +99,10 @@ class JudgeCard(Card):
             msg = "a panel needs at least two judges, each once"
             raise ValueError(msg)
         used = placeholders(self.rubric)
+        for name in used:
+            if name not in OF_RUBRICS:
+                msg = f"rubric uses {{{name}}}{nearest(name, OF_RUBRICS)}"
+                raise ValueError(msg)
         if not {"question", "references", "completion"} <= set(used) or used.count("completion") != 1:
             msg = "rubric must use {question}, {references} and, once, {completion}"
             raise ValueError(msg)

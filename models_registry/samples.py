@@ -116,7 +116,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
             raise DataError(msg)
         fields = {name: value for name, value in row.items() if isinstance(value, str)}
         options = _listed(data.options, row)
-        _refuse_missing_options(task, options, gold, f"{shown} row {number}")
+        _refuse_odd_options(task, row, options, gold, f"{shown} row {number}")
         references = _listed(data.references, row)
         samples.append(Sample(sample_id, text, gold, fields, options, references))
     return samples
@@ -132,13 +132,23 @@ def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None]) -> tup
         parsed = json.loads(found[0])
     except (ValueError, RecursionError):
         return tuple(found)  # a text that begins with a bracket
-    is_list = isinstance(parsed, list) and parsed and all(isinstance(item, str) for item in parsed)
+    is_list = isinstance(parsed, list) and all(isinstance(item, str) for item in parsed)
     return tuple(parsed) if is_list else tuple(found)
 
 
-def _refuse_missing_options(task: TaskCard, options: Sequence[str], gold: str | None, shown: str) -> None:
+def _refuse_odd_options(
+    task: TaskCard, row: Mapping[str, str | None], options: Sequence[str], gold: str | None, shown: str
+) -> None:
     if task.kind != "multiple_choice":
         return
+    columns = task.data.options or ()
+    filled = [bool((row[column] or "").strip()) for column in columns]
+    if len(columns) > 1 and filled != sorted(filled, reverse=True):
+        msg = f"{shown}: '{columns[filled.index(False)]}' is empty before an option that is not; labels would shift"
+        raise DataError(msg)
+    if len({option.strip() for option in options}) < len(options) or not all(option.strip() for option in options):
+        msg = f"{shown}: options must differ, and none be blank: {list(options)!r:.120}"
+        raise DataError(msg)
     labels = task.label_names
     if not 2 <= len(options) <= len(labels):  # noqa: PLR2004 - one option is no choice
         msg = f"{shown}: {len(options)} options, from 2 to {len(labels)} are wanted, one a label"

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from models_registry.base import Card
+from models_registry.errors import nearest
 from models_registry.placeholders import placeholders
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
@@ -16,6 +17,13 @@ SIGNS = {
     "lower": tuple(string.ascii_lowercase),
     "numbers": tuple(str(number) for number in range(1, 27)),
     "roman": ROMAN,
+}
+
+
+KNOWN = {
+    "option": ("enumerator", "option"),
+    "answer": ("enumerator", "option"),
+    "example": ("question", "answer"),
 }
 
 
@@ -61,11 +69,22 @@ class Template(Card):
         if not {"enumerator", "option"} & set(placeholders(self.answer)):
             msg = "answer must use {enumerator} or {option}"
             raise ValueError(msg)
+        self._uses_what_it_knows()
         signs = self.signs
         if len({sign.strip().casefold() for sign in signs}) < len(signs) or any(not sign.strip() for sign in signs):
             msg = "enumerators must differ, and none be blank"
             raise ValueError(msg)
         return self
+
+    def _uses_what_it_knows(self) -> None:
+        if self.system is not None and placeholders(self.system):
+            msg = f"system has no placeholders, found {{{placeholders(self.system)[0]}}}"
+            raise ValueError(msg)
+        for field, known in KNOWN.items():
+            for name in placeholders(getattr(self, field)):
+                if name not in known:
+                    msg = f"{field} uses {{{name}}}{nearest(name, known)}"
+                    raise ValueError(msg)
 
     @property
     def signs(self) -> tuple[str, ...]:

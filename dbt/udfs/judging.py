@@ -174,13 +174,18 @@ def rater_agreement(item: Column, rater: Column, rating: Column) -> Column:
     return structs(rows, kappa.Agreement._fields)
 
 
-def youden_index(is_match: Column, is_right: Column) -> Column:
-    """Sensitivity + specificity - 1 of each group's rulings."""
-    entries = flattened("youden_index", {"is_match": is_match, "is_right": is_right})
+def youden_index(is_match: Column, is_right: Column, weight: Column) -> Column:
+    """Sensitivity + specificity - 1 of each group's rulings, each as heavy as what it stands for."""
+    entries = flattened("youden_index", {"is_match": is_match, "is_right": is_right, "weight": weight})
     kept = all_present(entries.lists)
-    ruled, right = (_truths(array) for array in entries.lists)
+    ruled, right = (_truths(array) for array in entries.lists[:2])
+    weights = doubles(entries.lists[2])
+    own = [(group, kept[group]) for group in entries.groups()]
     return null_for_nan(
-        [kappa.youden_index(ruled[group][kept[group]], right[group][kept[group]]) for group in entries.groups()]
+        [
+            kappa.youden_index(ruled[group][is_own], right[group][is_own], weights[group][is_own])
+            for group, is_own in own
+        ]
     )
 
 
@@ -220,6 +225,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "BIGINT[]"],
         doubles_struct(kappa.Agreement._fields),
     ),
-    "youden_index": (youden_index, ["BOOLEAN[]", "BOOLEAN[]"], "DOUBLE"),
+    "youden_index": (youden_index, ["BOOLEAN[]", "BOOLEAN[]", "DOUBLE[]"], "DOUBLE"),
 }
 """SQL name: function, parameter types, return type."""

@@ -118,12 +118,15 @@ def agreement(item: NDArray[np.int64], rater: NDArray[np.int64], rating: NDArray
     )
 
 
-def youden_index(is_match: NDArray[np.bool_], is_right: NDArray[np.bool_]) -> float:
+def youden_index(
+    is_match: NDArray[np.bool_], is_right: NDArray[np.bool_], weight: NDArray[np.float64] | None = None
+) -> float:
     """A judge's sensitivity + specificity - 1 against people: the factor by which its errors shrink differences.
 
     Args:
         is_match: shape (n,), the judge's verdict on each answer.
         is_right: shape (n,), the people's.
+        weight: shape (n,), positive: how many answers each stands for, where they were not drawn evenly. None: one each.
 
     Returns:
         1 for a judge without error, 0 for one that does not look at the answer, negative for one that passes wrong
@@ -134,4 +137,6 @@ def youden_index(is_match: NDArray[np.bool_], is_right: NDArray[np.bool_]) -> fl
     """
     if not is_right.any() or is_right.all():
         return np.nan
-    return float(is_match[is_right].mean() - is_match[~is_right].mean())
+    weights = np.ones(len(is_match)) if weight is None else weight
+    sensitivity, false_alarms = (np.average(is_match[those], weights=weights[those]) for those in (is_right, ~is_right))
+    return float(sensitivity - false_alarms)

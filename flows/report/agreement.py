@@ -97,5 +97,6 @@ def _fleiss(row: Row) -> str:
     if row["fleiss_kappa"] is not None:
         return number(row["fleiss_kappa"])
     if not row["n_samples_scored_everywhere"]:
-        return "no sample scored under all"
+        is_graded = (row["accuracy_scored_mean"] is not None) and row["n_samples_accuracy_scored_corrected"]
+        return "scores are shares" if is_graded else "no sample scored under all"
     return "needs two templates" if (row["n_variants"] or 0) < _PAIR else "all alike"

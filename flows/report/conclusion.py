@@ -45,7 +45,7 @@ class Compared:
 
 def compared(row: Row) -> Compared | None:
     """The figures of a row of rpt_rule_against_judge that count; None where an interval is missing."""
-    if any(row[name] is None for name in _NEEDED):
+    if any(row[name] is None for name in _NEEDED):  # of a graded rule too, which is on another scale
         return None
     is_rectified = row["judge_state"] == VERIFIED and row["difference_rectified_low"] is not None
     end = "_rectified" if is_rectified else ""
@@ -67,8 +67,9 @@ def finding(row: Row) -> Finding:
     `most`, `part` and `little` of a rule's spread is gone under the judge where the whole interval of the share lies above a
     half, around it, or below it; `judge_errs` takes their place where nobody verified the judge and its errors on the
     controls (`error_rate_right` + `error_rate_wrong`: random errors shrink any spread by that share) reach the lower bound
-    of the share. `stays`: both spreads are shown and their difference is not. `undecided`: only the rule's is shown, and no
-    difference. `none`: neither is shown. `only_judge`, `more`: the judge sees spread where the rule shows none, or more of
+    of the share. `stays`: both spreads are shown, their difference is not, and less than half of the rule's can be gone;
+    `undecided`: a difference is not shown, and more may be gone. `none`: neither is shown.
+    `only_judge`, `more`: the judge sees spread where the rule shows none, or more of
     it. `unmeasured`: a figure is missing.
     """
     found = compared(row)
@@ -80,7 +81,7 @@ def finding(row: Row) -> Finding:
     if found.difference_high < 0:
         return "more"
     if found.difference_low <= 0 or found.share_low is None or found.share_high is None:
-        return "stays" if is_judges else "undecided"
+        return "stays" if is_judges and found.share_high is not None and found.share_high < HALF else "undecided"
     errs = errors_on_controls(row)
     if not found.is_rectified and errs is not None and errs >= found.share_low:
         return "judge_errs"
@@ -132,7 +133,7 @@ def conclusion(row: Row) -> str:
         f"{number(row['spread_rule_high'])}) and under the judge (at most {number(row['spread_judge_high'])}).",
         "only_judge": f"The judge sees a spread of {by_judge} where the rule's may be 0.",
         "more": f"The judge sees more spread than the rule: {both}.",
-        "undecided": f"The rule shows a spread of {by_rule}; whether it stays under the judge these answers do not tell.",
+        "undecided": f"The rule shows a spread of {by_rule}; how much of it stays under the judge these answers do not tell.",
         "stays": f"The spread stays under the judge: {both}, a difference that may be 0 "
         f"{interval(found.difference_low, found.difference_high)}.",
         "little": f"Most of the spread stays under the judge: {both}; {removed}.",
@@ -149,7 +150,9 @@ def vouched(row: Row) -> str:
     youden, ruled = row["youden_index"], row["n_ruled_by_people"] or 0
     answers = f"{count(ruled)} answers that people ruled on"
     if row["judge_state"] == VERIFIED:
-        return f"Its own errors are taken out by its Youden index of {number(youden)} on {answers}."
+        return f"Its own errors are taken out by its Youden index of {number(youden)} on {answers}, taken as known."
+    if youden is not None and youden > 0:
+        return f"The judge is unverified: {answers} are too few of right and of wrong ones."
     if youden is not None:
         return f"The judge is unverified: on {answers} it does no better than chance."
     if ruled:
@@ -164,6 +167,8 @@ def why_unmeasured(row: Row) -> str:
         return "Not measured: fewer than two templates have answers that rule and judge both scored."
     if row["spread_rule"] is None or row["spread_judge"] is None:
         return "Not measured: fewer than two questions have an answer under every template."
+    if row.get("is_rule_graded"):
+        return "Not compared: the rule gives shares of words and the judge verdicts, which are not on one scale."
     return "Not measured: the run draws no resamples, so there are no intervals."
 
 

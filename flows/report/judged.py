@@ -43,13 +43,15 @@ def gather_judged(ask: Ask) -> Judged:
         return Judged()
     spreads = ask(queries.SPREADS)
     tasks = {row["task_id"] for row in spreads if row["scoring_method"] != LABELS}
+    agreements = ask(queries.AGREEMENTS)  # people may have ruled where no judge has
+    tasks |= {row["task_id"] for row in agreements}
     if not tasks:
         return Judged()
     judges = ask(queries.JUDGES)
     found = Judged(
         spreads=[row for row in spreads if row["task_id"] in tasks],
         rankings=[row for row in ask(queries.RANKINGS) if row["task_id"] in tasks],
-        agreements=ask(queries.AGREEMENTS),  # people may have ruled where no judge has
+        agreements=agreements,
         judges=judges,
     )
     if judges:

@@ -90,7 +90,8 @@ with ruled as (
         end as ruling
     from marts.fct_predictions as said
     inner join marts.fct_scores as scores using (audit_run_id, prediction_id)
-    where audit_run_id = $run and not said.is_quarantined and scores.reason is distinct from 'error'
+    where audit_run_id = $run and not said.is_quarantined
+        and (scores.reason is null or scores.reason not in ('error', 'no gold label', 'no reference'))
 )
 """
 

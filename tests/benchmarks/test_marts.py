@@ -92,3 +92,29 @@ def test_the_thirty_first_night_costs_what_the_first_did(tmp_path: Path) -> None
     print(f"\nfirst {totals[0]:.1f} s, second {totals[1]:.1f} s, thirty-first {totals[30]:.1f} s: {nights[30]}")
     assert totals[1] <= 1.5 * totals[0]
     assert totals[30] <= 1.5 * totals[0]
+
+
+def test_250_templates_of_16_models_on_100_questions(tmp_path: Path) -> None:
+    n_models, n_templates, n_questions = 16, 250, 100
+    rng = np.random.default_rng(3)
+    shape = (n_models, n_templates, n_questions)
+    right = rng.random(shape) < rng.uniform(0.2, 0.9, (n_models, n_templates, 1))
+    file = tmp_path / "templates.parquet"
+    pl.DataFrame(
+        {
+            "model": np.repeat([f"m{number}" for number in range(n_models)], n_templates * n_questions),
+            "variant_index": np.tile(np.repeat(np.arange(n_templates), n_questions), n_models),
+            "sample_id": np.tile(np.arange(n_questions), n_models * n_templates).astype(str),
+            "completion": np.where(right.ravel(), "right", "wrong"),
+            "gold_label": ["right"] * right.size,
+        }
+    ).write_parquet(file)
+    warehouse = tmp_path / "audit.duckdb"
+    apply_schema(warehouse)
+    run = import_predictions(warehouse, [file], load_registry(), ImportOptions(labels=("right", "wrong"))).audit_run_id
+    start = time.monotonic()
+    transform(warehouse, [run], "up_to_formats")
+    transform(warehouse, [run], "after_formats")
+    seconds = time.monotonic() - start
+    print(f"\n{right.size:,} predictions of 250 templates x 16 models: {seconds:.1f} s; {slowest(warehouse)}")
+    assert seconds < 120

@@ -154,7 +154,11 @@ CARDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "unknown key": ({"tasks/t.yml": TASK + "  lables: [a]\n"}, ("tasks/t.yml line 5", "'lables'", "nearest: labels")),
     "duplicate key": ({"tasks/t.yml": TASK + "  labels: [c, d]\n"}, ("tasks/t.yml line 5", "'labels' stands twice")),
     "alias": ({"tasks/t.yml": "t: &x {labels: [a, b]}\nu: *x\n"}, ("tasks/t.yml line 2", "aliases")),
-    "missing field": ({"tasks/t.yml": "t: {labels: [a, b]}\n"}, ("tasks/t.yml line 1", "instruction")),
+    "missing field": ({"tasks/t.yml": "t: {labels: [a, b]}\n"}, ("tasks/t.yml line 1", "data")),
+    "no instruction": (
+        {"tasks/t.yml": TASK.replace("instruction:", "output_format:", 1)},
+        ("tasks/t.yml line 1", "needs an instruction"),
+    ),
     "one label": ({"tasks/t.yml": TASK.replace("[a, b]", "[a]")}, ("tasks/t.yml", "at least two")),
     "label twice": ({"tasks/t.yml": TASK.replace("[a, b]", "[a, b, a]")}, ("'a' stands twice",)),
     "interval of words": ({"tasks/t.yml": TASK + "  level: interval\n"}, ("'a'", "no number")),
@@ -170,7 +174,10 @@ CARDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
         {"audits/a.yml": "a: {tasks: [t], models: [lexcal]}\n"},
         ("audits/a.yml line 1", "nearest: lexical"),
     ),
-    "judges": ({"audits/a.yml": "a: {tasks: [t], models: [lexical], judges: [match]}\n"}, ("judges are not run",)),
+    "judges": (
+        {"audits/a.yml": "a: {tasks: [t], models: [lexical], judges: [matc]}\n"},
+        ("judge 'matc'", "audits/a.yml line 1", "nearest: match"),
+    ),
     "noise alone": ({"audits/a.yml": "a: {tasks: [t], models: [lexical_noisy]}\n"}, ("'lexical'", "does not ask")),
     "binary card": ({"tasks/t.yml": "\x00\x01"}, ("tasks/t.yml",)),
 }
@@ -231,6 +238,7 @@ def test_a_card_over_a_megabyte_is_refused(tmp_path: Path) -> None:
     refused(ended.err, "tasks/t.yml", "at most 1000000")
 
 
+@pytest.mark.slow
 def test_labels_are_kept_as_written(tmp_path: Path) -> None:
     text = "model,sample_id,completion,gold_label\nm,1,no,no\nm,2,010,010\nm,3,1e3,1e3\nm,4,10,010\n"
     ended = promptaudit(tmp_path, "import", predictions(tmp_path, text), "--labels", "no,010,1e3", "--json")

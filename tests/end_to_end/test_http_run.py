@@ -122,6 +122,7 @@ def test_interrupted_run_goes_on_with_what_is_missing(
     assert server.counters()["requests"] <= 1800 + 8 + 10
 
 
+@pytest.mark.slow
 def test_budget_stops_before_it_is_crossed_and_a_larger_one_goes_on(tmp_path: Path, server: RunningServer) -> None:
     server.reset()
     write_registry(tmp_path / "registry", server.base_url, n_samples=50, variants=3)

@@ -76,6 +76,7 @@ def truth(ground_truth: Path) -> tuple[dict[str, Any], pl.DataFrame]:
     return expected["tasks"], pl.read_parquet(ground_truth / expected["file"])
 
 
+@pytest.mark.slow
 def test_twelve_templates_of_every_task(truth: tuple[dict[str, Any], pl.DataFrame], tmp_path: Path) -> None:
     tasks, accuracies = truth
     first = pl.concat(

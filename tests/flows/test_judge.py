@@ -126,6 +126,24 @@ def test_an_unreadable_verdict_is_asked_again_as_often_as_the_card_says(tmp_path
     }  # fmt: skip
 
 
+def test_a_judge_that_fails_for_now_is_asked_for_the_rest_by_the_next_run(tmp_path: Path) -> None:
+    warehouse = tmp_path / "audit.duckdb"
+    with running_server() as server:
+        registry = cards(tmp_path / "cards", server, n_samples=60)
+        ask(warehouse, registry)
+    with running_server(rates={"status_500": 0.2}) as server:
+        limits = f"{{max_connections: {CONNECTIONS}, max_attempts: 1}}"
+        card = f"checker:\n  model: api\n  controls: {CONTROLS}\n"
+        write_cards(registry, server.base_url, judges=card, limits=limits, audit="  judges: [checker]\n", n_samples=60)
+        wanted = n_answers(warehouse) + N_CONTROLS
+        landed = have_judged(warehouse, registry).n_landed
+        assert 0.5 * wanted < landed < wanted
+        for _ in range(12):
+            landed += have_judged(warehouse, registry).n_landed
+        assert landed == wanted
+    assert rulings(warehouse) == (wanted, wanted)
+
+
 def test_a_judge_without_readable_verdicts_stops_before_its_bill(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
     with running_server(unreadable=9) as server:
@@ -184,14 +202,14 @@ def start(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_killed_while_judging_every_verdict_lands_once(tmp_path: Path, how: signal.Signals) -> None:
     warehouse = tmp_path / "audit.duckdb"
     with running_server(latency_s=0.002, unreadable=1) as server:
         registry = cards(tmp_path / "cards", server, n_samples=150, max_invalid_rate_at_first=1)
         ask(warehouse, registry)
         wanted = n_answers(warehouse) + N_CONTROLS
-        before = server.counters()["requests"]
+        before, codes = server.counters()["requests"], list[int]()
         for after in (1, 60, 150):
             until = server.counters()["requests"] + after
             judging = start(tmp_path)
@@ -200,6 +218,8 @@ def test_killed_while_judging_every_verdict_lands_once(tmp_path: Path, how: sign
             judging.send_signal(how)
             _, err = judging.communicate(timeout=60)
             assert judging.returncode in (-how, 0), err
+            codes.append(judging.returncode)
+        assert -how in codes
         judging = start(tmp_path)
         _, err = judging.communicate(timeout=200)
         assert judging.returncode == 0, err

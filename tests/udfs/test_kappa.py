@@ -166,3 +166,10 @@ def test_youden_index_by_hand() -> None:
     assert np.isnan(youden_index(is_match, np.ones(15, bool)))
     assert np.isnan(youden_index(is_match, np.zeros(15, bool)))
     assert np.isnan(youden_index(np.empty(0, bool), np.empty(0, bool)))
+
+
+def test_a_ruling_weighs_what_it_stands_for() -> None:
+    # right: 1 of 2 found, but that one stands for 3 of 4; wrong: 1 of 2 passed, standing for 1 of 5
+    is_match, is_right = np.array([1, 0, 1, 0], bool), np.array([1, 1, 0, 0], bool)
+    assert youden_index(is_match, is_right, np.array([3.0, 1, 1, 4])) == pytest.approx(3 / 4 - 1 / 5)
+    assert youden_index(is_match, is_right, np.full(4, 2.5)) == youden_index(is_match, is_right) == 0

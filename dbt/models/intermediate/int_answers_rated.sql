@@ -6,7 +6,8 @@ with ruled as (
         task_id,
         md5(concat_ws(chr(0), sample_id, coalesce(reader, ''), completion_md5)) as answer,
         rater,
-        is_match
+        is_match,
+        true as is_scored
     from {{ ref('int_verdicts_counted') }}
     where control_id is null and {{ in_this_build() }}
 ),
@@ -18,14 +19,17 @@ by_rule as (
         scores.task_id,
         md5(concat_ws(chr(0), scores.sample_id, coalesce(variants.reader, ''), labelled.completion_md5)) as answer,
         scores.scoring_method as rater,
-        arg_min(scores.is_correct, scores.prediction_id) as is_match
+        -- what a rule cannot read it does not count as right
+        coalesce(arg_min(scores.is_correct, scores.prediction_id), false) as is_match,
+        arg_min(scores.score_state, scores.prediction_id) = 'scored' as is_scored
     from {{ ref('fct_scores') }} as scores
     inner join {{ ref('int_predictions_labelled') }} as labelled using (audit_run_id, prediction_id)
     inner join {{ ref('stg_prompt_variants') }} as variants
         on scores.audit_run_id = variants.audit_run_id and scores.prompt_variant_id = variants.prompt_variant_id
     where
         not starts_with(scores.scoring_method, 'judge:')
-        and scores.is_correct is not null
+        and (scores.is_correct is not null or scores.score_state = 'unscored')
+        and (scores.reason is null or scores.reason not in ('error', 'no gold label', 'no reference'))
         and exists (
             select 1 from ruled
             where ruled.audit_run_id = scores.audit_run_id and ruled.task_id = scores.task_id

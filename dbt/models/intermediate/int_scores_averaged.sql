@@ -1,6 +1,15 @@
 -- One row per run, model, task, strategy, prompt variant, sample and scoring method: the mean over its repetitions.
--- An unscored answer counts 0 in accuracy and not at all in accuracy_scored; an error counts in neither, nor does a
--- sample of which it is not known what is right.
+-- An unscored answer counts 0 in accuracy and not at all in accuracy_scored. An error, and a ruling that was never made,
+-- is missing and counts in neither, nor does a sample of which it is not known what is right.
+with scores as (
+    select
+        *,
+        reason is not null and reason in ('error', 'error of the judge', 'not judged') as is_missing,
+        coalesce(is_correct::integer::double, score) as worth
+    from {{ ref('fct_scores') }}
+    where {{ in_this_build() }}
+)
+
 select
     scores.audit_run_id,
     scores.model_id,
@@ -9,12 +18,14 @@ select
     scores.prompt_variant_id,
     scores.scoring_method,
     samples.sample_index,
-    avg(coalesce(scores.is_correct::integer::double, scores.score, 0)) filter (samples.has_key) as accuracy,
-    avg(coalesce(scores.is_correct::integer::double, scores.score)) filter (samples.has_key) as accuracy_scored,
+    avg(coalesce(scores.worth, 0)) filter (samples.has_key and not scores.is_missing) as accuracy,
+    avg(scores.worth) filter (samples.has_key) as accuracy_scored,
     count(*) filter (samples.has_key and scores.score_state = 'scored') as n_scored,
-    count(*) filter (samples.has_key and scores.score_state = 'unscored') as n_unscored,
-    any_value(scores.is_correct::integer) filter (samples.has_key and scores.repetition = 1) as first_is_correct
-from {{ ref('fct_scores') }} as scores
+    count(*) filter (samples.has_key and scores.score_state = 'unscored' and not scores.is_missing) as n_unscored,
+    count(*) filter (samples.has_key and scores.is_missing) as n_missing,
+    any_value(scores.is_correct::integer) filter (samples.has_key and scores.repetition = 1) as first_is_correct,
+    coalesce(bool_or(scores.score is not null and scores.is_correct is null), false) as is_graded
+from scores
 inner join {{ ref('int_variants_measured') }} as variants using (audit_run_id, model_id, prompt_variant_id)
 inner join {{ ref('stg_samples') }} as samples
     on
@@ -23,8 +34,6 @@ inner join {{ ref('stg_samples') }} as samples
         and scores.sample_id = samples.sample_id
 where
     not variants.is_quarantined
-    and scores.reason is distinct from 'error'
-    and {{ in_this_build('scores.audit_run_id') }}
     and {{ in_this_build('variants.audit_run_id') }}
     and {{ in_this_build('samples.audit_run_id') }}
 group by all

@@ -67,7 +67,7 @@ final as (
         case
             when n_match != n_no_match then null
             when n_match > 0 then 'tie'
-            else unscored_because
+            else coalesce(unscored_because, 'tie') -- of a panel whose members are all undecided
         end as unscored_because
     from everybody
 )

@@ -1,6 +1,14 @@
 -- One row per run, rater, repetition and answer or control that was ruled on: the verdict that counts.
 -- A judge's is its settled reply under the card it has now; answers that say the same to the same question are one.
-with verdicts as (
+with replies as (
+    select
+        *,
+        read_verdict(completion) as reply
+    from {{ ref('stg_verdicts') }}
+    where is_settled and {{ in_this_build() }}
+),
+
+verdicts as (
     select
         verdicts.audit_run_id,
         verdicts.judge_id,
@@ -10,14 +18,13 @@ with verdicts as (
         verdicts.landed_at,
         verdicts.completion,
         verdicts.error,
-        if(judges.judge_id is null, verdicts.is_match, read_verdict(verdicts.completion).is_match) as is_match,
-        if(judges.judge_id is null, verdicts.reason, read_verdict(verdicts.completion).reason) as reason
-    from {{ ref('stg_verdicts') }} as verdicts
+        if(judges.judge_id is null, verdicts.is_match, verdicts.reply.is_match) as is_match,
+        if(judges.judge_id is null, verdicts.reason, verdicts.reply.reason) as reason
+    from replies as verdicts
     left join {{ ref('stg_judges') }} as judges using (audit_run_id, judge_id)
     where
-        verdicts.is_settled
-        and verdicts.judge_key is not distinct from judges.judge_key
-        and {{ in_this_build('verdicts.audit_run_id') }}
+        verdicts.judge_key is not distinct from judges.judge_key
+        and (judges.judge_id is null or verdicts.repetition <= judges.repetitions)
 ),
 
 final as (

@@ -1,5 +1,6 @@
 -- One row per run, task and set of raters: how far they agree on the answers that all of them ruled on.
--- Sets are pairs of judges, panels, people and rules, all people, all judges, and the repetitions of one judge.
+-- Sets are pairs of judges, panels, people and rules (no panel with its own member), all people, all judges, and the
+-- repetitions of one judge. What a rule cannot score it does not count as right.
 with rated as (
     select
         *,
@@ -8,10 +9,11 @@ with rated as (
     where {{ in_this_build() }}
 ),
 
-panels as (
+members as (
     select
         audit_run_id,
-        'judge:' || judge_id as rater
+        'judge:' || judge_id as rater,
+        'judge:' || unnest(from_json(panel, '["VARCHAR"]')) as member
     from {{ ref('stg_judges') }}
     where panel is not null and {{ in_this_build() }}
 ),
@@ -33,6 +35,14 @@ pairs as (
             and first.item = second.item
             and first.rater < second.rater
             and not (first.kind = 'rule' and second.kind = 'rule')
+    -- a panel agrees with its members by their own votes
+    where not exists (
+        select 1 from members
+        where
+            members.audit_run_id = first.audit_run_id
+            and members.rater in (first.rater, second.rater)
+            and members.member in (first.rater, second.rater)
+    )
 ),
 
 groups as (
@@ -44,7 +54,7 @@ groups as (
         rated.rater,
         rated.is_match
     from rated
-    anti join panels using (audit_run_id, rater)
+    anti join members using (audit_run_id, rater)
     where rated.kind in ('person', 'judge')
 ),
 

@@ -38,7 +38,7 @@ select
     by_accuracy.n_undefined_pairs::integer as n_undefined_pairs,
     by_accuracy.n_models::integer as n_models,
     by_accuracy.n_variants::integer as n_variants,
-    by_accuracy.n_models between 3 and 4 as is_of_few_models,
+    by_accuracy.n_models < 5 as is_of_few_models,
     by_scored.mean_spearman as mean_spearman_scored,
     by_scored.n_pairs::integer as n_pairs_scored,
     {{ measure_version() }}

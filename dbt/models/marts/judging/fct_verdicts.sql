@@ -11,8 +11,8 @@ select
     verdicts.ask,
     verdicts.is_settled,
     (verdicts.judge_key is not distinct from judges.judge_key) as is_current,
-    if(judges.judge_id is null, verdicts.is_match, read_verdict(verdicts.completion).is_match) as is_match,
-    if(judges.judge_id is null, verdicts.reason, read_verdict(verdicts.completion).reason) as reason,
+    if(judges.judge_id is null, verdicts.is_match, verdicts.reply.is_match) as is_match,
+    if(judges.judge_id is null, verdicts.reason, verdicts.reply.reason) as reason,
     verdicts.completion,
     verdicts.finish_reason,
     verdicts.prompt_tokens,
@@ -29,8 +29,13 @@ select
     verdicts.error,
     verdicts.landed_at,
     {{ measure_version() }}
-from {{ ref('stg_verdicts') }} as verdicts
+from (
+    select
+        *,
+        read_verdict(completion) as reply
+    from {{ ref('stg_verdicts') }}
+    where {{ in_this_build() }}
+) as verdicts
 left join {{ ref('stg_judges') }} as judges using (audit_run_id, judge_id)
 left join {{ ref('stg_predictions') }} as predictions using (audit_run_id, prediction_id)
 left join {{ ref('stg_judge_controls') }} as controls using (audit_run_id, control_id)
-where {{ in_this_build('verdicts.audit_run_id') }}
