@@ -27,6 +27,7 @@ MATCH = {
     **dict.fromkeys(("no", "n", "false", "0", "no match"), False),
 }
 MAX_NAME = 100
+STATE = "select state from raw.audit_runs where audit_run_id = ?"
 RULABLE = """
 select
     predictions.prediction_id,
@@ -114,6 +115,10 @@ def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str |
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         apply_schema(warehouse)
         replay(warehouse)
+        (run_row,) = fetch(warehouse, STATE, [audit_run_id])
+        if run_row["state"] != "complete":
+            msg = f"run {audit_run_id} is {run_row['state']}: `promptaudit run` finishes it first"
+            raise UsageError(msg)
         kept = without_repeats(path, rulings, _answers_of(warehouse, audit_run_id, path, rulings))
         rows = [verdict_row(audit_run_id, ruling, path.name, sha256) for ruling in kept]
         n_landed = land(warehouse, [("verdicts", frame_of("verdicts", rows))])

@@ -20,6 +20,8 @@ from flows.workers import OnAnswer, Workers, run_to_end
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import PromptauditError
 
+MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
+
 
 @dataclass(slots=True)
 class Inferred:
@@ -60,7 +62,7 @@ class _Cells:
         )
         self._landing = asking.workers.landing
         allowed = asking.design.audit.format.max_invalid_rate_at_first
-        self._look = Look(f"model '{model_id}'", "label", label_reader(asking.readers), allowed, asking.purse.say)
+        self._look = Look(f"model '{model_id}'", "label", label_reader(asking.readers), allowed, asking.purse.say, MEND)
         self._ceiling = Ceiling()
 
     async def admit(self) -> None:

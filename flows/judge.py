@@ -24,6 +24,7 @@ from models_registry.samples import Sample
 from udfs.scoring.verdict import SCHEMA, read_verdict
 
 READ_AT_ONCE = 1000  # completions
+MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"
 
 # one row an answer that judges are to rule on: equal answers to a sample under equal signs of its options are one
 ANSWERS = """
@@ -215,7 +216,9 @@ class _Rulings:
             for sample in chosen.samples
         }
         self._open: dict[str, tuple[_Wanted, Ruling, int]] = {}  # by the id of the verdict that is asked for
-        self._look = Look(f"judge '{judge_id}'", "verdict", _read, self._card.max_unreadable_rate_at_first, purse.say)
+        self._look = Look(
+            f"judge '{judge_id}'", "verdict", _read, self._card.max_unreadable_rate_at_first, purse.say, MEND
+        )
         self.requests = self._requests(wanted)
 
     async def admit(self) -> None:

@@ -19,11 +19,14 @@ SHOWN_CHARACTERS = 1000
 class Look:
     """The first answers of one model or judge: one is shown, and too many unreadable ones stop the run before its bill.
 
-    `name` is who answers, `noun` what is read out of an answer, `read` gives it for people and whether it could be read.
+    `name` is who answers, `noun` what is read out of an answer, `read` gives it for people and whether it could be read,
+    `mend` says what to do about it.
     """
 
-    def __init__(self, name: str, noun: str, read: Read, max_invalid_rate: float, say: Callable[[str], None]) -> None:
-        self._name, self._noun, self._read, self._say = name, noun, read, say
+    def __init__(  # noqa: PLR0913 - what is looked at, and what is said of it
+        self, name: str, noun: str, read: Read, max_invalid_rate: float, say: Callable[[str], None], mend: str
+    ) -> None:
+        self._name, self._noun, self._read, self._say, self._mend = name, noun, read, say, mend
         self._max_invalid = max_invalid_rate * FIRST
         self._n_sent = self._n_back = self._n_answers = self._n_invalid = 0
         self._is_over = asyncio.Event()
@@ -49,8 +52,7 @@ class Look:
             self.end()
             msg = (
                 f"{self._name}: {self._n_invalid} of its first {self._n_answers} answers are no {self._noun}, the last "
-                f"is {(answer.completion or answer.error or '')[:80]!r}; mend the prompt or the reader, or raise "
-                "format.max_invalid_rate_at_first"
+                f"is {(answer.completion or answer.error or '')[:80]!r}; {self._mend}"
             )
             raise MeasureError(msg)
         if self._n_back >= FIRST:

@@ -175,8 +175,8 @@ CARDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
         ("audits/a.yml line 1", "nearest: lexical"),
     ),
     "judges": (
-        {"audits/a.yml": "a: {tasks: [t], models: [lexical], judges: [matc]}\n"},
-        ("judge 'matc'", "audits/a.yml line 1", "nearest: match"),
+        {"audits/a.yml": "a: {tasks: [t], models: [lexical], judges: [rubricist]}\n"},
+        ("judge 'rubricist'", "audits/a.yml line 1", "known: "),
     ),
     "noise alone": ({"audits/a.yml": "a: {tasks: [t], models: [lexical_noisy]}\n"}, ("'lexical'", "does not ask")),
     "binary card": ({"tasks/t.yml": "\x00\x01"}, ("tasks/t.yml",)),

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 CONTROLS = "{right: 2, wrong: 2, blank: 1, injected: 2}"
 N_CONTROLS = 7
 CONNECTIONS = 8
+PATIENT = "  max_unreadable_rate_at_first: 1\n"
 
 
 def cards(folder: Path, server: RunningServer, judge: str = "", **fields: Any) -> Path:
@@ -103,7 +104,7 @@ def test_the_completion_stands_between_marks_it_cannot_hold(tmp_path: Path) -> N
 def test_an_unreadable_verdict_is_asked_again_as_often_as_the_card_says(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
     with running_server(unreadable=1) as server:
-        registry = cards(tmp_path / "cards", server, n_samples=3, max_invalid_rate_at_first=1)
+        registry = cards(tmp_path / "cards", server, judge=PATIENT, n_samples=3)
         ask(warehouse, registry)
         judged = have_judged(warehouse, registry)
     wanted = n_answers(warehouse) + N_CONTROLS
@@ -115,7 +116,7 @@ def test_an_unreadable_verdict_is_asked_again_as_often_as_the_card_says(tmp_path
     # never readable: settled by the last ask that the card allows, and left unscored
     other = tmp_path / "never.duckdb"
     with running_server(unreadable=9) as server:
-        registry = cards(tmp_path / "cards", server, judge="  max_asks: 2\n", n_samples=3, max_invalid_rate_at_first=1)
+        registry = cards(tmp_path / "cards", server, judge=f"  max_asks: 2\n{PATIENT}", n_samples=3)
         ask(other, registry)
         have_judged(other, registry)
         n_requests = server.counters()["requests"]
@@ -150,7 +151,10 @@ def test_a_judge_without_readable_verdicts_stops_before_its_bill(tmp_path: Path)
         registry = cards(tmp_path / "cards", server, n_samples=100)
         ask(warehouse, registry)
         before = server.counters()["requests"]
-        with pytest.raises(MeasureError, match=r"judge 'checker': 26 of its first \d+ answers are no verdict"):
+        with pytest.raises(
+            MeasureError,
+            match=r"judge 'checker': 26 of its first \d+ answers are no verdict.* max_unreadable_rate_at_first",
+        ):
             have_judged(warehouse, registry)
         assert server.counters()["requests"] - before <= 50 + CONNECTIONS
 
@@ -206,7 +210,7 @@ def start(folder: Path) -> subprocess.Popen[str]:
 def test_killed_while_judging_every_verdict_lands_once(tmp_path: Path, how: signal.Signals) -> None:
     warehouse = tmp_path / "audit.duckdb"
     with running_server(latency_s=0.002, unreadable=1) as server:
-        registry = cards(tmp_path / "cards", server, n_samples=150, max_invalid_rate_at_first=1)
+        registry = cards(tmp_path / "cards", server, judge=PATIENT, n_samples=150)
         ask(warehouse, registry)
         wanted = n_answers(warehouse) + N_CONTROLS
         before, codes = server.counters()["requests"], list[int]()

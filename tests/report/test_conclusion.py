@@ -101,7 +101,8 @@ def test_the_sentence_has_the_figures() -> None:
         ({"share_removed_low": 0.5}, "part"),
         ({"share_removed_low": 0.1, "share_removed_high": 0.49}, "little"),
         ({"share_removed_low": 0.1, "share_removed_high": 0.5}, "part"),
-        ({"difference_low": 0.0, "spread_judge_low": 0.01}, "stays"),
+        ({"difference_low": 0.0, "spread_judge_low": 0.01, "share_removed_high": 0.49}, "stays"),
+        ({"difference_low": 0.0, "spread_judge_low": 0.01, "share_removed_high": 0.5}, "undecided"),
         ({"difference_low": 0.0}, "undecided"),
         ({"difference_low": -0.2, "difference_high": -0.1, "spread_judge_low": 0.2}, "more"),
         ({"spread_rule_low": 0.0}, "none"),
@@ -125,13 +126,16 @@ def test_a_verified_judge_is_read_by_its_rectified_figures() -> None:
         "judge_state": "verified", "youden_index": 0.5, "n_ruled_by_people": 60, "spread_judge": 0.1, "spread_judge_low": 0.05,
         "spread_judge_rectified": 0.2, "difference_rectified": 0.0, "difference_rectified_low": -0.1,
         "difference_rectified_high": 0.1, "share_removed_rectified": 0.0, "share_removed_rectified_low": -0.5,
-        "share_removed_rectified_high": 0.5,
+        "share_removed_rectified_high": 0.4,
     }  # fmt: skip
     assert finding(row(**rectified)) == "stays"
     assert "0.200 under the judge" in conclusion(row(**rectified))
-    removed = rectified | {"difference_rectified_low": 0.1, "share_removed_rectified_low": 0.6, "error_rate_wrong": 1.0}
+    removed = rectified | {"difference_rectified_low": 0.1, "share_removed_rectified_low": 0.6, "error_rate_wrong": 1.0,
+               "share_removed_rectified_high": 0.9}  # fmt: skip
     assert finding(row(**removed)) == "most"  # what controls say gives way to what people say
-    assert conclusion(row(**removed)).endswith("by its Youden index of 0.500 on 60 answers that people ruled on.")
+    assert conclusion(row(**removed)).endswith(
+        "by its Youden index of 0.500 on 60 answers that people ruled on, taken as known."
+    )
 
 
 def test_what_vouches_for_a_judge_is_said() -> None:
@@ -139,6 +143,7 @@ def test_what_vouches_for_a_judge_is_said() -> None:
         vouched(row(n_ruled_by_people=9))
         == "The judge is unverified: the 9 answers that people ruled on are all right or all wrong."
     )
+    assert "too few of right and of wrong ones" in vouched(row(n_ruled_by_people=9, youden_index=0.4))
     assert "no better than chance" in vouched(row(n_ruled_by_people=9, youden_index=-0.1))
     assert vouched(row(error_rate_wrong=None)).endswith("no controls show how often it errs.")
     assert errors_on_controls(row(error_rate_right=0.7, error_rate_wrong=0.7)) == 1
