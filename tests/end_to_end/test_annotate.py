@@ -161,8 +161,10 @@ def test_agreement_with_people_is_measured(audited: tuple[Path, Ended]) -> None:
     people = rows["person:ann | person:bob"]
     assert (people["kind"], people["n_rated"]) == ("person and person", 20)
     assert people["agreement_rate"] == pytest.approx(0.75)
-    # where the rule reads an answer of these, it is right: it and this test's reader agree
-    assert rows["option_letter | person:ann"]["agreement_rate"] == pytest.approx(1)
+    # where the rule reads an answer it agrees with this test's reader; what it cannot read it does not count as right
+    beside_rule = rows["option_letter | person:ann"]
+    assert beside_rule["n_rated"] == len(rulings)
+    assert 0 < beside_rule["agreement_rate"] < 1
     printed = {row["raters"]: row for row in taken.json()["agreement"]}
     assert set(printed) == {
         "judge:j | person:ann", "judge:j | person:bob", "option_letter | person:ann", "option_letter | person:bob",
@@ -172,19 +174,36 @@ def test_agreement_with_people_is_measured(audited: tuple[Path, Ended]) -> None:
 
 def test_the_judge_is_verified(audited: tuple[Path, Ended]) -> None:
     folder, _ = audited
+    said = {
+        row["item"]: row
+        for row in sql(
+            folder,
+            "with answers as (select min(prediction_id) as item, count(*) as n from marts.fct_predictions "
+            "inner join marts.dim_prompt_variants using (audit_run_id, prompt_variant_id) "
+            "group by sample_id, reader, completion) "
+            "select item, any_value(n) as n, string_agg(concat_ws(' ', scoring_method, is_correct, score_state), ',' "
+            "order by scoring_method) as pattern from answers inner join marts.fct_scores on prediction_id = item group by item",
+        )
+    }
+    rows = [(row["item"], *ruled) for row, ruled in zip(read(folder / "sheet.csv"), judged(folder), strict=True)]
     # where ann and bob contradict each other nobody knows: these 5 rows say nothing of the judge
-    known = [
-        (ann, judge)
-        for ann, judge, place in judged(folder)
-        if place >= RULED_BY_BOB or place % WRONG_OF_BOB != 0
-    ]  # fmt: skip
-    right, wrong = ([judge for ann, judge in known if ann == is_match] for is_match in (True, False))
-    youden = sum(right) / len(right) - sum(wrong) / len(wrong)
-    rows = sql(folder, "select * from marts.rpt_rule_against_judge")
-    assert {row["model_id"] for row in rows} == {"speaker", "hostile"}
-    for row in rows:
-        assert (row["judge_state"], row["n_ruled_by_people"]) == ("verified", len(known))
-        assert row["youden_index"] == pytest.approx(youden)
+    known = [row for row in rows if row[3] >= RULED_BY_BOB or row[3] % WRONG_OF_BOB != 0]
+
+    def weight(item: str) -> float:
+        """The predictions that an answer stands for: its own, and its share of those of its kind that nobody knows."""
+        alike = [other for other, *_ in rows if said[other]["pattern"] == said[item]["pattern"]]
+        asked = [other for other, *_ in known if other in alike]
+        return float(said[item]["n"] * sum(said[o]["n"] for o in alike) / sum(said[o]["n"] for o in asked))
+
+    def share_of_matches(is_right: bool) -> float:
+        heavy = [(weight(item), judge) for item, ann, judge, _ in known if ann == is_right]
+        return sum(w for w, judge in heavy if judge) / sum(w for w, _ in heavy)
+
+    for row in sql(folder, "select * from marts.rpt_rule_against_judge"):
+        n_right = sum(ann for _, ann, _, _ in known)
+        assert (row["n_ruled_right"], row["n_ruled_by_people"]) == (n_right, len(known))
+        assert row["judge_state"] == ("verified" if min(n_right, len(known) - n_right) >= 10 else "judge_unverified")
+        assert row["youden_index"] == pytest.approx(share_of_matches(is_right=True) - share_of_matches(is_right=False))
 
 
 def test_it_says_what_landed(audited: tuple[Path, Ended]) -> None:

@@ -142,7 +142,9 @@ def test_killed_while_it_is_judged_then_finished_then_scored_and_judged_anew(tmp
             tmp_path,
             "select raters, agreement_rate, n_rated from marts.fct_judge_agreement where task_id = 'tell' order by all",
         )
-        assert {row["raters"] for row in agreement} >= {"judge:first | judge:second", "judge:first | judge:jury"}
+        # the jury's agreement with its own members would be that of their votes with themselves
+        judges = {row["raters"] for row in agreement if row["raters"].startswith("judge:first | judge")}
+        assert judges == {"judge:first | judge:second"}
         assert {row["agreement_rate"] for row in agreement if row["raters"].startswith("judge:first | judge")} == {1}
         asked = seen(server)
         ended = promptaudit(tmp_path, "run", "judged", AUDIT_KEY=KEY)
