@@ -60,6 +60,7 @@ def pattern(lines: list[str]) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_commands_print_what_readme_says(tmp_path: Path) -> None:
     shown = steps()
     assert len(shown) > 8
@@ -71,7 +72,7 @@ def test_commands_print_what_readme_says(tmp_path: Path) -> None:
             env=environment(PATH=path),
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=400,
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
