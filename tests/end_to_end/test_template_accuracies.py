@@ -102,8 +102,9 @@ def test_twelve_templates_of_every_task(truth: tuple[dict[str, Any], pl.DataFram
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_all_templates(truth: tuple[dict[str, Any], pl.DataFrame], tmp_path: Path) -> None:
-    tasks, accuracies = truth
-    warehouse, run = derived(tmp_path, accuracies)
+    # of two tasks: one with templates under which all models are alike, one without
+    tasks = {task: truth[0][task] for task in ("LMentry/any_words_from_category", "BBH/causal_judgement")}
+    warehouse, run = derived(tmp_path, truth[1].filter(pl.col("task").is_in(list(tasks))))
     found, measured = rankings(warehouse, run), spreads(warehouse, run)
     for task, figures in tasks.items():
         n_pairs = figures["n_templates"] * (figures["n_templates"] - 1) // 2
