@@ -22,6 +22,8 @@ from models_registry.registry import load_registry
 from tests.transform.cases import Case, all_cases
 from tests.transform.reference import inter, inter_model, intra, stability
 
+pytestmark = pytest.mark.slow  # the independent reference, over 38 awkward audits
+
 TOLERANCE = 1e-9
 CASES = {case.name: case for case in all_cases()}
 SMALL = [name for name, case in CASES.items() if case.is_small]
