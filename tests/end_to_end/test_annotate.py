@@ -25,7 +25,7 @@ from flows.warehouse import apply_schema
 from models_registry.registry import SHIPPED, load_registry
 from tests.shell import Ended, promptaudit, sql
 
-pytestmark = pytest.mark.slow  # the run is derived four times
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the run is derived four times
 
 N_VARIANTS = 12  # templates that ship for multiple choice
 HOSTILE = (

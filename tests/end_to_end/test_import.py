@@ -155,6 +155,7 @@ def scorecard(folder: Path, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 class TestShapes:
     def test_one_sample(self, shapes: Path) -> None:
         row = scorecard(shapes, "one_sample")

@@ -11,7 +11,7 @@ import pytest
 from tests.servers.openai_server import RunningServer, running_server
 from tests.shell import promptaudit, sql, start
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 KEY = "sk-0123456789abcdef"
 N_QUESTIONS = 40
 N_CELLS = N_QUESTIONS * 3 + N_QUESTIONS * 2

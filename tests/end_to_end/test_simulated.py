@@ -12,7 +12,7 @@ import pytest
 from tests.shell import promptaudit, sql
 from udfs.entropy import expected_plug_in_entropy
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 N_SAMPLES, N_VARIANTS = 400, 30
 LABELS = ("a", "b", "c", "d", "e")

@@ -22,7 +22,7 @@ from models_registry.registry import load_registry
 from tests.transform.cases import Case, all_cases
 from tests.transform.reference import inter, inter_model, intra, stability
 
-pytestmark = pytest.mark.slow  # the independent reference, over 38 awkward audits
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the independent reference, over 38 awkward audits
 
 TOLERANCE = 1e-9
 CASES = {case.name: case for case in all_cases()}
