@@ -93,6 +93,34 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "observed": REAL, "allowed": REAL, "is_success": YES, "policy": TEXT, "action": TEXT, "reason": TEXT,
         "checked_at": TIME,
     },
+    "comparisons": {
+        "audit_run_id": TEXT, "comparison_id": TEXT, "base_run_id": TEXT, "candidate_run_id": TEXT,
+        "base_model_id": TEXT, "candidate_model_id": TEXT, "min_effect": REAL, "max_cost_increase": REAL,
+        "max_latency_increase": REAL, "n_resamples": WHOLE, "seed": pl.Int64(), "requested_at": TIME,
+    },
+    "baselines": {
+        "audit_run_id": TEXT, "audit_id": TEXT, "name": TEXT, "reason": TEXT, "pinned_at": TIME,
+    },
+    "waivers": {
+        "audit_run_id": TEXT, "waiver_id": TEXT, "audit_id": TEXT, "rule": TEXT, "model_id": TEXT, "task_id": TEXT,
+        "strategy": TEXT, "measure": TEXT, "reason": TEXT, "valid_until": TIME, "accepted_at": TIME,
+    },
+    "nights": {
+        "audit_run_id": TEXT, "night_id": TEXT, "audit_id": TEXT, "step": TEXT, "outcome": TEXT, "recorded_at": TIME,
+    },
+    "alarms": {
+        "audit_run_id": TEXT, "alarm_id": TEXT, "audit_id": TEXT, "event": TEXT, "kind": TEXT, "model_id": TEXT,
+        "task_id": TEXT, "strategy": TEXT, "measure": TEXT, "base_run_id": TEXT, "summary": TEXT, "reason": TEXT,
+        "recorded_at": TIME,
+    },
+    "notifications": {
+        "audit_run_id": TEXT, "notification_id": TEXT, "kind": TEXT, "state": TEXT, "n_targets": WHOLE,
+        "error": TEXT, "recorded_at": TIME,
+    },
+    "retirements": {
+        "audit_run_id": TEXT, "table_name": TEXT, "path": TEXT, "n_rows": pl.Int64(), "sha256": TEXT,
+        "retired_at": TIME,
+    },
 }  # fmt: skip
 
 

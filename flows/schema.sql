@@ -243,3 +243,84 @@ create table if not exists raw.format_checks (
     reason varchar,
     checked_at timestamp not null
 );
+
+create table if not exists raw.comparisons (
+    audit_run_id varchar not null,
+    comparison_id varchar not null,
+    base_run_id varchar not null,
+    candidate_run_id varchar not null,
+    base_model_id varchar, -- of two different models; null: every model against itself
+    candidate_model_id varchar,
+    min_effect double not null,
+    max_cost_increase double, -- share; null: any
+    max_latency_increase double, -- share; null: any
+    n_resamples integer not null,
+    seed bigint not null,
+    requested_at timestamp not null
+);
+
+create table if not exists raw.baselines (
+    audit_run_id varchar not null,
+    audit_id varchar not null,
+    name varchar not null, -- its newest row counts
+    reason varchar,
+    pinned_at timestamp not null
+);
+
+create table if not exists raw.waivers (
+    audit_run_id varchar not null,
+    waiver_id varchar not null,
+    audit_id varchar not null,
+    rule varchar not null,
+    model_id varchar,
+    task_id varchar,
+    strategy varchar,
+    measure varchar,
+    reason varchar not null,
+    valid_until timestamp not null,
+    accepted_at timestamp not null
+);
+
+create table if not exists raw.nights (
+    audit_run_id varchar not null,
+    night_id varchar not null,
+    audit_id varchar not null,
+    step varchar not null, -- begun, compared, checked, reported, notified, finished
+    outcome varchar, -- JSON
+    recorded_at timestamp not null
+);
+
+create table if not exists raw.alarms (
+    audit_run_id varchar not null,
+    alarm_id varchar not null,
+    audit_id varchar not null,
+    event varchar not null, -- raised, recovered
+    kind varchar not null, -- regressed, changed, gate, unmeasured
+    model_id varchar,
+    task_id varchar,
+    strategy varchar,
+    measure varchar, -- or the rule of the gate
+    base_run_id varchar,
+    summary varchar not null,
+    reason varchar,
+    recorded_at timestamp not null
+);
+
+create table if not exists raw.notifications (
+    audit_run_id varchar not null,
+    notification_id varchar not null,
+    kind varchar not null,
+    state varchar not null, -- intended, sent, failed
+    n_targets integer not null,
+    error varchar, -- without address or key
+    recorded_at timestamp not null
+);
+
+create table if not exists raw.retirements (
+    audit_run_id varchar not null,
+    table_name varchar not null,
+    path varchar not null, -- relative to the warehouse's folder
+    n_rows bigint not null,
+    sha256 varchar not null,
+    retired_at timestamp not null
+);

@@ -28,7 +28,7 @@ except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own loc
 if TYPE_CHECKING:
     import polars as pl
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -45,6 +45,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     alter table raw.predictions add column option_loglikelihoods varchar;
     drop table raw.verdicts; -- no version before this one wrote to it
     """,
+    4: "",  # tables alone
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 ONE_LINE = 300
@@ -66,6 +67,13 @@ KEYS: dict[str, tuple[str, ...]] = {
     "judge_controls": (*_BY_RUN, "control_id"),
     "verdicts": (*_BY_RUN, "verdict_id"),
     "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id", "checked_at"),
+    "comparisons": (*_BY_RUN, "comparison_id"),
+    "baselines": (*_BY_RUN, "audit_id", "name", "pinned_at"),
+    "waivers": (*_BY_RUN, "waiver_id"),
+    "nights": (*_BY_RUN, "night_id", "step"),
+    "alarms": (*_BY_RUN, "alarm_id", "event"),
+    "notifications": (*_BY_RUN, "notification_id", "state", "recorded_at"),
+    "retirements": (*_BY_RUN, "table_name", "retired_at"),
 }
 
 

@@ -1,0 +1,22 @@
+with source as (
+    select * from {{ source('raw', 'comparisons') }}
+),
+
+renamed as (
+    select
+        audit_run_id,
+        comparison_id,
+        base_run_id,
+        candidate_run_id,
+        base_model_id,
+        candidate_model_id,
+        min_effect,
+        max_cost_increase,
+        max_latency_increase,
+        n_resamples,
+        seed,
+        requested_at
+    from source
+)
+
+select * from renamed
