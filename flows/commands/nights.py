@@ -1,0 +1,1 @@
+"""Commands of the nightly audit: nightly, serve, compare, check, accept, pin, history."""

@@ -1,0 +1,75 @@
+"""Commands that look at runs, or add what people say of them: sql, report, annotate."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.commands import app, show, state
+from models_registry.errors import UsageError, nearest
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help="One SQL query over the published copy.")],
+    format_: Annotated[
+        str, typer.Option("--format", envvar="PROMPTAUDIT_FORMAT", help="table, csv or json.")
+    ] = "table",
+) -> None:
+    """Ask the published copy, closed in: no files, no network, limited memory and time."""
+    from flows.asking import FORMATS, ask
+
+    if format_ not in FORMATS:
+        msg = f"--format {format_}{nearest(format_, FORMATS)}"
+        raise UsageError(msg)
+    settings = state.settings()
+    ask(settings, query, "json" if state.as_json else format_, sys.stdout)
+
+
+@app.command()
+def report(audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None) -> None:
+    """Write report.html of a published run again."""
+    from flows.report import report as write_report
+    from flows.running import find_run
+
+    settings = state.settings()
+    path = write_report(settings.warehouse, find_run(settings.warehouse, audit_run_id))
+    show({"report": str(path)}, str(path))
+
+
+@app.command()
+def annotate(
+    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="Write a blinded sheet to fill in: a CSV file.")] = None,
+    take: Annotated[Path | None, typer.Option(help="Take a filled-in sheet's rulings in as verdicts.")] = None,
+    annotator: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_ANNOTATOR", help="--take: who ruled; or a column 'annotator' says it a row."),
+    ] = None,
+    answers: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: how many.")] = 100,
+    seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="--sheet: seed of the sample.")] = 42,
+    task: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="--sheet: answers to one task; default: to all.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="--sheet: write over a file that is there.")] = False,
+) -> None:
+    """Have people rule on answers, beside the judges: write a sheet, fill is_match in with yes or no, take it in.
+
+    In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
+    """
+    from flows.annotate import take_sheet
+    from flows.sheets import write_sheet
+
+    settings = state.settings()
+    if sheet is not None and take is None:
+        written = write_sheet(settings, audit_run_id, sheet, n=answers, seed=seed, task=task, force=force)
+        show(written.as_dict(), "\n".join(written.lines()))
+    elif take is not None and sheet is None:
+        taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())
+        show(taken.as_dict(), "\n".join(taken.lines()))
+    else:
+        msg = "annotate writes a sheet or takes one in: give one of --sheet and --take"
+        raise UsageError(msg)
