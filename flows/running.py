@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from flows.compare import compare_again
 from flows.design import Design, design_audit, design_checks
 from flows.editing import export_prompts, read_prompts
 from flows.guard import guarded
@@ -17,6 +18,7 @@ from flows.paraphrase import make_proposals
 from flows.prices import price_of
 from flows.progress import Progress
 from flows.report import report_of
+from flows.retain import restore, without_retired
 from flows.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.settings import Settings
 from flows.spool import replay
@@ -87,8 +89,12 @@ def run_audit(  # noqa: PLR0913 - one option each
     prompts: Path | None = None,
     max_usd: float | None = None,
     max_requests: int | None = None,
+    on_open: Callable[[str], None] | None = None,
 ) -> Done:
-    """Continues the audit's unfinished run, says that the last one is complete, or makes a new one."""
+    """Continues the audit's unfinished run, says that the last one is complete, or makes a new one.
+
+    `on_open` is told the run's id before anything is asked.
+    """
     refuse_untrusted(settings, design_checks(registry, audit_id)["models"], progress)
     design = design_audit(registry, audit_id)
     if prompts is not None:
@@ -108,6 +114,8 @@ def run_audit(  # noqa: PLR0913 - one option each
                 published_path(warehouse), report_of(warehouse, found.audit_run_id),
             )  # fmt: skip
         audit_run_id = open_run(warehouse, design) if found is None else found.audit_run_id
+        if on_open is not None:
+            on_open(audit_run_id)
         progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
         from flows.tracking import run_tracked
 
@@ -260,8 +268,16 @@ def find_run(warehouse: Path, audit_run_id: str | None) -> str:
     return str(matching[0])
 
 
-def rebuild_runs(settings: Settings, audit_run_id: str | None, progress: Progress) -> Path:
-    """Derives the marts of complete runs again from what has landed, and publishes."""
+def rebuild_runs(
+    settings: Settings, audit_run_id: str | None, progress: Progress, *, restore_first: bool = False
+) -> Path:
+    """Derives the marts of complete runs again from what has landed, and publishes.
+
+    A retired run has no raw rows to derive from and keeps its marts, unless its archive is landed again first.
+    """
+    if restore_first and audit_run_id is None:
+        msg = "--restore lands the archive of one run again: which?"
+        raise UsageError(msg)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         _make_ready(warehouse, progress)
@@ -276,7 +292,14 @@ def rebuild_runs(settings: Settings, audit_run_id: str | None, progress: Progres
             msg = f"{warehouse} holds no complete run"
             raise DataError(msg)
         runs = [row["audit_run_id"] for row in rows]
+        if restore_first:
+            progress.say(f"landed {restore(warehouse, runs[0])} rows of the archive again")
+        kept = without_retired(warehouse, runs)
+        if len(kept) < len(runs):
+            progress.say(f"{len(runs) - len(kept)} retired runs keep their marts as they are")
+        runs = kept
         progress.say(f"rebuilding {len(runs)} runs")
         transform(warehouse, runs, "up_to_formats")
         transform(warehouse, runs, "after_formats")
+        compare_again(warehouse, runs)
         return publish(warehouse, runs)

@@ -285,7 +285,7 @@ create table if not exists raw.nights (
     audit_run_id varchar not null,
     night_id varchar not null,
     audit_id varchar not null,
-    step varchar not null, -- begun, compared, checked, reported, notified, finished
+    step varchar not null, -- begun, finished
     outcome varchar, -- JSON
     recorded_at timestamp not null
 );

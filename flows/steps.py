@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.budget import Purse, budget_of
+from flows.compare import compare_again
 from flows.design import Design
 from flows.engines import Say
 from flows.progress import Progress
@@ -82,6 +83,7 @@ def derive(  # noqa: PLR0913 - what its steps need
     close_run(warehouse, run, "complete")
     progress.say("deriving measures")
     step(transform)(warehouse, [run], "after_formats")
+    compare_again(warehouse, [run])
     progress.say("publishing")
     outcome.published = step(publish)(warehouse, [run])
     from flows.report import report

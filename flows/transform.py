@@ -13,18 +13,24 @@ from typing import Literal
 
 from flows.settings import SILENT, dbt_project
 from models_registry.errors import WarehouseError
-from udfs import RUN_IDS
+from udfs import COMPARISON_IDS, RUN_IDS
 
-Part = Literal["up_to_formats", "after_formats"]
+Part = Literal["up_to_formats", "after_formats", "comparisons"]
 _HIDDEN = ("_KEY", "_TOKEN", "_SECRET", "PASSWORD")
 
 
-def transform(warehouse: Path, audit_run_ids: Sequence[str], part: Part) -> None:
-    """Builds one part of the project for these runs; raises WarehouseError naming the model that failed."""
-    dbt(warehouse, "build", "--selector", part, audit_run_ids=audit_run_ids)
+def transform(warehouse: Path, audit_run_ids: Sequence[str], part: Part, comparison_ids: Sequence[str] = ()) -> None:
+    """Builds one part of the project for these runs, and comparisons; raises WarehouseError naming the model that failed."""
+    dbt(warehouse, "build", "--selector", part, audit_run_ids=audit_run_ids, comparison_ids=comparison_ids)
 
 
-def dbt(warehouse: Path, command: str, *arguments: str, audit_run_ids: Sequence[str] = ()) -> None:
+def dbt(
+    warehouse: Path,
+    command: str,
+    *arguments: str,
+    audit_run_ids: Sequence[str] = (),
+    comparison_ids: Sequence[str] = (),
+) -> None:
     """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
     project, place = dbt_project(), warehouse.parent.resolve() / "dbt"
     target = place / "target"
@@ -33,6 +39,7 @@ def dbt(warehouse: Path, command: str, *arguments: str, audit_run_ids: Sequence[
     # dbt writes its environment into no artefact, and has no business with a key
     environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
     environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": str(warehouse.resolve()), RUN_IDS: ",".join(audit_run_ids)}
+    environment[COMPARISON_IDS] = ",".join(comparison_ids)
     line = [
         sys.executable, "-P", "-m", "dbt.cli.main", "--no-use-colors", "--log-level", "warn", "--log-level-file", "none", command,
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),

@@ -5,7 +5,9 @@ The writer holds the file briefly; readers have the published copy and are never
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 import socket
 import threading
@@ -27,6 +29,8 @@ except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own loc
 
 if TYPE_CHECKING:
     import polars as pl
+
+Connection = duckdb.DuckDBPyConnection  # for what other modules do with a connection of `connect`
 
 SCHEMA_VERSION = 4
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
@@ -103,10 +107,15 @@ def private_folder(folder: Path) -> None:
 
 
 @contextmanager
-def hold(warehouse: Path, wait_s: float = 60, say: Callable[[str], None] | None = None) -> Iterator[None]:
-    """The one lock of a run, with who holds it; waits `wait_s` seconds, saying so once, then raises WarehouseLocked."""
+def hold(
+    warehouse: Path, wait_s: float = 60, say: Callable[[str], None] | None = None, what: str = ""
+) -> Iterator[None]:
+    """The one lock of a run, with who holds it; waits `wait_s` seconds, saying so once, then raises WarehouseLocked.
+
+    `what` names a lock of its own: a night's, which lasts beyond its run.
+    """
     private_folder(warehouse.parent)
-    path = beside(warehouse, ".lock")
+    path = beside(warehouse, f".{what}.lock" if what else ".lock")
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
@@ -283,17 +292,52 @@ def _export_marts(con: duckdb.DuckDBPyConnection, folder: Path, audit_run_id: st
     ).fetchall()
     for (table,) in tables:
         columns = {row[0] for row in con.execute(f'describe marts."{table}"').fetchall()}
-        if "audit_run_id" not in columns:
+        of_run = "audit_run_id" if "audit_run_id" in columns else "candidate_run_id"
+        if of_run not in columns:
             continue
         place = folder / table / f"audit_run_id={audit_run_id}"
         private_folder(place)
         draft = place / "data.parquet.new"
-        con.execute(
-            f"copy (select * from marts.\"{table}\" where audit_run_id = '{audit_run_id}') "  # noqa: S608 - ours, hex
-            f"to '{str(draft).replace(chr(39), chr(39) * 2)}' (format parquet, compression zstd)"
-        )
-        draft.chmod(0o600)
+        write_parquet(con, f"select * from marts.\"{table}\" where {of_run} = '{audit_run_id}'", draft)  # noqa: S608 - ours, hex
         draft.replace(place / "data.parquet")
+
+
+def write_parquet(con: Connection, query: str, draft: Path) -> None:
+    """Writes the rows of a query of ours to a file that its owner alone reads; none stays where that fails."""
+    try:
+        con.execute(f"copy ({query}) to {_sql_text(draft)} (format parquet, compression zstd, use_tmp_file false)")
+        draft.chmod(0o600)
+    except (duckdb.Error, OSError) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        msg = f"{draft}: cannot be written: {' '.join(str(error).split())[:ONE_LINE]}"
+        raise WarehouseError(msg) from None
+
+
+def parquet_source(path: Path) -> str:
+    """What a `from` reads the rows of one file by: its name is no pattern, and the folders it lies in are no columns."""
+    name = re.sub(r"([*?\[])", r"[\1]", str(path))
+    return f"read_parquet({_sql_text(name)}, hive_partitioning = false)"
+
+
+def _sql_text(text: object) -> str:
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def settle(draft: Path, target: Path) -> None:
+    """Forces a finished draft to the disk and renames it into place, which holds through a power cut."""
+    force(draft)
+    draft.replace(target)
+    force(target.parent)
+
+
+def force(path: Path) -> None:
+    """Forces a file, or a folder's list of names, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _copy_durably(source: Path, target: Path) -> None:
@@ -301,18 +345,11 @@ def _copy_durably(source: Path, target: Path) -> None:
     try:
         with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:
             shutil.copyfileobj(reader, writer, 16 * 1024 * 1024)
-            writer.flush()
-            os.fsync(writer.fileno())
-        draft.replace(target)
+        settle(draft, target)
     except OSError as error:
         draft.unlink(missing_ok=True)
         msg = f"{target}: cannot be written: {error.strerror}; the last publication stays"
         raise WarehouseError(msg) from None
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _private(path: str, flags: int) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
 from udfs.codes import dense_codes
-from udfs.pairs import difference_products, squared_differences
+from udfs.pairs import difference_products, half_distances, squared_differences
 from udfs.resampling import UNDEFINED, Interval, chunks, generator, percentile_interval, weights
 
 MIN_SAMPLES = 20
@@ -179,7 +179,7 @@ def bootstrap_consistency(shares: AnswerShares, seed: int, n_resamples: int) -> 
         counts = np.asarray(indicator @ weight)
         running = np.append(np.zeros((1, n_chunk)), np.cumsum(counts, axis=0), axis=0)
         at_least = running[step_end] - running[:-1]  # weighted samples of the class with this share or more
-        distances = gap @ (at_least * (n[:, None] - at_least))
+        distances = half_distances(at_least.T, n, gap)
         n_pairs = (sizes**2).sum() - np.einsum("ub,ub->b", weight, weight)
         replicates.append(1 - (1 - published_self_pairs) * distances / n_pairs)
     return np.concatenate(replicates)

@@ -15,6 +15,19 @@ def squared_differences(x: NDArray[np.float64]) -> float:
     return float(2 * len(x) * (centred @ centred))
 
 
+def half_distances(
+    at_least: NDArray[np.float64], n: NDArray[np.float64], gaps: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Half the sum over ordered pairs of |x_i - x_j|: sum over steps of gap a (n - a), a of n values reaching the step.
+
+    Args:
+        at_least: shape (..., n_steps), how many values reach each step, in any order of the steps.
+        n: shape (..., 1) or (..., n_steps), how many values there are.
+        gaps: shape (n_steps,), what each step rises above the one below it, the lowest above 0.
+    """
+    return np.asarray((at_least * (n - at_least)) @ gaps, np.float64)
+
+
 def difference_products(
     x: NDArray[np.int64], x_grid: NDArray[np.float64], y: NDArray[np.int64], y_grid: NDArray[np.float64]
 ) -> float:

@@ -15,7 +15,7 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from numpy.typing import NDArray
 
-from udfs import RUN_IDS, consistency, entropy, judging, reading, resampling, sensitivity, stability
+from udfs import COMPARISON_IDS, RUN_IDS, comparing, consistency, entropy, judging, reading, resampling, sensitivity, stability
 from udfs.agreement import LEVELS, Level
 from udfs.codes import dense_codes
 from udfs.columns import (
@@ -324,6 +324,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         "STRUCT(label VARCHAR, is_blank BOOLEAN, is_refusal BOOLEAN, is_read BOOLEAN, reason VARCHAR)",
     ),
     **judging.FUNCTIONS,
+    **comparing.FUNCTIONS,
 }
 """SQL name: function, parameter types, return type."""
 
@@ -350,10 +351,22 @@ class Plugin(BasePlugin):
         register(conn)
 
     def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
-        """Tell the macro `in_this_build` which runs PROMPTAUDIT_RUN_IDS names."""
-        runs = sorted(run for run in os.environ.get(RUN_IDS, "").split(",") if run)
-        if runs and all(run.isalnum() for run in runs):
-            listed = ", ".join(f"'{run}'" for run in runs)
-            cursor.execute(f"set variable audit_run_ids = [{listed}]")
+        """Tell the macros `in_this_build` and `compared_in_this_build` what the build is about."""
+        runs = _named(RUN_IDS)
+        if runs:
+            cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")
             cursor.execute(f"set variable first_audit_run_id = '{runs[0]}'")
             cursor.execute(f"set variable last_audit_run_id = '{runs[-1]}'")
+        comparisons = _named(COMPARISON_IDS)
+        if comparisons:
+            cursor.execute(f"set variable comparison_ids = {_listed(comparisons)}")
+
+
+def _named(variable: str) -> list[str]:
+    """The ids an environment variable lists, in order; none where one of them is no id."""
+    ids = sorted(each for each in os.environ.get(variable, "").split(",") if each)
+    return ids if all(each.isalnum() for each in ids) else []
+
+
+def _listed(ids: Sequence[str]) -> str:
+    return "[" + ", ".join(f"'{each}'" for each in ids) + "]"

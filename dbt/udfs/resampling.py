@@ -34,13 +34,22 @@ def t_quantile(degrees_of_freedom: float) -> float:
     return float(stdtrit(degrees_of_freedom, 1 - TAIL))
 
 
-def jackknife_half_width(replicates: NDArray[np.float64]) -> float:
-    """t_{n-1} times the jackknife standard error of n leave-one-out figures; NaN below two, undefined ones left out."""
+def jackknife_variance(replicates: NDArray[np.float64]) -> float:
+    """(n - 1)/n times the sum of squares of n leave-one-out figures around their mean; NaN below two.
+
+    Undefined figures are left out.
+    """
     figures = replicates[~np.isnan(replicates)]
     n = len(figures)
     if n < 2:
         return np.nan
-    return t_quantile(n - 1) * float(np.sqrt((n - 1) / n * np.square(figures - figures.mean()).sum()))
+    return (n - 1) / n * float(np.square(figures - figures.mean()).sum())
+
+
+def jackknife_half_width(replicates: NDArray[np.float64]) -> float:
+    """t_{n-1} times the jackknife standard error of n leave-one-out figures; NaN below two, undefined ones left out."""
+    n = int((~np.isnan(replicates)).sum())
+    return t_quantile(n - 1) * float(np.sqrt(jackknife_variance(replicates)))
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:

@@ -4,7 +4,7 @@ select
     {{ columns | join(', ') }},
     count(*) as n_rows
 from {{ model }}
-where {{ in_this_build() }}
+where {{ compared_in_this_build() if 'comparison_id' in columns else in_this_build() }}
 group by all
 having count(*) > 1
 {% endtest %}

@@ -1,0 +1,101 @@
+-- One row per comparison, model, task, strategy, sample and flip: steady to unsteady and back, right to wrong and back.
+-- Steady: nine answers in ten say the same; unsteady: less than three in four. Right: three in four are; wrong: one in four.
+-- Between the two nothing flips, so that a sample at an edge does not flip every night.
+with variants as (
+    select
+        *,
+        count(*) filter (is_shared) over (partition by comparison_id, task_id, strategy) > 1 as has_shared
+    from {{ ref('int_variants_paired') }}
+),
+
+-- on the wordings both runs asked; on all where they share none but the original
+counted as (
+    select
+        answers.comparison_id,
+        answers.model_id,
+        answers.task_id,
+        answers.strategy,
+        answers.sample_id,
+        answers.side,
+        answers.variant,
+        answers.label_index,
+        count(*) as n_answers,
+        count(*) filter (answers.is_correct) as n_correct,
+        count(answers.is_correct) as n_keyed
+    from {{ ref('int_answers_paired') }} as answers
+    inner join variants using (comparison_id, task_id, strategy, variant)
+    where variants.is_shared or not variants.has_shared
+    group by all
+),
+
+shares as (
+    select
+        *,
+        n_answers / sum(n_answers) over (
+            partition by comparison_id, model_id, task_id, strategy, sample_id, side, variant
+        ) as share
+    from counted
+),
+
+labels as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_id,
+        side,
+        label_index,
+        sum(share) as weight,
+        sum(n_correct) as n_correct,
+        sum(n_keyed) as n_keyed
+    from shares
+    group by all
+),
+
+samples as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_id,
+        {%- for name, side in [('base', 0), ('candidate', 1)] %}
+        max(weight) filter (side = {{ side }}) / nullif(sum(weight) filter (side = {{ side }}), 0)
+        as {{ name }}_largest_share,
+        coalesce(sum(weight) filter (side = {{ side }} and n_correct > 0), 0)
+        / nullif(sum(weight) filter (side = {{ side }} and n_keyed > 0), 0) as {{ name }}_share_right
+        {{- ',' if not loop.last }}
+        {%- endfor %}
+    from labels
+    group by all
+),
+
+flips as (
+    select
+        *,
+        unnest(list_filter([
+            if(base_largest_share >= 0.9 and candidate_largest_share < 0.75, 'became_unsteady', null),
+            if(candidate_largest_share >= 0.9 and base_largest_share < 0.75, 'became_steady', null),
+            if(base_share_right >= 0.75 and candidate_share_right <= 0.25, 'became_wrong', null),
+            if(candidate_share_right >= 0.75 and base_share_right <= 0.25, 'became_right', null)
+        ], lambda flip: flip is not null)) as flip
+    from samples
+)
+
+select
+    flips.comparison_id,
+    comparisons.base_run_id,
+    comparisons.candidate_run_id,
+    flips.model_id,
+    flips.task_id,
+    flips.strategy,
+    flips.sample_id,
+    flips.flip,
+    flips.base_share_right::double as base_share_right,
+    flips.candidate_share_right::double as candidate_share_right,
+    flips.base_largest_share::double as base_largest_share,
+    flips.candidate_largest_share::double as candidate_largest_share,
+    {{ measure_version() }}
+from flips
+inner join {{ ref('stg_comparisons') }} as comparisons using (comparison_id)

@@ -1,0 +1,226 @@
+-- One row per base run, candidate run, model, task, strategy and measure: is the difference more than chance, and why.
+{% set causes = [
+    ('we_changed_the_data', 'we changed the data'),
+    ('we_changed_the_prompt', 'we changed the prompt'),
+    ('we_changed_the_model', 'we changed the model'),
+    ('we_changed_the_scoring', 'we changed the scoring'),
+    ('provider_changed_the_model', 'the provider changed the model'),
+    ('promptaudit_changed', 'promptaudit changed'),
+] %}
+with measures as (
+    select
+        compared.*,
+        paired.base_run_id,
+        paired.candidate_run_id,
+        paired.audit_id,
+        paired.base_model_id,
+        paired.min_effect,
+        paired.max_cost_increase,
+        paired.max_latency_increase
+    from {{ ref('int_measures_compared') }} as compared
+    inner join {{ ref('int_groups_paired') }} as paired using (comparison_id, model_id, task_id, strategy)
+),
+
+-- Benjamini and Hochberg over all that is tested between the two runs
+ranked as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        p_value,
+        count(*) over (partition by comparison_id) as n_tests,
+        row_number() over (partition by comparison_id order by p_value, model_id, task_id, strategy, measure) as place
+    from measures
+    where p_value is not null
+),
+
+adjusted as (
+    select
+        * exclude (p_value, place),
+        least(
+            1,
+            min(p_value * n_tests / place) over (
+                partition by comparison_id
+                order by place desc
+                rows between unbounded preceding and current row
+            )
+        ) as q_value
+    from ranked
+),
+
+changes as (
+    select
+        paired.comparison_id,
+        paired.model_id,
+        paired.task_id,
+        paired.strategy,
+        changed.cause,
+        string_agg(
+            changed.what || if(
+                len(changed.base) + len(changed.candidate) < 100, ' ' || changed.base || ' -> ' || changed.candidate, ''
+            ),
+            ', ' order by changed.what
+        ) as details
+    from {{ ref('int_groups_paired') }} as paired
+    inner join {{ ref('rpt_run_changes') }} as changed
+        on
+            paired.comparison_id = changed.comparison_id
+            and paired.model_id = coalesce(changed.model_id, paired.model_id)
+            and paired.task_id = coalesce(changed.task_id, paired.task_id)
+    group by all
+),
+
+attributed as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        min_by(cause, precedence) as cause,
+        string_agg(phrase || ' (' || details || ')', '; ' order by precedence) as why
+    from changes
+    inner join (
+        values
+        {%- for cause, phrase in causes %}
+        ({{ loop.index }}, '{{ cause }}', '{{ phrase }}'){{ ',' if not loop.last }}
+        {%- endfor %}
+    ) as phrases (precedence, cause, phrase) using (cause)
+    group by all
+),
+
+-- how often one cell differs from itself when nothing changed: in earlier nights, else when it is asked again in one
+repeated as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        base as noise_floor
+    from measures
+    where measure = 'label_churn'
+),
+
+{% if is_incremental() -%}
+nights as (
+    select
+        audit_id,
+        model_id,
+        task_id,
+        strategy,
+        median(candidate) as noise_floor
+    from {{ this }}
+    where
+        measure = 'label_churn'
+        and cause = 'nothing_changed'
+        and base_run_id != candidate_run_id
+        and not coalesce({{ compared_in_this_build() }}, false)
+    group by all
+),
+{%- else -%}
+nights as (
+    select
+        audit_id,
+        model_id,
+        task_id,
+        strategy,
+        null::double as noise_floor
+    from measures
+    where false
+),
+{%- endif %}
+
+explained as (
+    select
+        measures.*,
+        adjusted.q_value,
+        detectable_difference(measures.standard_error, adjusted.n_tests::integer) as detectable_difference,
+        coalesce(nights.noise_floor, repeated.noise_floor) as noise_floor,
+        case
+            when nights.noise_floor is not null then 'past_runs'
+            when repeated.noise_floor is not null then 'repetitions'
+            else 'unknown'
+        end as noise_source,
+        case
+            when measures.model_id != measures.base_model_id then 'other_model'
+            else coalesce(attributed.cause, 'nothing_changed')
+        end as cause,
+        attributed.why,
+        -- the side on which more is worse
+        case
+            when split_part(measures.measure, ':', 1) in ('sensitivity', 'invalid_rate', 'accuracy_std', 'cost_usd', 'latency_ms')
+                then measures.difference
+            else -measures.difference
+        end as worse_by
+    from measures
+    left join adjusted using (comparison_id, model_id, task_id, strategy, measure)
+    left join attributed using (comparison_id, model_id, task_id, strategy)
+    left join repeated using (comparison_id, model_id, task_id, strategy)
+    left join nights using (audit_id, model_id, task_id, strategy)
+),
+
+judged as (
+    select
+        *,
+        case measure when 'cost_usd' then max_cost_increase when 'latency_ms' then max_latency_increase end as max_increase,
+        case
+            when reason is not null then 'not_comparable'
+            when measure in ('cost_usd', 'latency_ms') then null
+            when p_value is null then 'not_comparable'
+            when q_value > 0.05 or abs(difference) < min_effect then 'within_noise'
+            when measure = 'label_churn' then 'changed'
+            when worse_by > 0 then 'regressed'
+            else 'improved'
+        end as tested
+    from explained
+)
+
+select
+    comparison_id,
+    base_run_id,
+    candidate_run_id,
+    audit_id,
+    base_model_id,
+    model_id,
+    task_id,
+    strategy,
+    measure,
+    base,
+    candidate,
+    difference,
+    difference_low,
+    difference_high,
+    p_value,
+    p_value_samples,
+    p_value_variants,
+    q_value,
+    min_effect,
+    detectable_difference,
+    case
+        when tested is not null then tested
+        when max_increase is null then 'not_judged'
+        when candidate > base * (1 + max_increase) then 'regressed'
+        when candidate < base * (1 - max_increase) then 'improved'
+        else 'within_noise'
+    end as verdict,
+    case
+        when reason is not null then reason
+        when tested = 'not_comparable' then 'too little to test'
+        when tested is null and max_increase is null then 'no threshold in the audit''s card'
+        when cause = 'other_model' then 'two models'
+        when why is not null then why
+        when noise_floor is null then 'nothing that was recorded changed: drift or noise, which nothing here tells apart'
+        else
+            'nothing that was recorded changed: drift or noise; a cell differs from itself in '
+            || printf('%.1f', 100 * noise_floor)
+            || ' % of pairs of asks'
+    end as reason,
+    cause,
+    noise_floor,
+    noise_source,
+    n_samples,
+    n_variants,
+    n_repetitions,
+    {{ measure_version() }}
+from judged

@@ -1,0 +1,7 @@
+"""Two runs compared on what both have: differences, intervals, and p-values from exchanging samples and variants."""
+
+from udfs.comparison.accuracies import compare_accuracies
+from udfs.comparison.answers import compare_answers
+from udfs.comparison.compared import Compared, detectable_difference
+
+__all__ = ["Compared", "compare_accuracies", "compare_answers", "detectable_difference"]

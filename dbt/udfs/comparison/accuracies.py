@@ -1,0 +1,116 @@
+"""Compare the accuracies that two runs of one group have under one scoring method."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.comparison.availability import lacking
+from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, Compared, compared, not_comparable
+from udfs.comparison.differences import differences
+from udfs.comparison.matching import MIN_REDRAWN, match_variants
+from udfs.comparison.rates import Rates
+
+MEASURES = ("accuracy", "accuracy_std")
+
+
+class _Table(NamedTuple):
+    """Accuracies that both runs have, shape (2 n_slots, N), NaN where missing."""
+
+    value: NDArray[np.float64]
+    stratum: NDArray[np.int64]
+    reason: str | None
+    is_exchanged: bool
+
+
+def compare_accuracies(
+    side: NDArray[np.int64],
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    accuracy: NDArray[np.float64],
+    *,
+    seed: int,
+    n_resamples: int,
+) -> list[Compared]:
+    """Accuracy and its spread over variants in two runs, on the samples and variants that both have.
+
+    Args:
+        side: shape (n,), 0 base, 1 candidate.
+        sample: shape (n,), codes, the same in both runs.
+        variant: shape (n,), codes of wordings, the same in both runs; matched as by `compare_answers`.
+        accuracy: shape (n,), in [0, 1], one per side, sample and variant, the mean over repetitions.
+        seed: of all draws.
+        n_resamples: B.
+
+    Returns:
+        `accuracy`, the mean over variants of their mean over samples, and of two variants or more `accuracy_std`, the
+        standard deviation (ddof 0) of those means. Empty without entries.
+
+    Source:
+        Hua et al. 2025 for the standard deviation over templates.
+    """
+    n_variants = [len(np.unique(variant[side == run])) for run in (0, 1)]
+    names = [
+        {name for name, least in zip(MEASURES, (1, 2), strict=True) if n >= least} for n in n_variants
+    ]
+    both = [name for name in MEASURES if name in names[0] & names[1]]
+    rows: dict[str, Compared] = {
+        name: not_comparable(name, lacking(name, "candidate" if name in names[0] else "base"))
+        for name in names[0] ^ names[1]
+    }
+    if both:
+        rows |= {row.measure: row for row in _rows(side, sample, variant, accuracy, both, seed, n_resamples)}
+    return [rows[name] for name in MEASURES if name in rows]
+
+
+def _rows(
+    side: NDArray[np.int64],
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    accuracy: NDArray[np.float64],
+    names: list[str],
+    seed: int,
+    n_resamples: int,
+) -> list[Compared]:
+    table = _table(side, sample, variant, accuracy)
+    if isinstance(table, str):
+        return [not_comparable(name, table) for name in names]
+    rates = Rates(tuple(names), np.nan_to_num(table.value), ~np.isnan(table.value))
+    n_draws = n_resamples if table.reason is None else 0
+    found = differences(rates, table.stratum, table.value.shape[1], seed, n_draws)
+    return [
+        compared(row, n, len(table.stratum), 1, table.reason, is_exchanged=table.is_exchanged)
+        for row, n in zip(found, rates.n_samples, strict=True)
+    ]
+
+
+def _table(
+    side: NDArray[np.int64], sample: NDArray[np.int64], variant: NDArray[np.int64], accuracy: NDArray[np.float64]
+) -> _Table | str:
+    unit, samples = dense_codes(sample)
+    in_run = np.zeros((2, len(samples)), np.bool_)
+    in_run[side, unit] = True
+    kept = in_run.all(axis=0)[unit]
+    if in_run.all(axis=0).sum() < 2:
+        return OTHER_SAMPLES
+    slots = match_variants(side[kept], variant[kept], np.zeros(int(kept.sum()), np.int64))
+    n_slots = len(slots.stratum)
+    value = np.full((2, n_slots, len(samples)), np.nan)
+    has_slot = slots.slot >= 0
+    value[side[kept][has_slot], slots.slot[has_slot], unit[kept][has_slot]] = accuracy[kept][has_slot]
+    value[:, np.isnan(value).any(axis=0)] = np.nan
+    is_given = ~np.isnan(value[0])
+    value = value[:, is_given.any(axis=1)][:, :, is_given.any(axis=0)]
+    stratum = slots.stratum[is_given.any(axis=1)]
+    if value.shape[2] < 2:
+        return OTHER_SAMPLES if not slots.is_redrawn else FEW_VARIANTS
+    differs = value[0] != value[1]
+    differs &= ~np.isnan(value[0])
+    is_exchanged = bool(differs.any() and (value[0] > value[1])[differs][0])
+    if is_exchanged:
+        value = value[::-1]
+    reason = FEW_VARIANTS if slots.is_redrawn and len(stratum) < MIN_REDRAWN else None
+    return _Table(value.reshape(2 * len(stratum), -1), stratum, reason, is_exchanged)

@@ -1,0 +1,133 @@
+"""Compare the labels that two runs of one group got: every measure made of labels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.agreement import LEVELS, Level
+from udfs.comparison.answers_table import AnswersTable, answers_table
+from udfs.comparison.availability import MEASURES, available, lacking
+from udfs.comparison.churn import label_churn
+from udfs.comparison.compared import ASKED_ONCE, OTHER_VARIANTS, Compared, compared, not_comparable
+from udfs.comparison.differences import differences
+from udfs.comparison.matching import SAME_WORDING
+from udfs.comparison.measured import measured
+
+
+def compare_answers(
+    side: NDArray[np.int64],
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    temperature: NDArray[np.int64],
+    is_original: NDArray[np.bool_],
+    repetition: NDArray[np.int64],
+    label: NDArray[np.int64],
+    gold: NDArray[np.int64],
+    *,
+    n_classes: int,
+    level: Level,
+    numbers: NDArray[np.float64],
+    seed: int,
+    n_resamples: int,
+) -> list[Compared]:
+    """Every measure of labels of one model, task and strategy in two runs, on what both have.
+
+    One entry an answer, in any order; errors and variants that left a run are not among them. An answer counts where
+    both runs have it: the same sample, variant and repetition. Where the runs share fewer than two variants, or fewer
+    than half of the smaller side's, variants of one kind (temperature, original or not) stand for each other; then there
+    must be ten a side. Variants weigh equally, however often they were asked.
+
+    Args:
+        side: shape (n,), 0 base, 1 candidate.
+        sample: shape (n,), codes, the same in both runs.
+        variant: shape (n,), codes of wordings, the same in both runs.
+        temperature: shape (n,), code of the paraphrase temperature, -1 for none. One wording may have several.
+        is_original: shape (n,).
+        repetition: shape (n,), from 1.
+        label: shape (n,), position in the task's labels; -1 is N/A.
+        gold: shape (n,), position in the task's labels; -1 is unknown.
+        n_classes: labels + 1, at least 2.
+        level: nominal, ordinal or interval.
+        numbers: shape (n_classes - 1,), the labels as numbers; at ordinal level their order alone counts.
+        seed: of all draws.
+        n_resamples: B.
+
+    Returns:
+        A row for each measure that both runs have, and one with a reason for each that one of them lacks or that cannot
+        be compared. The p-value is the larger of two: from exchanging whole samples between the runs, and whole
+        variants; `pss_intra` has the first alone. For `label_churn` base is the disagreement within the runs, candidate
+        that across them, and p is one-sided. Exchanging base and candidate turns signs and leaves p as it is.
+
+    Raises:
+        ValueError: an unknown level, or numbers and n_classes that do not fit.
+
+    Source:
+        Errica et al. 2025 (sensitivity, consistency), Barrie et al. 2025 (PSS).
+    """
+    if level not in LEVELS:
+        message = f"level must be one of {', '.join(LEVELS)}, got {level!r}"
+        raise ValueError(message)
+    if n_classes < 2 or len(numbers) != n_classes - 1:
+        message = f"n_classes must be at least 2 and one more than numbers, got {n_classes} and {len(numbers)} numbers"
+        raise ValueError(message)
+    base, candidate = (
+        available(variant[run], is_original[run], repetition[run], gold[run]) for run in (side == 0, side == 1)
+    )
+    rows: dict[str, Compared] = {
+        measure: not_comparable(measure, lacking(measure, "candidate" if measure in base else "base"))
+        for measure in base ^ candidate
+    }
+    both = base & candidate
+    table = answers_table(side, sample, variant, temperature, is_original, repetition, label, gold, n_classes)
+    if isinstance(table, str):
+        rows |= {measure: not_comparable(measure, table) for measure in both}
+    else:
+        rows |= {row.measure: row for row in _rows(table, numbers, level, seed, n_resamples) if row.measure in both}
+        absent = {measure: not_comparable(measure, "the runs share too little of it") for measure in both}
+        rows = absent | rows
+    return [rows[measure] for measure in MEASURES if measure in rows]
+
+
+def _rows(
+    table: AnswersTable, numbers: NDArray[np.float64], level: Level, seed: int, n_resamples: int
+) -> list[Compared]:
+    """The measures of a table that have a figure in both runs, then label churn."""
+    table = table.in_fixed_order()
+    n_asked = (table.labels[0] >= 0).any(axis=2).sum(axis=1)  # repetitions of each ask
+    is_original = table.is_original[table.ask_slot]
+    most = {True: int(n_asked[is_original].max(initial=0)), False: int(n_asked[~is_original].max(initial=0))}
+    rows = []
+    for figures in measured(table, numbers, level):
+        reason = table.reason if figures.n_units else None
+        found = differences(figures, table.stratum, table.n_samples, seed, n_resamples if reason is None else 0)
+        n_variants = table.n_slots if figures.n_units else int(is_original.sum())
+        n_repetitions = most[True] if not (figures.n_units and most[False]) else most[False]
+        for difference, n_samples in zip(found, figures.n_samples, strict=True):
+            row = compared(difference, n_samples, n_variants, n_repetitions, reason, is_exchanged=table.is_exchanged)
+            if not np.isnan(row.difference):
+                rows.append(row)
+    rows.append(_churn(table, n_repetitions=max(most.values())))
+    return rows
+
+
+def _churn(table: AnswersTable, n_repetitions: int) -> Compared:
+    if (table.stratum != SAME_WORDING).any():
+        return not_comparable("label_churn", OTHER_VARIANTS)
+    churn = label_churn(table.labels, table.n_classes)
+    return Compared(
+        "label_churn",
+        base=churn.within,
+        candidate=churn.across,
+        difference=churn.churn,
+        low=churn.low,
+        high=churn.high,
+        p_value=churn.p_value,
+        p_value_samples=churn.p_value,
+        p_value_variants=np.nan,
+        standard_error=churn.standard_error,
+        n_samples=churn.n_samples,
+        n_variants=table.n_slots,
+        n_repetitions=n_repetitions,
+        reason=ASKED_ONCE if np.isnan(churn.p_value) else None,
+    )

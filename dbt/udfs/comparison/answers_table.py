@@ -1,0 +1,131 @@
+"""The answers that two runs share, as one table: both runs x asks x repetitions x samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, OTHER_VARIANTS
+from udfs.comparison.matching import MIN_REDRAWN, match_variants
+from udfs.ratings import MISSING
+
+
+@dataclass(frozen=True)
+class AnswersTable:
+    """Answers that stand in both runs. An ask is a slot (a pair of variants) under one paraphrase temperature.
+
+    Attributes:
+        labels: shape (2, n_asks, n_repetitions, n_samples), codes of labels, N/A the last one; -1 where the answer is
+            missing in either run.
+        ask_slot: shape (n_asks,).
+        ask_temperature: shape (n_asks,), -1 without one.
+        is_original: shape (n_slots,), whether both runs have it as their original wording.
+        stratum: shape (n_slots,), as of `Slots`.
+        gold: shape (n_samples,), ascending, -1 where the runs do not agree on one.
+        n_classes: labels and N/A.
+        reason: why wordings cannot be told from noise; None where they can.
+        is_exchanged: the candidate run stands first.
+    """
+
+    labels: NDArray[np.int16]
+    ask_slot: NDArray[np.int64]
+    ask_temperature: NDArray[np.int64]
+    is_original: NDArray[np.bool_]
+    stratum: NDArray[np.int64]
+    gold: NDArray[np.int64]
+    n_classes: int
+    reason: str | None
+    is_exchanged: bool = False
+
+    @property
+    def n_slots(self) -> int:
+        """Pairs of variants."""
+        return len(self.stratum)
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that both runs have."""
+        return self.labels.shape[3]
+
+    def in_fixed_order(self) -> AnswersTable:
+        """The table with its runs in an order that does not depend on which is the base.
+
+        All draws then fall on the same answers when base and candidate are exchanged, and p-values stay to the digit.
+        """
+        first, second = self.labels.reshape(2, -1)
+        differs = np.flatnonzero(first != second)
+        if len(differs) == 0 or first[differs[0]] < second[differs[0]]:
+            return self
+        return replace(self, labels=self.labels[::-1], is_exchanged=True)
+
+
+def answers_table(
+    side: NDArray[np.int64],
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    temperature: NDArray[np.int64],
+    is_original: NDArray[np.bool_],
+    repetition: NDArray[np.int64],
+    label: NDArray[np.int64],
+    gold: NDArray[np.int64],
+    n_classes: int,
+) -> AnswersTable | str:
+    """Keep the answers that both runs have; or say why there are none. Arguments as of `compare_answers`."""
+    unit, samples = dense_codes(sample)
+    in_run = np.zeros((2, len(samples)), np.bool_)
+    in_run[side, unit] = True
+    kept = in_run.all(axis=0)[unit]
+    if in_run.all(axis=0).sum() < 2:
+        return OTHER_SAMPLES
+    kind_code, kinds = dense_codes(temperature * 2 + is_original)
+    slots = match_variants(side[kept], variant[kept], kind_code[kept])
+    if len(slots.stratum) == 0:
+        return FEW_VARIANTS if slots.is_redrawn else OTHER_VARIANTS
+    slot = np.full(len(side), -1)
+    slot[kept] = slots.slot
+    kept = slot >= 0
+    side, slot, label, gold = side[kept], slot[kept], label[kept], gold[kept]
+    unit, _ = dense_codes(sample[kept])
+    layer, _ = dense_codes(repetition[kept])
+    # a wording's temperature and whether it is the original are one number: an ask is that and the slot
+    ask, asks = dense_codes(slot * len(kinds) + kind_code[kept])
+    n_samples = int(unit.max()) + 1
+    labels = np.full((2, len(asks), int(layer.max()) + 1, n_samples), MISSING, np.int16)
+    codes = np.where(label < 0, n_classes - 1, label).astype(np.int16)
+    order = np.argsort(-codes, kind="stable")  # where an answer stands twice, its first label counts, in any order of rows
+    labels[side[order], ask[order], layer[order], unit[order]] = codes[order]
+    labels[:, (labels == MISSING).any(axis=0)] = MISSING
+
+    gold_of = np.full((2, n_samples), -1)
+    np.maximum.at(gold_of, (side, unit), gold)
+    agreed = np.where(gold_of[0] == gold_of[1], gold_of[0], -1)
+    ask_slot, ask_kind = asks // len(kinds), kinds[asks % len(kinds)]
+    table = AnswersTable(
+        labels, ask_slot, ask_kind // 2, (ask_kind % 2).astype(np.bool_), slots.stratum, agreed, n_classes, None
+    )
+    return _without_empty(table, is_redrawn=slots.is_redrawn)
+
+
+def _without_empty(table: AnswersTable, *, is_redrawn: bool) -> AnswersTable | str:
+    """The table less asks, repetitions and samples without an answer; `is_original` comes in per ask."""
+    is_given = table.labels[0] != MISSING
+    asks, layers, samples = (np.flatnonzero(is_given.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1)))
+    if len(samples) < 2:
+        return OTHER_SAMPLES
+    samples = samples[np.argsort(table.gold[samples], kind="stable")]
+    slot, slots = dense_codes(table.ask_slot[asks])
+    is_original = np.zeros(len(slots), np.bool_)
+    is_original[slot[table.is_original[asks]]] = True
+    return AnswersTable(
+        labels=np.ascontiguousarray(table.labels[:, asks][:, :, layers][:, :, :, samples]),
+        ask_slot=slot,
+        ask_temperature=table.ask_temperature[asks],
+        is_original=is_original,
+        stratum=table.stratum[slots],
+        gold=table.gold[samples],
+        n_classes=table.n_classes,
+        reason=FEW_VARIANTS if is_redrawn and len(slots) < MIN_REDRAWN else None,
+    )

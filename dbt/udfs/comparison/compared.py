@@ -1,0 +1,110 @@
+"""What the comparison of two runs says about one measure, and the smallest difference it could have seen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from udfs.comparison.differences import Difference
+from udfs.resampling import TAIL
+
+_POWER = 1.28  # of the normal curve .9 lies below it: a difference of this size is found nine times in ten
+
+OTHER_SAMPLES = "other samples"
+OTHER_VARIANTS = "other variants"
+FEW_VARIANTS = "other variants: fewer than 10 a side"
+ASKED_ONCE = "asked once: noise and change cannot be told apart"
+
+
+class Compared(NamedTuple):
+    """One measure in two runs, on what both have; NaN where undefined.
+
+    Attributes:
+        measure: its name.
+        base: figure of the base run.
+        candidate: figure of the candidate run.
+        difference: candidate - base.
+        low: lower bound of the difference, 95 %.
+        high: upper bound.
+        p_value: the larger of the two below, NaN where the runs cannot be compared.
+        p_value_samples: whole rows of samples exchanged between the runs.
+        p_value_variants: whole variants exchanged; NaN where the measure has one variant or none of its own.
+        standard_error: of the difference: the larger of what other samples and what other variants would make of it.
+        n_samples: samples that both runs have.
+        n_variants: variants a side.
+        n_repetitions: the most repetitions of a variant that both runs have, the original's for `pss_intra` alone.
+        reason: why the runs cannot be compared; None where they can.
+    """
+
+    measure: str
+    base: float
+    candidate: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    p_value_samples: float
+    p_value_variants: float
+    standard_error: float
+    n_samples: int
+    n_variants: int
+    n_repetitions: int
+    reason: str | None
+
+
+def not_comparable(measure: str, reason: str, n_samples: int = 0, n_variants: int = 0, n_repetitions: int = 0) -> Compared:
+    """A row without figures that says why."""
+    return Compared(measure, *(np.nan,) * 9, n_samples, n_variants, n_repetitions, reason)
+
+
+def compared(
+    difference: Difference,
+    n_samples: int,
+    n_variants: int,
+    n_repetitions: int,
+    reason: str | None,
+    *,
+    is_exchanged: bool,
+) -> Compared:
+    """The row of a difference, which was taken the other way round where the candidate run stood first."""
+    base, candidate, low, high = difference.first, difference.second, difference.low, difference.high
+    if is_exchanged:
+        base, candidate, low, high = candidate, base, -high, -low
+    p_values = (difference.p_value, difference.p_value_samples, difference.p_value_variants)
+    if reason is not None:
+        p_values = (np.nan,) * 3
+    return Compared(
+        difference.measure,
+        base,
+        candidate,
+        candidate - base,
+        low,
+        high,
+        *p_values,
+        difference.standard_error,
+        n_samples,
+        n_variants,
+        n_repetitions,
+        reason,
+    )
+
+
+def detectable_difference(standard_error: float, n_comparisons: int) -> float:
+    """The smallest true difference that a comparison finds in 90 %, among n_comparisons: (z_{1-.025/m} + 1.28) SE.
+
+    Args:
+        standard_error: of the difference, >= 0.
+        n_comparisons: m, how many comparisons are made together, >= 1.
+
+    Returns:
+        On the measure's scale; NaN for an undefined standard error.
+
+    Raises:
+        ValueError: fewer than one comparison.
+    """
+    if n_comparisons < 1:
+        message = f"n_comparisons must be at least 1, got {n_comparisons}"
+        raise ValueError(message)
+    return float((ndtri(1 - TAIL / n_comparisons) + _POWER) * standard_error)

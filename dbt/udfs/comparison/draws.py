@@ -1,0 +1,58 @@
+"""Seeded exchanges between two runs: of whole samples, of whole variants; and resamples of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.comparison.figures import Floats
+from udfs.comparison.matching import SAME_WORDING
+from udfs.resampling import chunks, generator, weights
+
+_SAMPLES, _VARIANTS, _RESAMPLES = 6, 7, 8  # purposes of the generators
+
+
+def exchanged_samples(seed: int, n_samples: int, n_draws: int) -> Iterator[Floats]:
+    """Whether each sample's rows change places, in chunks of draws: shape (n, n_samples), 0 or 1."""
+    rng = generator(seed, _SAMPLES)
+    for n in chunks(n_draws, n_samples):
+        bits = np.frombuffer(rng.bytes(n * (-(-n_samples // 8))), np.uint8).reshape(n, -1)
+        yield np.unpackbits(bits, axis=1, count=n_samples).astype(np.float64)
+
+
+def resampled_samples(seed: int, n_samples: int, n_draws: int) -> Iterator[Floats]:
+    """How often each sample is drawn, in chunks of draws: shape (n, n_samples)."""
+    rng = generator(seed, _RESAMPLES)
+    for n in chunks(n_draws, n_samples):
+        yield weights(rng, n_samples, n).T
+
+
+def exchanged_variants(seed: int, stratum: NDArray[np.int64], n_draws: int) -> Floats:
+    """Which variants make up the first run when whole variants change places.
+
+    The two of a shared wording change places or do not; those of a stratum of other wordings are dealt anew, the same
+    number to each run.
+
+    Args:
+        seed: of the draws.
+        stratum: shape (n_slots,), as of `Slots`.
+        n_draws: how many.
+
+    Returns:
+        Shape (n_draws, 2 n_slots), 1 for a variant of the first run; the second has the others.
+    """
+    rng = generator(seed, _VARIANTS)
+    n_slots = len(stratum)
+    first = np.empty((n_draws, 2 * n_slots))
+    for number in np.unique(stratum):
+        slots = np.flatnonzero(stratum == number)
+        if number == SAME_WORDING:
+            stays = rng.integers(0, 2, size=(n_draws, len(slots)))
+            first[:, slots], first[:, n_slots + slots] = stays, 1 - stays
+        else:
+            units = np.append(slots, n_slots + slots)
+            ranks = rng.random((n_draws, len(units))).argsort(axis=1).argsort(axis=1)
+            first[:, units] = ranks < len(slots)
+    return first

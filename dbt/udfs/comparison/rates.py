@@ -1,0 +1,54 @@
+"""Means over variants of the variant's mean over samples, and their spread: micro-F1, invalid rate, accuracy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.comparison.figures import Floats, weighted
+
+
+class Rates:
+    """Mean, and where asked the standard deviation (ddof 0), over variants of their mean value over samples."""
+
+    def __init__(self, names: tuple[str, ...], value: Floats, is_given: NDArray[np.bool_]) -> None:
+        """Take a value per cell.
+
+        Args:
+            names: of the mean, and of the standard deviation if it is a measure too.
+            value: shape (2 n_slots, N), in [0, 1], those of the first run first.
+            is_given: same shape, the same for both variants of a slot; False leaves the cell out.
+        """
+        self.names = names
+        self.has_interval = (True,) * len(names)
+        self.n_units = len(value)
+        self.n_samples = (int(is_given.any(axis=0).sum()),) * len(names)
+        n_slots = self.n_units // 2
+        value = np.where(is_given, value, 0.0)
+        n_given = is_given.sum(axis=1)
+        self._unit_means = np.where(n_given > 0, value.sum(axis=1) / np.maximum(n_given, 1), 0.0)
+        self._has_mean = (n_given > 0).astype(np.float64)
+        self._columns = [
+            np.concatenate([value[run], is_given[run]]).T for run in (slice(n_slots), slice(n_slots, None))
+        ]
+
+    def of_rows(self, first: Floats | None, second: Floats | None) -> Floats:
+        """See Figures."""
+        totals = weighted(first, second, *self._columns)
+        sums, counts = np.split(totals, 2, axis=1)
+        return self._figures(sums / np.maximum(counts, 1), (counts > 0).astype(np.float64))
+
+    def of_units(self, chosen: Floats) -> Floats:
+        """See Figures."""
+        return self._figures(self._unit_means, chosen * self._has_mean)
+
+    def _figures(self, means: Floats, taken: Floats) -> Floats:
+        """From the means of variants and which of them are taken, shape (n_runs, n_variants)."""
+        n_taken = taken.sum(axis=1)
+        divisor = np.where(n_taken > 0, n_taken, np.nan)
+        mean = (taken * means).sum(axis=1) / divisor
+        if len(self.names) == 1:
+            return mean[None]
+        # around the mean itself: sums of squares less the square of a sum would leave 1e-8 where variants are equal
+        variance = (taken * np.square(means - mean[:, None])).sum(axis=1) / divisor
+        return np.stack([mean, np.sqrt(variance)])

@@ -1,0 +1,92 @@
+"""Raw rows of one run as Parquet files beside the warehouse: written so that they can be trusted, and read again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from flows.warehouse import Connection, beside, force, parquet_source, private_folder, settle, write_parquet
+from models_registry.errors import WarehouseError
+
+_Content = tuple[list[tuple[str, str]], int, int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """One table's rows of a run, in a file; `path` is relative to the warehouse's folder."""
+
+    table_name: str
+    path: str
+    n_rows: int
+    n_bytes: int
+    sha256: str
+
+
+def archive_folder(warehouse: Path) -> Path:
+    """Where a warehouse's older raw rows lie, by whatever link it is reached."""
+    return beside(warehouse, "").parent / "archive"
+
+
+def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: str) -> Archived | None:
+    """Writes a run's rows of `raw.<table>` to `archive/<table>/audit_run_id=<run>/data.parquet`; None where it has none.
+
+    The file takes its place, forced to the disk, only after it reads back as the rows it was made of. What an interrupted
+    call left is written over.
+
+    Raises:
+        WarehouseError: it cannot be written, or reads back otherwise.
+    """
+    if not re.fullmatch(r"[0-9A-Za-z_-]+", audit_run_id):  # it becomes a folder's name
+        msg = f"{warehouse}: {audit_run_id[:80]!r} is no run's id"
+        raise WarehouseError(msg)
+    rows = f"select * from raw.{table} where audit_run_id = '{audit_run_id}'"  # noqa: S608 - ours, checked
+    content = _content(con, rows)
+    n_rows = content[1]
+    if not n_rows:
+        return None
+    folder = archive_folder(warehouse)
+    place = folder / table / f"audit_run_id={audit_run_id}"
+    path, draft = place / "data.parquet", place / "data.parquet.new"
+    try:
+        for made in (folder, place.parent, place):
+            private_folder(made)
+            force(made.parent)
+        write_parquet(con, rows, draft)
+        if _content(con, f"select * from {parquet_source(draft)}") != content:  # noqa: S608 - ours
+            msg = f"{draft}: reads back otherwise than the rows of raw.{table} it was made of; nothing is dropped"
+            raise WarehouseError(msg)
+        settle(draft, path)
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return Archived(table, str(path.relative_to(folder.parent)), n_rows, path.stat().st_size, sha256)
+    except OSError as error:
+        msg = f"{path}: cannot be written: {error.strerror}; nothing is dropped"
+        raise WarehouseError(msg) from None
+
+
+def read_archive(warehouse: Path, path: str, sha256: str) -> pl.DataFrame:
+    """The rows of an archived file; raises WarehouseError where it is missing or not the one that was written."""
+    place = archive_folder(warehouse).parent / path
+    try:
+        written = place.read_bytes()
+    except OSError as error:
+        msg = f"{place}: cannot be read: {error.strerror}; put it back from a backup"
+        raise WarehouseError(msg) from None
+    found = hashlib.sha256(written).hexdigest()
+    if found != sha256:
+        msg = f"{place}: not the file that was written: its sha256 is {found[:12]}…, {sha256[:12]}… is wanted; put it back"
+        raise WarehouseError(msg)
+    return pl.read_parquet(BytesIO(written))
+
+
+def _content(con: Connection, rows: str) -> _Content:
+    """Columns with their types, number of rows, and two sums over the rows' hashes, which their order does not change."""
+    columns = [(row[0], row[1]) for row in con.execute(f"describe {rows}").fetchall()]
+    query = f"select count(*), sum(hash(t)::hugeint), bit_xor(hash(t)) from ({rows}) as t"  # noqa: S608 - ours
+    n_rows, total, mixed = con.execute(query).fetchall()[0]
+    return columns, n_rows, total, mixed

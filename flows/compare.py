@@ -1,0 +1,135 @@
+"""Holds runs against each other: says which pairs are wanted, has dbt derive them, publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.keys import content_id
+from flows.rows import frame_of
+from flows.transform import transform
+from flows.warehouse import fetch, land, now
+from models_registry.cards import AuditCard
+from models_registry.errors import UsageError
+
+FEWEST_SWAPS = 2000
+SWAPS_A_TEST = 20  # so that the smallest p of so many tests can still be told from chance
+TESTS_A_GROUP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two runs, or a model of each, and what counts as a difference between them."""
+
+    base_run_id: str
+    candidate_run_id: str
+    base_model_id: str | None = None
+    candidate_model_id: str | None = None
+    min_effect: float = 0.02
+    max_cost_increase: float | None = None
+    max_latency_increase: float | None = None
+    n_resamples: int | None = None  # default: enough for the tests there are
+    seed: int = 20250601
+
+
+def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> Pair:
+    """Two runs under the thresholds of an audit's card."""
+    if card is None:
+        return Pair(base_run_id, candidate_run_id)
+    return Pair(
+        base_run_id,
+        candidate_run_id,
+        min_effect=card.min_effect,
+        max_cost_increase=card.max_cost_increase,
+        max_latency_increase=card.max_latency_increase,
+        seed=card.seed,
+    )
+
+
+def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
+    """Derives the comparisons of these pairs that are not there yet; returns their ids, in order.
+
+    Raises UsageError for a run without marts.
+    """
+    asked = {}
+    for pair in pairs:
+        comparison_id, row = _row(warehouse, pair)
+        asked[comparison_id] = row
+    for row in asked.values():
+        land(warehouse, [("comparisons", frame_of("comparisons", [row]))])
+    _derive(warehouse, [each for each in asked if not _is_derived(warehouse, each)])
+    return list(asked)
+
+
+def compare_again(warehouse: Path, audit_run_ids: Sequence[str]) -> None:
+    """Derives every comparison anew that holds one of these runs against another: their marts were."""
+    _derive(
+        warehouse,
+        [
+            row["comparison_id"]
+            for row in fetch(
+                warehouse,
+                "select comparison_id from raw.comparisons where list_contains($runs, base_run_id) "
+                "or list_contains($runs, candidate_run_id)",
+                {"runs": list(audit_run_ids)},
+            )
+        ],
+    )
+
+
+def _derive(warehouse: Path, comparison_ids: Sequence[str]) -> None:
+    if not comparison_ids:
+        return
+    rows = fetch(
+        warehouse,
+        "select distinct unnest([base_run_id, candidate_run_id]) as run from raw.comparisons "
+        "where list_contains($ids, comparison_id)",
+        {"ids": list(comparison_ids)},
+    )
+    transform(warehouse, [row["run"] for row in rows], "comparisons", comparison_ids)
+
+
+def _row(warehouse: Path, pair: Pair) -> tuple[str, dict[str, object]]:
+    groups = fetch(
+        warehouse,
+        "select audit_run_id, count(*) as n from marts.rpt_audit where audit_run_id in ($base, $candidate) group by all",
+        {"base": pair.base_run_id, "candidate": pair.candidate_run_id},
+    )
+    counts = {row["audit_run_id"]: row["n"] for row in groups}
+    for run in (pair.base_run_id, pair.candidate_run_id):
+        if run not in counts:
+            msg = f"run {run} has no marts to compare; `promptaudit rebuild {run}` derives them"
+            raise UsageError(msg)
+    n_resamples = pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * TESTS_A_GROUP * max(counts.values()))
+    thresholds = (pair.min_effect, pair.max_cost_increase, pair.max_latency_increase, n_resamples, pair.seed)
+    comparison_id = content_id(
+        "comparison", pair.base_run_id, pair.candidate_run_id, pair.base_model_id, pair.candidate_model_id,
+        *(None if value is None else repr(value) for value in thresholds),
+    )  # fmt: skip
+    return comparison_id, {
+        "audit_run_id": pair.candidate_run_id,
+        "comparison_id": comparison_id,
+        "base_run_id": pair.base_run_id,
+        "candidate_run_id": pair.candidate_run_id,
+        "base_model_id": pair.base_model_id,
+        "candidate_model_id": pair.candidate_model_id,
+        "min_effect": pair.min_effect,
+        "max_cost_increase": pair.max_cost_increase,
+        "max_latency_increase": pair.max_latency_increase,
+        "n_resamples": n_resamples,
+        "seed": pair.seed,
+        "requested_at": now(),
+    }
+
+
+def _is_derived(warehouse: Path, comparison_id: str) -> bool:
+    tables = fetch(
+        warehouse,
+        "select 1 from information_schema.tables where table_schema = 'marts' and table_name = 'rpt_run_comparisons'",
+    )
+    if not tables:
+        return False
+    return bool(
+        fetch(warehouse, "select 1 from marts.rpt_run_comparisons where comparison_id = ? limit 1", [comparison_id])
+    )

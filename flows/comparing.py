@@ -1,0 +1,60 @@
+"""What the commands compare, check and accept do: find the runs by name, take the lock, say what was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from flows.check import check_run
+from flows.checked import Checked
+from flows.compare import compare, pair_of
+from flows.guard import guarded
+from flows.progress import Progress
+from flows.references import resolve, resolve_pair
+from flows.report.run_comparison import RunComparison, run_comparison
+from flows.settings import Settings
+from flows.warehouse import apply_schema, hold, publish
+from models_registry.cards import AuditCard
+from models_registry.registry import Registry
+
+
+def compare_runs(  # noqa: PLR0913 - an option each
+    settings: Settings,
+    registry: Registry,
+    base: str,
+    candidate: str,
+    progress: Progress,
+    *,
+    min_effect: float | None = None,
+    resamples: int | None = None,
+) -> RunComparison:
+    """Two runs, or two models, that names say, held against each other and published."""
+    warehouse = settings.warehouse
+    first, second = resolve_pair(warehouse, base, candidate)
+    pair = pair_of(first.audit_run_id, second.audit_run_id, card_of(registry, second.audit_id))
+    pair = replace(pair, base_model_id=first.model_id, candidate_model_id=second.model_id, n_resamples=resamples)
+    if min_effect is not None:
+        pair = replace(pair, min_effect=min_effect)
+    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
+        apply_schema(warehouse)
+        progress.say(f"comparing {pair.base_run_id} with {pair.candidate_run_id}")
+        (comparison_id,) = compare(warehouse, [pair])
+        publish(warehouse, [pair.candidate_run_id])
+    return run_comparison(warehouse, comparison_id)
+
+
+def check_named(settings: Settings, registry: Registry, run: str) -> Checked:
+    """The gate of a run that a name says, by the rules its audit's card has today."""
+    found = resolve(settings.warehouse, run)
+    return check_run(settings.warehouse, found.audit_run_id, **rules_of(registry, found.audit_id))
+
+
+def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
+    """The gate of an audit's card; nothing without one, and the run's own then holds."""
+    card = card_of(registry, audit_id)
+    return {} if card is None else {"rules": card.gate, "max_age": card.max_age}
+
+
+def card_of(registry: Registry, audit_id: str) -> AuditCard | None:
+    """The card of an audit; None for an import, or a card that is gone."""
+    return registry.audit(audit_id) if audit_id in registry.entries.get("audits", {}) else None
