@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 # before prefect, dbt or great_expectations are imported anywhere: none of them reports home
@@ -44,6 +44,16 @@ class Settings(BaseSettings):
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")
+
+    notify: SecretStr | None = Field(
+        None, description="whom a night is told: addresses of apprise, white space or commas between"
+    )
+    heartbeat_url: SecretStr | None = Field(
+        None, description="an address called after each night; {exit_code} in it becomes the night's exit code"
+    )
+    report_url: str | None = Field(
+        None, description="where the published folder is served; a message links to the run's page there"
+    )
 
     @field_validator("registry", mode="before")
     @classmethod

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from models_registry.ages import sound_age
 from models_registry.base import Card, Name, Names, Rate, listed
 from models_registry.errors import nearest
+from models_registry.gates import sound_rule
 from models_registry.placeholders import placeholders
 
 Policy = Literal["fail", "quarantine", "warn"]
@@ -171,8 +173,16 @@ class Budget(Card):
     max_requests: int | None = Field(None, ge=0, description="requests")
 
 
+class Retention(Card):
+    """What of older runs is kept in the warehouse; what goes is in files beside it before."""
+
+    raw_nights: int | None = Field(
+        None, ge=1, description="how many of the newest complete runs keep their raw rows; default: all"
+    )
+
+
 class AuditCard(Card):
-    """A design: tasks × models × strategies × wordings × repetitions."""
+    """A design: tasks × models × strategies × wordings × repetitions; and what is held against its runs."""
 
     tasks: Names = Field(min_length=1, description="task cards")
     models: Names = Field(min_length=1, description="model cards")
@@ -188,7 +198,23 @@ class AuditCard(Card):
         default_factory=dict, description="named subsets of the models, ranked on their own beside all of them"
     )
     budget: Budget = Field(default_factory=Budget, description="where a run stops")
-    gate: tuple[str, ...] = Field((), description="conditions on the scorecard")
+    gate: Annotated[tuple[Annotated[str, AfterValidator(sound_rule)], ...], BeforeValidator(listed)] = Field(
+        (), description="rules that a run must pass, in the grammar of models_registry/gates.py"
+    )
+    max_age: Annotated[str, AfterValidator(sound_age)] = Field(
+        "36h", description="how long after its start the gate takes a run for today's: a whole number with m, h, d or w"
+    )
+    min_effect: Rate = Field(0.02, description="smallest difference between two runs that is called one")
+    max_cost_increase: float | None = Field(
+        None, ge=0, description="share by which a run may cost more than the one before; default: it is only told"
+    )
+    max_latency_increase: float | None = Field(
+        None,
+        ge=0,
+        description="share by which answers may take longer than in the run before; default: it is only told",
+    )
+    retention: Retention = Field(default_factory=Retention, description="what is kept of older runs")
+    notify_success: bool = Field(default=False, description="whether a night without findings is told too")
     schedule: str | None = Field(None, description="cron expression")
     seed: int = Field(20250601, description="seed of every resample of the measures")
     resamples: int = Field(1000, ge=0, le=100_000, description="resamples an interval")

@@ -8,6 +8,7 @@ from typing import Any
 
 from flows.report import queries
 from flows.report.judged import Judged, gather_judged
+from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.warehouse import published_path, read_published
 from models_registry.errors import WarehouseError
 
@@ -36,6 +37,7 @@ class Gathered:
     top_labels: list[Row]
     top_examples: list[Row]
     judged: Judged
+    nights: Nights
 
 
 def rows(warehouse: Path, query: str, audit_run_id: str) -> list[Row]:
@@ -74,4 +76,5 @@ def gather(warehouse: Path, audit_run_id: str) -> Gathered:
         top_labels=ask(queries.TOP_LABELS),
         top_examples=ask(queries.TOP_EXAMPLES),
         judged=gather_judged(ask),
+        nights=gather_nights(ask, queries.NIGHTLY, MOST_NIGHTS),
     )

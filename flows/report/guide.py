@@ -87,6 +87,15 @@ MEASURES = (
         HERE,
     ),
 )
+NIGHTS = (
+    Measure(
+        "Regressed, changed",
+        "What the comparison of a night with the one before it says, on the samples, wordings and asks that both have: "
+        "regressed is a figure that is worse beyond chance and by more than the audit's smallest effect; changed means that "
+        "the same questions are answered otherwise than asking twice explains, whether or not a figure moved.",
+        HERE,
+    ),
+)
 SCORING = (
     Measure(
         "Accuracy ± std",

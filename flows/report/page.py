@@ -23,6 +23,7 @@ from flows.report.scoring import scoring
 from flows.report.sensitivity import consistency, sensitivity
 from flows.report.stability import paraphrase, repetition
 from flows.report.text import NAME, count, cut, interval, number, percent, shown, usd, when
+from flows.report.trend import trend
 from models_registry.errors import WarehouseError
 
 TEMPLATE = "report.html.j2"
@@ -47,8 +48,9 @@ def render(found: Gathered) -> str:
     budget = Budget(len({row["task_id"] for row in found.scorecard}))
     judged = judged_sections(found)
     n_first = 1 if found.judged.comparisons else 0  # what a run with judges was made for
+    over_nights = trend(found)
     sections = [
-        *judged[n_first:],
+        *over_nights, *judged[n_first:],
         sensitivity(found, budget), consistency(found, budget), repetition(found, budget), paraphrase(found, budget),
         formats(found, budget), accuracy(found, budget),
     ]  # fmt: skip
@@ -64,7 +66,7 @@ def render(found: Gathered) -> str:
         gate=gate(found),
         facts=identity.facts(found),
         identity_tables=identity.tables(found),
-        measures=(*guide.MEASURES, *(guide.SCORING if judged else ())),
+        measures=(*guide.MEASURES, *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ())),
         conventions=guide.CONVENTIONS,
     )
 

@@ -1,0 +1,197 @@
+"""What people decide about a run: that what it fails is accepted for a while, that it is a baseline from now on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+
+from flows.check import check_run
+from flows.check_rows import Source
+from flows.keys import content_id
+from flows.progress import Progress
+from flows.references import LATEST, complete_runs, resolve
+from flows.report.text import cut, when
+from flows.rows import frame_of
+from flows.settings import Settings
+from flows.warehouse import apply_schema, hold, land, publish
+from flows.warehouse import now as this_instant
+from models_registry.errors import UsageError
+from models_registry.gate_rules import LAST_NIGHT
+
+LONGEST_WAIVER = timedelta(days=366)
+MAX_REASON = 1000
+MAX_NAME = 200
+_NAME = re.compile(r'[^~:"]+')
+_LIKE_A_RUN = re.compile(r"[0-9a-f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What was accepted: the rows that a run fails, until when and why."""
+
+    audit_run_id: str
+    n_rows: int
+    n_new: int
+    rules: tuple[str, ...]
+    valid_until: datetime
+    reason: str
+    published: Path
+
+    def as_dict(self) -> dict[str, object]:
+        """For --json."""
+        return {
+            "audit_run_id": self.audit_run_id, "n_rows": self.n_rows, "n_new": self.n_new, "rules": list(self.rules),
+            "valid_until": self.valid_until.isoformat(), "reason": self.reason, "published": str(self.published),
+        }  # fmt: skip
+
+    def lines(self) -> list[str]:
+        """For people."""
+        rows = "1 failed row" if self.n_rows == 1 else f"{self.n_rows} failed rows"
+        known = "" if self.n_new else " (they were already)"
+        said = f"run {self.audit_run_id}: {rows} accepted until {when(self.valid_until)}{known}: {cut(self.reason)}"
+        return [said, *(f"  {cut(rule, MAX_REASON)}" for rule in self.rules)]
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A run that is a baseline from now on."""
+
+    audit_run_id: str
+    audit_id: str
+    name: str
+    before: str | None  # the run that was pinned under the name until now
+    published: Path
+
+    def as_dict(self) -> dict[str, object]:
+        """For --json."""
+        return {
+            "audit_run_id": self.audit_run_id, "audit_id": self.audit_id, "name": self.name, "before": self.before,
+            "published": str(self.published),
+        }  # fmt: skip
+
+    def lines(self) -> list[str]:
+        """For people."""
+        before = "" if self.before is None else f", in place of {self.before}"
+        return [f"run {self.audit_run_id} of '{cut(self.audit_id)}' is pinned as '{cut(self.name)}'{before}"]
+
+
+def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
+    settings: Settings,
+    run: str | None,
+    reason: str,
+    until: str,
+    progress: Progress,
+    *,
+    rules: Sequence[str] | None = None,
+    max_age: str | None = None,
+    now: datetime | None = None,
+) -> Accepted:
+    """Accepts every row that a run fails a rule by, until a day (that day included) or an instant in UTC, and publishes.
+
+    The rule passes for these rows in later runs too. The same again lands nothing. Raises UsageError for a run that fails
+    nothing, an empty reason, and an end that is past or more than a year away.
+    """
+    moment = now or this_instant()
+    why = _reason(reason)
+    valid_until = _until(until, moment)
+    warehouse = settings.warehouse
+    found = resolve(warehouse, run or LATEST)
+    checked = check_run(warehouse, found.audit_run_id, rules=rules, max_age=max_age, now=moment)
+    failed = [(result, row) for result in checked.results for row in result.findings if row.state == "failed"]
+    if not failed:
+        msg = f"run {found.audit_run_id} fails no rule: there is nothing to accept; {checked.headline}"
+        raise UsageError(msg)
+    rows = [
+        {
+            "audit_run_id": found.audit_run_id,
+            "waiver_id": content_id(
+                "waiver", checked.audit_id, result.rule, row.model_id, row.task_id, row.strategy, row.key, why,
+                valid_until.isoformat(),
+            ),
+            "audit_id": checked.audit_id, "rule": result.rule, "model_id": row.model_id, "task_id": row.task_id,
+            "strategy": row.strategy, "measure": row.key, "reason": why, "valid_until": valid_until, "accepted_at": moment,
+        }
+        for result, row in failed
+    ]  # fmt: skip
+    with hold(warehouse, settings.lock_wait_s, progress.say):
+        apply_schema(warehouse)
+        n_new = land(warehouse, [("waivers", frame_of("waivers", rows))])
+        published = publish(warehouse)
+    names = tuple(dict.fromkeys(result.rule for result, _ in failed))
+    return Accepted(found.audit_run_id, len(rows), n_new, names, valid_until, why, published)
+
+
+def pin_run(  # noqa: PLR0913 - what is said
+    settings: Settings,
+    run: str | None,
+    name: str,
+    reason: str | None,
+    progress: Progress,
+    *,
+    now: datetime | None = None,
+) -> Pinned:
+    """Makes a complete run the baseline of its audit under a name, in place of the one that was, and publishes.
+
+    Raises UsageError for a name that could be read as something else: a run's id, `latest`, `last_night`, an audit.
+    """
+    warehouse = settings.warehouse
+    found = resolve(warehouse, run or LATEST)
+    _refuse_name(name, {known.audit_id for known in complete_runs(warehouse)})
+    why = _reason(reason) if reason is not None else None
+    before = Source(warehouse, found.audit_run_id).pinned(name)
+    row = {
+        "audit_run_id": found.audit_run_id, "audit_id": found.audit_id, "name": name, "reason": why,
+        "pinned_at": now or this_instant(),
+    }  # fmt: skip
+    with hold(warehouse, settings.lock_wait_s, progress.say):
+        apply_schema(warehouse)
+        land(warehouse, [("baselines", frame_of("baselines", [row]))])
+        published = publish(warehouse)
+    return Pinned(found.audit_run_id, found.audit_id, name, before, published)
+
+
+def _reason(text: str) -> str:
+    said = " ".join(text.split())
+    if not said or len(said) > MAX_REASON:
+        msg = f"--reason: 1 to {MAX_REASON} characters say why, for whoever reads it later"
+        raise UsageError(msg)
+    return said
+
+
+def _until(text: str, moment: datetime) -> datetime:
+    """The end of a day, or an instant, in UTC."""
+    said = text.strip()
+    try:
+        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", said):
+            end = datetime.combine(date.fromisoformat(said), time.max.replace(microsecond=0))  # the whole of that day
+        else:
+            end = datetime.fromisoformat(said)
+            end = end.astimezone(UTC).replace(tzinfo=None) if end.tzinfo is not None else end
+    except (ValueError, OverflowError):
+        msg = f"--until: a day such as 2026-12-01 is wanted, found {text[:80]!r}"
+        raise UsageError(msg) from None
+    if end <= moment:
+        msg = f"--until {said}: that is past; it is {when(moment)}"
+        raise UsageError(msg)
+    if end - moment > LONGEST_WAIVER:
+        msg = f"--until {said}: more than a year away; accept for less and look again"
+        raise UsageError(msg)
+    return end
+
+
+def _refuse_name(name: str, audits: set[str]) -> None:
+    wanted = None
+    if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= MAX_NAME or not _NAME.fullmatch(name):
+        wanted = f"1 to {MAX_NAME} printable characters without '~', ':' and '\"'"
+    elif name in (LATEST, LAST_NIGHT):
+        wanted = f"another name than '{name}', which means a run already"
+    elif name in audits:
+        wanted = "a name that no audit has"
+    elif _LIKE_A_RUN.fullmatch(name):
+        wanted = "a name that cannot be the beginning of a run's id: with more in it than 0 to 9 and a to f"
+    if wanted is not None:
+        msg = f"baseline {name[:80]!r}: {wanted} is wanted"
+        raise UsageError(msg)

@@ -1,0 +1,134 @@
+"""The gate: holds a run's published figures, and its comparisons, against the rules of its audit's card.
+
+A rule holds for every row that it selects. What has no row or no figure, and a run that is too old or not complete, is
+unmeasured: never a pass. Queries are our own words; what rules name is looked up in the rows that they return.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from flows.check_rows import Row, Source
+from flows.check_values import check_values
+from flows.check_verdicts import check_verdicts
+from flows.checked import Checked, Finding, Result
+from flows.report.text import when
+from flows.warehouse import now as this_instant
+from models_registry.ages import age_of
+from models_registry.cards import AuditCard
+from models_registry.errors import CardError
+from models_registry.gate_rules import Rule, ValueRule, VerdictRule
+from models_registry.gates import parse_gate
+
+
+def check_run(  # noqa: PLR0913 - what may be said beside the card
+    warehouse: Path,
+    audit_run_id: str,
+    *,
+    rules: Sequence[str] | None = None,
+    max_age: str | None = None,
+    now: datetime | None = None,
+    comparison_ids: Collection[str] = (),
+) -> Checked:
+    """What a gate says of a run; writes nothing.
+
+    Args:
+        warehouse: the writer's file; the published copy beside it is what is read.
+        audit_run_id: the run, its whole id.
+        rules: the gate; by default the one in the card that the run landed with.
+        max_age: how old a run may be, `36h` or `2d`; by default the landed card's.
+        now: this instant in UTC, without a zone.
+        comparison_ids: comparisons to read where one pair has several; by default the newest of a pair.
+
+    Raises CardError for a rule that cannot be read, UsageError where there is no such run.
+    """
+    source = Source(warehouse, audit_run_id, comparison_ids)
+    landed = _landed(source.run)
+    moment = now or this_instant()
+    gate = parse_gate(landed.get("gate", ()) if rules is None else rules)
+    limit = _age(max_age or landed.get("max_age") or AuditCard.model_fields["max_age"].default)
+    blocked = _unmeasurable(source.run, moment, limit)
+    if blocked is not None:
+        results = [Result(str(rule), "unmeasured", blocked[0], look_closer=(blocked[1],)) for rule in gate]
+    else:
+        waivers = source.waivers(moment)
+        results = [_waived(_result(rule, source), waivers) for rule in gate]
+    run = source.run
+    return Checked(audit_run_id, run["audit_id"], run["started_at"], moment, tuple(results))
+
+
+def bases(warehouse: Path, audit_run_id: str, rules: Sequence[str]) -> dict[str, str]:
+    """The run behind each reference that rules compare with, of those that there are: what to compare before checking."""
+    source = Source(warehouse, audit_run_id)
+    references = {rule.reference for rule in parse_gate(rules) if isinstance(rule, VerdictRule)}
+    found = {reference: source.base_of(reference) for reference in sorted(references)}
+    return {reference: run for reference, run in found.items() if run is not None and run != audit_run_id}
+
+
+def _result(rule: Rule, source: Source) -> Result:
+    return check_values(rule, source) if isinstance(rule, ValueRule) else check_verdicts(rule, source)
+
+
+def _landed(run: Row) -> dict[str, Any]:
+    """The audit's card as the run landed it; nothing of an import."""
+    card = json.loads(run["card"] or "{}")
+    return dict(card.get("audits", {}).get(run["audit_id"], {}))
+
+
+def _age(text: str) -> timedelta:
+    try:
+        return age_of(text)
+    except ValueError as error:
+        msg = f"max_age: {error}, found {text!r}"
+        raise CardError(msg) from None
+
+
+def _unmeasurable(run: Row, moment: datetime, limit: timedelta) -> tuple[str, str] | None:
+    """Why no rule can be held against the run, and the command that helps; None where they can."""
+    audit = shlex.quote(run["audit_id"])
+    if run["state"] != "complete":
+        return f"the run is {run['state']}, not complete", f"promptaudit run {audit}"
+    if not run["is_published"]:
+        return "the run is not published", f"promptaudit run {audit}"
+    age = moment - run["started_at"]
+    if age > limit:
+        said = f"the run started {when(run['started_at'])}, {_span(age)} ago; at most {_span(limit)} is allowed"
+        return said, f"promptaudit nightly {audit}" if run["origin"] == "run" else "promptaudit import FILE"
+    return None
+
+
+def _span(age: timedelta) -> str:
+    hours = age.total_seconds() / 3600
+    return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.1f} days"  # noqa: PLR2004 - two days read better in hours
+
+
+def _waived(result: Result, waivers: Sequence[Row]) -> Result:
+    """The result with the failed rows that somebody accepted marked so; with no other, it passes."""
+    findings = tuple(_accepted(result.rule, finding, waivers) for finding in result.findings)
+    n_failed, n_waived = (sum(each.state == state for each in findings) for state in ("failed", "waived"))
+    if not n_waived:
+        return result
+    if n_failed:
+        reason = f"{result.reason}; {n_waived} of these accepted"
+        return replace(result, findings=findings, reason=reason)
+    if any(each.state == "unmeasured" for each in findings):
+        reason = f"{result.reason}, accepted; others have no figure"
+        return replace(result, findings=findings, outcome="unmeasured", reason=reason)
+    first = min(each.waived_until for each in findings if each.waived_until is not None)
+    reason = f"{result.reason}, accepted until {when(first)}"
+    return replace(result, findings=findings, outcome="waived", reason=reason)
+
+
+def _accepted(rule: str, finding: Finding, waivers: Sequence[Row]) -> Finding:
+    key = (rule, finding.model_id, finding.task_id, finding.strategy, finding.key)
+    for row in waivers:  # the one that holds longest first
+        covers = tuple(row[name] for name in ("rule", "model_id", "task_id", "strategy", "measure"))
+        if finding.state == "failed" and covers == key:
+            return replace(finding, state="waived", waived_until=row["valid_until"], waived_because=row["reason"])
+    return finding

@@ -1,0 +1,137 @@
+"""What a gate is held against, from the published copy: the run, its marts, what it was compared with, waivers, baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flows.sheets import quoted
+from flows.warehouse import fetch, published_path, read_published
+from models_registry.errors import UsageError, nearest
+from models_registry.gate_columns import COMPARISONS
+from models_registry.gate_rules import BASELINE, LAST_NIGHT
+
+Row = dict[str, Any]
+RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.audit_runs"
+
+
+class Source:
+    """The rows of one run; each table is read once. Raises UsageError where no such run is known at all."""
+
+    def __init__(self, warehouse: Path, audit_run_id: str, comparison_ids: Collection[str] = ()) -> None:
+        self.warehouse = warehouse
+        self.audit_run_id = audit_run_id
+        self._comparison_ids = frozenset(comparison_ids)
+        self._marts: dict[str, list[Row]] = {}
+
+    def _read(self, query: str) -> list[Row]:
+        names, rows = read_published(self.warehouse, query)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    @cached_property
+    def _tables(self) -> set[str]:
+        if not published_path(self.warehouse).exists():
+            return set()
+        found = self._read("select table_schema || '.' || table_name as name from information_schema.tables")
+        return {row["name"] for row in found}
+
+    def _of(self, table: str, query: str) -> list[Row]:
+        """Rows of a query on a table that an older publication may not have."""
+        return self._read(query) if table in self._tables else []
+
+    @cached_property
+    def run(self) -> Row:
+        """The run's row; `is_published` says whether readers have the run."""
+        runs = self._of("raw.audit_runs", RUN)
+        found = [row | {"is_published": True} for row in runs if row["audit_run_id"] == self.audit_run_id]
+        if not found and self.warehouse.exists():
+            rows = fetch(self.warehouse, f"{RUN} where audit_run_id = ?", [self.audit_run_id])
+            found = [row | {"is_published": False} for row in rows]
+        if not found:
+            msg = f"no run is {self.audit_run_id!r}{nearest(self.audit_run_id, (row['audit_run_id'] for row in runs))}"
+            raise UsageError(msg)
+        return found[0]
+
+    def mart(self, table: str, audit_run_id: str | None = None) -> list[Row]:
+        """The rows that a mart has of this run, or of another."""
+        run = audit_run_id or self.audit_run_id
+        key = f"{table} {run}"
+        if key not in self._marts:
+            query = f"select * from marts.{table} where audit_run_id = {quoted([run])}"  # noqa: S608 - a table of ours
+            self._marts[key] = self._of(f"marts.{table}", query)
+        return self._marts[key]
+
+    @cached_property
+    def scoring_methods(self) -> dict[str, list[str]]:
+        """The rules that score each task."""
+        return {row["task_id"]: list(row["scoring_methods"] or ()) for row in self.mart("dim_tasks")}
+
+    def base_of(self, reference: str) -> str | None:
+        """The run that a rule's reference names; None where there is none.
+
+        `last_night` is the complete run of the audit and origin before this one, `baseline` the run pinned under that
+        name, else the one pinned last, any other word the run pinned under it.
+        """
+        if reference == LAST_NIGHT:
+            return self._before
+        last = self._baselines[-1][1] if self._baselines and reference == BASELINE else None
+        return self.pinned(reference) or last
+
+    def pinned(self, name: str) -> str | None:
+        """The run of the audit that was last pinned under a name; None where none was."""
+        return dict(self._baselines).get(name)
+
+    @cached_property
+    def _baselines(self) -> list[tuple[str, str]]:
+        """Names and runs in the order in which the audit's baselines were pinned."""
+        rows = self._of(
+            "raw.baselines", "select audit_run_id, audit_id, name from raw.baselines order by pinned_at, audit_run_id"
+        )
+        return [(row["name"], row["audit_run_id"]) for row in rows if row["audit_id"] == self.run["audit_id"]]
+
+    @cached_property
+    def _before(self) -> str | None:
+        runs = self._of(
+            "marts.dim_audit_runs",
+            "select audit_run_id, audit_id, origin, started_at from marts.dim_audit_runs where state = 'complete' "
+            "order by started_at desc, audit_run_id desc",
+        )
+        mine = (self.run["started_at"], self.audit_run_id)
+        kind = (self.run["audit_id"], self.run["origin"])
+        earlier = (
+            row["audit_run_id"]
+            for row in runs
+            if (row["audit_id"], row["origin"]) == kind and (row["started_at"], row["audit_run_id"]) < mine
+        )
+        return next(earlier, None)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no complete run of the audit is older."""
+        return self._before is None
+
+    def comparison(self, base_run_id: str) -> list[Row]:
+        """The rows of the newest comparison of every model with itself in the base run."""
+        pair = quoted([base_run_id]), quoted([self.audit_run_id])
+        made = self._of(
+            "raw.comparisons",
+            "select comparison_id from raw.comparisons where base_model_id is null and candidate_model_id is null "  # noqa: S608
+            f"and base_run_id = {pair[0]} and candidate_run_id = {pair[1]} order by requested_at desc, comparison_id",
+        )
+        ids = [row["comparison_id"] for row in made]
+        rows = self._of(
+            f"marts.{COMPARISONS.table}",
+            f"select * from marts.{COMPARISONS.table} where base_run_id = {pair[0]} and candidate_run_id = {pair[1]}",  # noqa: S608
+        )
+        for wanted in (*(each for each in ids if each in self._comparison_ids), *ids):
+            if found := [row for row in rows if row["comparison_id"] == wanted]:
+                return found
+        return []
+
+    def waivers(self, at: datetime) -> list[Row]:
+        """What was accepted for this audit and still holds."""
+        rows = self._of("raw.waivers", "select * from raw.waivers order by valid_until desc, accepted_at desc")
+        return [row for row in rows if row["audit_id"] == self.run["audit_id"] and row["valid_until"] > at]

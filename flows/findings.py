@@ -1,0 +1,69 @@
+"""Turns the rows of marts.rpt_run_comparisons into findings: what is worse tonight, its figures in one line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flows.alarms import Finding, Place
+from flows.report.text import ABSENT, number, usd
+
+
+def compared(
+    rows: Iterable[Mapping[str, Any]], last_night: str | None, baseline: str | None
+) -> tuple[list[Finding], dict[Place, str]]:
+    """Findings of the comparisons with last night and with the baseline (run ids; None: there is none), and every verdict.
+
+    The verdicts are by place (model, task, strategy, measure, base run), as `flows.alarms.changes` takes them; comparisons
+    with other runs tell only whether an alarm still stands. A run that is both is last night.
+    """
+    findings, verdicts = [], {}
+    for row in rows:
+        base = row["base_run_id"]
+        verdicts[row["model_id"], row["task_id"], row["strategy"], row["measure"], base] = row["verdict"]
+        if row["verdict"] not in ("regressed", "changed") or base not in (last_night, baseline):
+            continue
+        findings.append(
+            Finding(
+                kind=row["verdict"], summary=summary(row), reason=row["reason"], cause=row["cause"],
+                model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
+                base_run_id=base, against="last_night" if base == last_night else "baseline",
+            )
+        )  # fmt: skip
+    return findings, verdicts
+
+
+def summary(row: Mapping[str, Any]) -> str:
+    """A comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], q 0.001`; what is NULL is left out.
+
+    q is of the family of one pair of runs; a measure outside it (label_churn) gives its own p.
+    """
+    measure = row["measure"]
+    parts = [f"{_figure(measure, row['base'])} → {_figure(measure, row['candidate'])}"]
+    low, high = row["difference_low"], row["difference_high"]
+    if _is_known(row["difference"]):
+        around = f" [{_signed(measure, low)}, {_signed(measure, high)}]" if _is_known(low) and _is_known(high) else ""
+        parts.append(_signed(measure, row["difference"]) + around)
+    for name in ("q", "p"):
+        value = row[f"{name}_value"]
+        if _is_known(value):
+            parts.append(f"{name} {value:.2g}")
+            break
+    return ", ".join(parts)
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _figure(measure: str, value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    if measure == "cost_usd":
+        return usd(value)
+    return f"{value:,.0f} ms" if measure == "latency_ms" else number(value)
+
+
+def _signed(measure: str, value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{_figure(measure, abs(value))}"

@@ -1,0 +1,187 @@
+"""The nightly audit as a Prefect flow: its schedule, its limits, the names and artifacts people see; the steps are in `night`.
+
+Parameters, artifacts and logs hold ids and figures; nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from prefect import flow
+from prefect.artifacts import (
+    create_link_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+from prefect.client.schemas.objects import State
+from prefect.concurrency.sync import concurrency
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Completed, Failed
+
+from flows.check_render import markdown
+from flows.commands import State as Options
+from flows.night import Told, night
+from flows.notify import report_link
+from flows.progress import Progress
+from flows.report.run_comparison import NEWS, run_comparison
+from flows.report.scorecard import scorecard_rows
+from flows.settings import Settings, silence
+from models_registry.errors import CardError, PromptauditError, UsageError
+from models_registry.registry import Registry
+
+STEPS = 6  # lines a night says at least, for a bar that is never wrong by much
+FIGURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate")
+
+
+def night_name() -> str:
+    """What a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
+    parameters: dict[str, Any] = flow_run.parameters or {}
+    return f"nightly {parameters.get('audit_id', '')} {datetime.now(UTC):%Y-%m-%d}"
+
+
+@flow(name="nightly", flow_run_name=night_name, persist_result=False)
+def nightly(audit_id: str, warehouse: str | None = None) -> State[Any]:
+    """One night of an audit; the run fails when its gate does, or when it could not be measured, and says so."""
+    silence()
+    log = get_run_logger()
+    bar = Bar(log.info, log.warning)
+    try:
+        settings, registry = Options(warehouse=None if warehouse is None else Path(warehouse)).load()
+        with concurrency(limits_of(registry, audit_id), strict=False):
+            told = night(settings, registry, audit_id, bar)
+    except PromptauditError as error:
+        return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=f"exit code {error.exit_code}: {error}")
+    show_artifacts(settings, told, bar)
+    message = f"exit code {told.exit_code}: {told.checked.headline}"
+    if told.exit_code:
+        return Failed(name=OUTCOMES[told.exit_code], message=message)
+    return Completed(message=message)
+
+
+OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
+
+
+class Bar(Progress):
+    """Says what goes on in the run's logs, and how far it is in a progress artifact."""
+
+    def __init__(self, info: Callable[[str], None], warning: Callable[[str], None]) -> None:
+        super().__init__(quiet=True)
+        self._info, self._warning, self._n_said = info, warning, 0
+        self._bar = _shown(lambda: create_progress_artifact(0.0, key="night", description="how far the night is"))
+
+    def say(self, text: str) -> None:
+        """One line, and one step of the bar; it reaches its end when the night has."""
+        self._info(text)
+        self._n_said += 1
+        self._move(min(95.0, 100 * self._n_said / (self._n_said + STEPS)))
+
+    def warn(self, text: str) -> None:
+        """One line that should not be missed."""
+        self._warning(text)
+
+    def end(self) -> None:
+        """The bar full."""
+        self._move(100.0)
+
+    def _move(self, percent: float) -> None:
+        if self._bar is not None:
+            _shown(lambda: update_progress_artifact(self._bar, percent))
+
+
+def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
+    """The scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
+    warehouse, key = settings.warehouse, _key(told.audit_id)
+    scorecard = [_figures(row) for row in scorecard_rows(warehouse, told.audit_run_id)]
+    _shown(lambda: create_table_artifact(scorecard, key=f"scorecard-{key}", description=f"run {told.audit_run_id}"))
+    compared = [
+        _difference(row)
+        for each in told.comparison_ids
+        for row in run_comparison(warehouse, each).rows
+        if row["verdict"] in NEWS
+    ]
+    _shown(
+        lambda: create_table_artifact(compared, key=f"comparison-{key}", description="what differs by more than chance")
+    )
+    _shown(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
+    link = report_link(warehouse, told.audit_run_id, settings)
+    address = link if "://" in link else Path(link).as_uri()
+    _shown(lambda: create_link_artifact(address, link_text="report", key=f"report-{key}"))
+    bar.end()
+
+
+def limits_of(registry: Registry, audit_id: str) -> list[str]:
+    """The named limits a night holds where the server has them: the warehouse, each provider, each GPU."""
+    names = {"warehouse"}
+    for model_id in registry.models_of(audit_id):
+        card = registry.model(model_id)
+        if card.is_by_vllm:
+            names.add("gpu-0")
+        elif card.engine in ("openai_api", "batch"):
+            hosts = card.base_url or (os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com",)
+            names |= {f"provider-{_provider(urlsplit(url).hostname or '')}" for url in hosts}
+    return sorted(names)
+
+
+def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progress: Progress) -> None:
+    """Serves the flow on the schedule of the audit's card until interrupted; a server of Prefect has to be there."""
+    card = registry.audit(audit_id)
+    if card.schedule is None:
+        msg = f"audit '{audit_id}' has no schedule; put one in its card: schedule: \"0 2 * * *\""
+        raise CardError(msg)
+    if not os.environ.get("PREFECT_API_URL"):
+        msg = "PREFECT_API_URL names no server; start one with `prefect server start` and set it"
+        raise UsageError(msg)
+    progress.say(f"serving '{audit_id}' on '{card.schedule}' (UTC); Ctrl-C ends it")
+    nightly.serve(
+        name=f"nightly {audit_id}",
+        cron=card.schedule,
+        parameters={"audit_id": audit_id, "warehouse": str(settings.warehouse.resolve())},
+        tags=["promptaudit", audit_id],
+        limit=1,
+        print_starting_message=False,
+        pause_on_shutdown=False,
+    )
+
+
+def _shown(make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever Prefect gives
+    """An artifact, or none: a server that cannot keep it fails no night."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
+        get_run_logger().warning("no artifact: %s", type(error).__name__)
+        return None
+
+
+def _figures(row: dict[str, Any]) -> dict[str, Any]:
+    names = {name: row[name] for name in ("model_id", "task_id", "strategy", "n_samples", "n_variants")}
+    return names | {name: _rounded(row[name]) for name in FIGURES}
+
+
+def _difference(row: dict[str, Any]) -> dict[str, Any]:
+    names: Sequence[str] = ("verdict", "model_id", "task_id", "strategy", "measure", "cause", "base_run_id")
+    figures = ("base", "candidate", "difference", "difference_low", "difference_high", "q_value")
+    return {name: row[name] for name in names} | {name: _rounded(row[name]) for name in figures}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 4)
+
+
+def _key(name: str) -> str:
+    """A name as Prefect takes keys: lower case letters, digits and dashes."""
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-") or "audit"
+
+
+def _provider(host: str) -> str:
+    """The name a provider goes by: `openai` of api.openai.com, an address or a plain host as it is."""
+    labels = host.split(".")
+    is_address = host.replace(".", "").isdigit()
+    return "-".join(labels) if is_address or len(labels) < 2 else labels[-2]  # noqa: PLR2004 - a host and its domain

@@ -1,0 +1,24 @@
+"""Spans of time as cards write them."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+_AGE = re.compile(r"([0-9]{1,5})\s*([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def age_of(text: str) -> timedelta:
+    """`36h`, `2d`, `90m` or `1w` as a span of time, more than nothing; raises ValueError."""
+    found = _AGE.fullmatch(text.strip())
+    if found is None or int(found[1]) == 0:
+        msg = "an age is a whole number with m, h, d or w, such as 36h or 2d"
+        raise ValueError(msg)
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def sound_age(text: str) -> str:
+    """The text itself, once it is an age; raises ValueError."""
+    age_of(text)
+    return text

@@ -1,0 +1,84 @@
+"""The rules of a gate, parsed: frozen, comparable, written back as the grammar has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from models_registry.gate_columns import BY_METHOD, COUNTED, Columns
+
+VERDICTS = ("regressed", "changed")
+LAST_NIGHT, BASELINE = "last_night", "baseline"
+_BARE = re.compile(r"[^\s\"<>=!\x00-\x1f\x7f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Which rows a rule selects: a column against a text, a number or yes and no; `op` is one of < <= > >= = !=."""
+
+    column: str
+    op: str
+    value: str | float | bool
+
+    def __str__(self) -> str:
+        """As the grammar writes it."""
+        return f"{self.column} {self.op} {_written(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRule:
+    """A limit on a column: `column` is the rule's word for `figure` of marts.`columns.table`."""
+
+    column: str
+    op: str
+    limit: float
+    conditions: tuple[Condition, ...]
+    columns: Columns
+    figure: str
+    implied: tuple[Condition, ...]
+
+    @property
+    def table(self) -> str:
+        """The mart it reads."""
+        return self.columns.table
+
+    def __str__(self) -> str:
+        """The rule as the grammar writes it: equal for rules that mean the same, whatever their spaces."""
+        return f"{self.column} {self.op} {_written(self.limit)}{_at(self.conditions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRule:
+    """A verdict that no row of a comparison may have."""
+
+    verdict: str
+    measure: str | None
+    reference: str
+    conditions: tuple[Condition, ...]
+
+    def is_about(self, measure: str) -> bool:
+        """Whether a measure of rpt_run_comparisons is one that the rule selects."""
+        if self.measure is None:
+            return (measure == COUNTED) == (self.verdict == "changed")
+        return measure == self.measure or (self.measure in BY_METHOD and measure.startswith(self.measure + ":"))
+
+    def __str__(self) -> str:
+        """The rule as the grammar writes it."""
+        on = "" if self.measure is None else f" on {_written(self.measure)}"
+        against = "" if self.reference == LAST_NIGHT else f" against {_written(self.reference)}"
+        return f"no {self.verdict}{on}{against}{_at(self.conditions)}"
+
+
+Rule = ValueRule | VerdictRule
+
+
+def _written(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any kind
+    if isinstance(value, str):
+        return value if _BARE.fullmatch(value) else f'"{value}"'
+    return str(value).lower() if isinstance(value, bool) else f"{value:.15g}"
+
+
+def _at(conditions: Iterable[Condition]) -> str:
+    said = " and ".join(str(condition) for condition in conditions)
+    return f" at {said}" if said else ""

@@ -1,0 +1,251 @@
+"""The grammar of a gate's rules: text in, frozen rules out; nothing is executed.
+
+    sensitivity_high <= 0.2
+    pss_inter_low >= 0.8 at paraphrase_temperature <= 1
+    accuracy_mean >= 0.7 at scoring_method = option_letter and model_id = "my model"
+    no regressed on micro_f1 against baseline at task_id = question_type
+
+A value rule holds for every row that it selects of one mart: the first of `TABLES` that has all the columns it names.
+`pss_intra`, `pss_inter` and `pss_inter_model` with a condition that only fct_prompt_stability has are of that scope there;
+series is then `all` and annotation_filter `valid`, unless a condition says otherwise. Who has no paraphrase temperature
+counts as below every one.
+
+A verdict rule is about the comparison with another run: `last_night` (the default: the complete run of the audit before this
+one), `baseline` (the one pinned under that name, else the one pinned last) or the name of a pinned one. `regressed` without a
+measure is of every measure but label_churn, `changed` is of label_churn alone; `accuracy` is accuracy by any scoring method.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from models_registry.errors import CardError, nearest
+from models_registry.gate_columns import (
+    BY_METHOD,
+    COMPARISONS,
+    COUNTED,
+    ENDS,
+    KNOWN_VALUES,
+    MEASURES,
+    SCOPES,
+    TABLES,
+    USUAL,
+    Columns,
+)
+from models_registry.gate_rules import LAST_NIGHT, VERDICTS, Condition, Rule, ValueRule, VerdictRule
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+
+GRAMMAR = r"""
+rule: value_rule | verdict_rule
+value_rule: WORD LIMIT NUMBER [at]
+verdict_rule: "no" WORD ["on" measure] ["against" reference] [at]
+at: "at" condition ("and" condition)*
+condition: WORD COMPARISON value
+measure: WORD | QUOTED
+reference: WORD | QUOTED
+value: WORD | QUOTED
+LIMIT: "<=" | ">=" | "<" | ">"
+COMPARISON: "<=" | ">=" | "==" | "!=" | "<" | ">" | "="
+NUMBER: /[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?(?!\S)/
+WORD: /[^\s"<>=!\x00-\x1f\x7f]+/
+QUOTED: /"[^"\x00-\x1f\x7f]+"/
+%ignore /[ \t\r\n]+/
+"""
+LONGEST = 1000
+_KEYWORDS = {"NO": "no", "ON": "on", "AGAINST": "against", "AT": "at", "AND": "and"}
+_WANTED = {
+    **{token: f"'{word}'" for token, word in _KEYWORDS.items()},
+    "LIMIT": "one of <= < >= >",
+    "COMPARISON": "one of <= < >= > = !=",
+    "NUMBER": "a number",
+    "WORD": "a name",
+    "QUOTED": 'a name in "quotes"',
+    "$END": "the end",
+}
+
+
+class RuleError(ValueError):
+    """A rule that cannot be read: one line that says where, and the nearest right word."""
+
+
+def parse_rule(text: str) -> Rule:
+    """The rule a text says; raises RuleError."""
+    from lark import UnexpectedInput
+
+    if len(text) > LONGEST:
+        msg = f"a rule has at most {LONGEST} characters, this one {len(text)}"
+        raise RuleError(msg)
+    tree: Any
+    try:
+        (tree,) = _parser().parse(text).children
+    except UnexpectedInput as error:
+        raise RuleError(_misread(text, error)) from None
+    return _value_rule(tree) if tree.data == "value_rule" else _verdict_rule(tree)
+
+
+def parse_gate(rules: Sequence[str], where: str = "gate") -> tuple[Rule, ...]:
+    """Every rule of a gate; raises CardError naming the field, as a card does."""
+    parsed = []
+    for index, text in enumerate(rules):
+        try:
+            parsed.append(parse_rule(text))
+        except RuleError as error:
+            msg = f"{where}.{index}: {error}, found {text[:LONGEST]!r}"
+            raise CardError(msg) from None
+    return tuple(parsed)
+
+
+def sound_rule(text: str) -> str:
+    """The text itself, once it can be read; raises RuleError."""
+    parse_rule(text)
+    return text
+
+
+@functools.cache
+def _parser() -> Lark:
+    from lark import Lark
+
+    return Lark(GRAMMAR, start="rule", parser="lalr", maybe_placeholders=True)
+
+
+def _misread(text: str, error: Any) -> str:  # noqa: ANN401 - one of lark's errors, which is imported late
+    """What was wanted, where, and what stands there."""
+    tokens = set(getattr(error, "accepts", None) or getattr(error, "allowed", None) or error.expected)
+    place = error.pos_in_stream
+    is_end = place is None or place < 0 or getattr(getattr(error, "token", None), "type", "") == "$END"
+    wanted = " or ".join(_WANTED[token] for token in _WANTED if token in tokens)
+    if is_end:
+        return f"character {len(text) + 1}: {wanted} is wanted, the rule ends"
+    found = (text[place:].split(maxsplit=1) or [""])[0]
+    words = [word for token, word in _KEYWORDS.items() if token in tokens]
+    hint = nearest(found, words) if "WORD" not in tokens and words else ""
+    return f"character {place + 1}: {wanted} is wanted{hint if hint.startswith('; nearest') else ''}"
+
+
+def _value_rule(tree: Any) -> ValueRule:  # noqa: ANN401 - a tree of tokens; lark is imported late
+    column, op, number, at = tree.children
+    raw = _conditions(at)
+    columns, figure, implied = _resolved(column, raw)
+    limit, place = float(number), number.start_pos
+    if not math.isfinite(limit):
+        raise _error(place, f"a finite number is wanted, not {number}")
+    least, most = columns.figures[figure]
+    if (least is not None and limit < least) or (most is not None and limit > most):
+        between = f"at least {least:g}" if most is None else f"between {least:g} and {most:g}"
+        raise _error(place, f"a limit on {column} is {between}, not {number}")
+    conditions = tuple(_typed(columns, *item) for item in raw)
+    named = {condition.column for condition in conditions}
+    kept = tuple(condition for condition in implied if condition.column == "scope" or condition.column not in named)
+    return ValueRule(str(column), str(op), limit, conditions, columns, figure, kept)
+
+
+def _resolved(column: Token, raw: Sequence[tuple[Token, Token, Token]]) -> tuple[Columns, str, tuple[Condition, ...]]:
+    """The first table that has the figure and every condition's column; else the error that helps most."""
+    holders = [(table, *found) for table in TABLES if (found := _figure_in(table, column)) is not None]
+    if not holders:
+        raise _no_figure(column)
+    for table, figure, implied in holders:
+        if all(name in table.names for name, _, _ in raw):
+            return table, figure, implied
+    known = {name for table, _, _ in holders for name in table.names}
+    unknown = next((name for name, _, _ in raw if name not in known), None)
+    if unknown is not None:
+        others = (name for table, _, _ in holders for name in (*table.keys, *table.temperatures, *table.flags))
+        hint = nearest(unknown, known)
+        hint = hint if hint.startswith("; nearest") else nearest(unknown, others)
+        raise _error(unknown.start_pos, f"'{unknown}' is no condition on {column}{hint}")
+    last = raw[-1][0]
+    raise _error(last.start_pos, f"no table has {column} with {', '.join(str(name) for name, _, _ in raw)} together")
+
+
+def _figure_in(table: Columns, column: str) -> tuple[str, tuple[Condition, ...]] | None:
+    usual = tuple(Condition(name, "=", value) for name, value in USUAL.items() if name in table.keys)
+    if column in table.figures:
+        return column, usual
+    if "scope" in table.keys:
+        for scope in SCOPES:
+            rest = column.removeprefix(f"pss_{scope}")
+            if rest != column and rest in ("", *ENDS):
+                return f"pss{rest}", (Condition("scope", "=", scope), *usual)
+    return None
+
+
+def _no_figure(column: Token) -> RuleError:
+    for end in ENDS:
+        measure = column.removesuffix(end)
+        if measure != column and any(measure in table.figures for table in TABLES):
+            return _error(column.start_pos, f"{measure} has no interval, and so no '{column}'")
+    if any(column in table.names for table in TABLES):
+        return _error(column.start_pos, f"'{column}' tells rows apart: it is for a condition, after 'at'")
+    names = {name for table in TABLES for name in table.figures}
+    return _error(column.start_pos, f"no column '{column}'{nearest(column, names)}")
+
+
+def _verdict_rule(tree: Any) -> VerdictRule:  # noqa: ANN401
+    verdict, measure_tree, reference_tree, at = tree.children
+    if verdict not in VERDICTS:
+        raise _error(verdict.start_pos, f"no verdict '{verdict}'{nearest(verdict, VERDICTS)}")
+    measure = None if measure_tree is None else _measure(_only(measure_tree), verdict)
+    reference = LAST_NIGHT if reference_tree is None else _unquoted(_only(reference_tree))
+    raw = _conditions(at)
+    for name, _, _ in raw:
+        if name not in COMPARISONS.names:
+            raise _error(name.start_pos, f"'{name}' is no condition on a comparison{nearest(name, COMPARISONS.names)}")
+    return VerdictRule(str(verdict), measure, reference, tuple(_typed(COMPARISONS, *item) for item in raw))
+
+
+def _measure(token: Token, verdict: str) -> str:
+    name = _unquoted(token)
+    stem, colon, method = name.partition(":")
+    if stem not in MEASURES or (colon and (stem not in BY_METHOD or not method)):
+        raise _error(token.start_pos, f"no measure '{name}'{nearest(name, MEASURES)}")
+    if (name == COUNTED) != (verdict == "changed"):
+        raise _error(
+            token.start_pos, f"{name} is never '{verdict}'; '{COUNTED}' alone is 'changed', every other 'regressed'"
+        )
+    return name
+
+
+def _conditions(at: Any) -> list[tuple[Token, Token, Token]]:  # noqa: ANN401 - a tree or nothing
+    return [] if at is None else [(c.children[0], c.children[1], _only(c.children[2])) for c in at.children]
+
+
+def _typed(columns: Columns, name: Token, op: Token, token: Token) -> Condition:
+    """A condition whose value is of its column's kind."""
+    column, sign, value = str(name), "=" if op == "==" else str(op), _unquoted(token)
+    if column in columns.figures or column in columns.temperatures:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise _error(token.start_pos, f"{column} is compared with a finite number, not '{value}'")
+        return Condition(column, sign, number)
+    if sign not in ("=", "!="):
+        raise _error(op.start_pos, f"{column} is compared by = or !=, not {op}")
+    if column in columns.flags:
+        if value not in ("true", "false"):
+            raise _error(token.start_pos, f"{column} is true or false, not '{value}'")
+        return Condition(column, sign, value == "true")
+    known = KNOWN_VALUES.get(column)
+    if known is not None and value not in known:
+        raise _error(token.start_pos, f"no {column} '{value}'{nearest(value, known)}")
+    return Condition(column, sign, value)
+
+
+def _only(tree: Any) -> Token:  # noqa: ANN401 - a tree of one token
+    token: Token = tree.children[0]
+    return token
+
+
+def _unquoted(token: Token) -> str:
+    return str(token[1:-1]) if token.type == "QUOTED" else str(token)
+
+
+def _error(place: int | None, said: str) -> RuleError:
+    return RuleError(f"character {(place or 0) + 1}: {said}")
