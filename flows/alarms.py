@@ -21,17 +21,23 @@ Kind = Literal["regressed", "changed", "gate", "unmeasured"]
 Place = tuple[str | None, str | None, str | None, str | None, str | None]
 """Model, task, strategy, measure and base run of a comparison."""
 
+# a night that failed before its run was opened has no row in raw.audit_runs
 _OPEN = """
+    with told as (
+        select notifications.* from raw.notifications
+        where audit_run_id in (
+            select audit_run_id from raw.audit_runs where audit_id = $audit
+            union all
+            select audit_run_id from raw.alarms where audit_id = $audit
+        )
+    )
+
     select
-        raised.*, audit_runs.started_at as since,
-        exists (from raw.notifications where notifications.audit_run_id = raised.audit_run_id)
-        and not exists (
-            from raw.notifications inner join raw.audit_runs as told using (audit_run_id)
-            where told.audit_id = raised.audit_id and notifications.state = 'sent'
-                and notifications.recorded_at >= raised.recorded_at
-        ) as is_untold
-    from raw.alarms as raised inner join raw.audit_runs using (audit_run_id)
-    where raised.audit_id = $audit and raised.event = 'raised' and raised.audit_run_id != $run
+        raised.*, coalesce(audit_runs.started_at, raised.recorded_at) as since,
+        exists (from told where told.audit_run_id = raised.audit_run_id)
+        and not exists (from told where told.state = 'sent' and told.recorded_at >= raised.recorded_at) as is_untold
+    from raw.alarms as raised left join raw.audit_runs using (audit_run_id)
+    where raised.audit_id = $audit and raised.event = 'raised'
         and not exists (
             from raw.alarms as ended
             where ended.alarm_id = raised.alarm_id and ended.event = 'recovered' and ended.audit_run_id != $run
@@ -263,7 +269,7 @@ def _is_over_for_all(key: Key, before: Sequence[Key], now_open: Sequence[Key]) -
 
 
 def open_alarms(warehouse: Path, audit_id: str, audit_run_id: str) -> list[Alarm]:
-    """The alarms of an audit that were open before this run, oldest first; a night that resumes finds the same ones."""
+    """The alarms of an audit that no earlier night has ended, oldest first, with those this run itself has raised already."""
     rows = fetch(warehouse, _OPEN, {"audit": audit_id, "run": audit_run_id})
     return [
         Alarm(
@@ -280,9 +286,11 @@ def settle(
     """Compares tonight's findings with the open alarms and lands what was raised and what recovered.
 
     Running it again for the same night finds the same changes and lands nothing twice: an alarm's id hashes the audit, the
-    key and the run that raises it.
+    key and the run that raises it. What an earlier start of the night raised and this one no longer finds has recovered.
     """
-    before = open_alarms(warehouse, audit_id, audit_run_id)
+    keys = {finding.key for finding in findings}
+    known = open_alarms(warehouse, audit_id, audit_run_id)
+    before = [alarm for alarm in known if alarm.audit_run_id != audit_run_id or alarm.key not in keys]
     waivers = [Waiver(**row) for row in fetch(warehouse, _WAIVERS, [audit_id, now()])]
     pinned = fetch(warehouse, _PINNED, [audit_id])
     accepted = {

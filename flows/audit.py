@@ -36,7 +36,7 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     """Paraphrase, infer and land, then validate, judge, transform, publish and report."""
     outcome = Outcome(order.audit_run_id)
     warehouse, run = order.warehouse, order.audit_run_id
-    progress.say("making prompt variants")
+    progress.step("making prompt variants")
     made = tracked(paraphrase)(order.purse(progress.say), order.design, anew=order.rephrase, prompts=order.prompts)
     outcome.notes += made.notes
     meters = meters_of_models(order.design, made.variants, warehouse, run)

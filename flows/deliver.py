@@ -74,6 +74,7 @@ def send_all(
 
     def send(place: int, url: str) -> None:
         found: dict[str, Any] = {"target": place, "service": None, "error": "its address cannot be read"}
+        heard.by_thread.pop(threading.get_ident(), None)  # of an earlier thread of this number
         try:
             service = apprise.Apprise.instantiate(url, asset=asset)
             if service is not None:

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from flows.alarms import Finding, Place
 from flows.report.text import ABSENT, number, usd
 
 
 def compared(
-    rows: Iterable[Mapping[str, Any]], last_night: str | None, baseline: str | None
+    rows: Iterable[Mapping[str, Any]], against: Mapping[str, Literal["last_night", "baseline", "alarm"]]
 ) -> tuple[list[Finding], dict[Place, str]]:
-    """Findings of the comparisons with last night and with the baseline (run ids; None: there is none), and every verdict.
+    """What is worse than last night or a baseline, in the order of the rows, and the verdict of every comparison.
 
-    The verdicts are by place (model, task, strategy, measure, base run), as `flows.alarms.changes` takes them; comparisons
-    with other runs tell only whether an alarm still stands. A run that is both is last night.
+    `against` is what each base run is. One that is only an open alarm's gives verdicts, by place (model, task, strategy,
+    measure, base run) as `flows.alarms.changes` takes them, and no findings: what is worse than it stands already.
     """
     findings, verdicts = [], {}
     for row in rows:
         base = row["base_run_id"]
         verdicts[row["model_id"], row["task_id"], row["strategy"], row["measure"], base] = row["verdict"]
-        if row["verdict"] not in ("regressed", "changed") or base not in (last_night, baseline):
+        reference = against[base]
+        if row["verdict"] not in ("regressed", "changed") or reference == "alarm":
             continue
         findings.append(
             Finding(
                 kind=row["verdict"], summary=summary(row), reason=row["reason"], cause=row["cause"],
                 model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
-                base_run_id=base, against="last_night" if base == last_night else "baseline",
+                base_run_id=base, against=reference,
             )
         )  # fmt: skip
     return findings, verdicts

@@ -28,10 +28,16 @@ WHY = {
     "we_changed_the_model": "we changed the model",
     "we_changed_the_prompt": "we changed the prompt",
     "we_changed_the_data": "we changed the data",
+    "we_changed_the_scoring": "we changed the scoring",
     "promptaudit_changed": "promptaudit changed",
     "nothing_changed": "nothing on record changed: drift or noise",
 }
-OURS = {"we_changed_the_prompt", "we_changed_the_data", "promptaudit_changed"}  # of these, models are told together
+OURS = {
+    "we_changed_the_prompt",
+    "we_changed_the_data",
+    "we_changed_the_scoring",
+    "promptaudit_changed",
+}  # of these, models are told together
 
 # Apprise makes a mention of `!channel>` for Slack and of `@123` for Discord, whatever stands before; `](…)` is a link.
 # A comparison stays one: `<= 0.2`, `< 3`, `> 1`.

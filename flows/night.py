@@ -9,23 +9,25 @@ A night is begun with its run and finished when it has been told. What a start f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from flows.alarms import Changes, Finding, Place, open_alarms, open_bases, settle
+from flows.alarms import Changes, Finding, open_alarms, open_bases, settle
 from flows.check import check_run
 from flows.checked import Checked
 from flows.compare import compare, pair_of
+from flows.findings import compared
 from flows.guard import guarded
 from flows.keys import content_id
 from flows.message import Message, Night, compose
 from flows.notify import Delivery, heartbeat, notify, report_link
 from flows.progress import Progress
 from flows.report import report
-from flows.report.text import number, ranged
 from flows.retain import Retired, retain
 from flows.rows import as_json, frame_of
 from flows.running import Done, run_audit
@@ -138,31 +140,56 @@ def night(settings: Settings, registry: Registry, audit_id: str, progress: Progr
     return told
 
 
+@dataclass(frozen=True, slots=True)
+class _Audit:
+    """What all steps of a night need."""
+
+    settings: Settings
+    card: AuditCard
+    audit_id: str
+    progress: Progress
+
+    @property
+    def warehouse(self) -> Path:
+        return self.settings.warehouse
+
+    def locked(self) -> AbstractContextManager[None]:
+        return hold(self.warehouse, self.settings.lock_wait_s, self.progress.say)
+
+    def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
+        row = {
+            "audit_run_id": audit_run_id, "night_id": content_id("night", self.audit_id, audit_run_id),
+            "audit_id": self.audit_id, "step": step, "outcome": None if outcome is None else as_json(outcome),
+            "recorded_at": now(),
+        }  # fmt: skip
+        land(self.warehouse, [("nights", frame_of("nights", [row]))])
+
+
 def _night(settings: Settings, registry: Registry, audit_id: str, progress: Progress) -> Told:
-    card = registry.audit(audit_id)
+    audit = _Audit(settings, registry.audit(audit_id), audit_id, progress)
     warehouse = settings.warehouse
-    with hold(warehouse, settings.lock_wait_s, progress.say):
+    with audit.locked():
         apply_schema(warehouse)
     tonight, untold = _unfinished(warehouse, audit_id), _untold(warehouse, audit_id)
     for older in untold:
         if older != tonight:
-            progress.say(f"finishing the night of run {older}, which was interrupted")
-            _finish(settings, card, audit_id, older, None, progress)
+            progress.step(f"finishing the night of run {older}, which was interrupted")
+            _finish(audit, older, None)
     if tonight in untold:
-        progress.say(f"run {tonight} is complete: going on with its night")
-        return _finish(settings, card, audit_id, tonight, None, progress)
+        progress.step(f"run {tonight} is complete: going on with its night")
+        return _finish(audit, tonight, None)
     opened: list[str] = []
 
     def begin(audit_run_id: str) -> None:
         opened.append(audit_run_id)
-        _record(warehouse, audit_id, audit_run_id, "begun")
+        audit.record(audit_run_id, "begun")
 
     try:
         done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin)
     except PromptauditError as error:
-        _tell_unmeasured(settings, audit_id, opened[0] if opened else None, error, progress)
+        _tell_unmeasured(audit, opened[0] if opened else None, error)
         raise
-    return _finish(settings, card, audit_id, done.audit_run_id, done, progress)
+    return _finish(audit, done.audit_run_id, done)
 
 
 def _unfinished(warehouse: Path, audit_id: str) -> str | None:
@@ -181,52 +208,38 @@ def _untold(warehouse: Path, audit_id: str) -> list[str]:
     return [row["audit_run_id"] for row in rows if row["state"] == "complete"]
 
 
-def _night_id(audit_id: str, audit_run_id: str) -> str:
-    return content_id("night", audit_id, audit_run_id)
-
-
-def _record(warehouse: Path, audit_id: str, audit_run_id: str, step: str, outcome: object = None) -> None:
-    row = {
-        "audit_run_id": audit_run_id, "night_id": _night_id(audit_id, audit_run_id), "audit_id": audit_id, "step": step,
-        "outcome": None if outcome is None else as_json(outcome), "recorded_at": now(),
-    }  # fmt: skip
-    land(warehouse, [("nights", frame_of("nights", [row]))])
-
-
-def _finish(
-    settings: Settings, card: AuditCard, audit_id: str, run: str, done: Done | None, progress: Progress
-) -> Told:
+def _finish(audit: _Audit, run: str, done: Done | None) -> Told:
     """Everything of a night that follows its run; doing it again finds what it has done."""
-    warehouse, locked = settings.warehouse, _locking(settings, progress)
-    with locked():
-        progress.say("comparing with earlier runs")
+    warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
+    with audit.locked():
+        audit.progress.step("comparing with earlier runs")
         against = _references(warehouse, audit_id, run)
         ids = compare(warehouse, [pair_of(base, run, card) for base in against])
         publish(warehouse, [run])
         report(warehouse, run)
     checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age)
-    with locked():
+    with audit.locked():
         rows = fetch(warehouse, _COMPARED, {"ids": ids})
-        findings = [*_compared(rows, against), *_gated(checked)]
-        changes = settle(warehouse, audit_id, run, findings, _verdicts_by_place(rows))
+        worse, verdicts = compared(rows, against)
+        changes = settle(warehouse, audit_id, run, [*worse, *_gated(checked)], verdicts)
         (started,) = fetch(warehouse, "select started_at from raw.audit_runs where audit_run_id = ?", [run])
-    about = Night(audit_id, run, started["started_at"], checked.exit_code, report_link(warehouse, run, settings))
-    message = compose(about, changes, tell_success=card.notify_success)
-    delivery = None if message is None else notify(warehouse, run, message.kind, message, settings, progress)
-    with locked():
+    link = report_link(warehouse, run, audit.settings)
+    message = compose(
+        Night(audit_id, run, started["started_at"], checked.exit_code, link), changes, tell_success=card.notify_success
+    )
+    delivery = None
+    if message is not None:
+        audit.progress.step("telling")
+        delivery = notify(warehouse, run, message.kind, message, audit.settings, audit.progress)
+    with audit.locked():
         nights = card.retention.raw_nights
         retired = () if nights is None else tuple(retain(warehouse, audit_id, nights, keep=against))
-        _record(warehouse, audit_id, run, "finished", {"exit_code": checked.exit_code, "delivery": delivery})
+        audit.record(run, "finished", {"exit_code": checked.exit_code, "delivery": delivery})
         publish(warehouse)
-    last = [row["verdict"] for row in rows if against.get(row["base_run_id"]) == "last_night"]
+    last = Counter(row["verdict"] for row in rows if against[row["base_run_id"]] == "last_night")
     return Told(
-        run, audit_id, done, tuple(ids), checked, changes, message, delivery, retired,
-        {verdict: last.count(verdict) for verdict in sorted(set(last))},
-    )  # fmt: skip
-
-
-def _locking(settings: Settings, progress: Progress) -> Callable[[], Any]:
-    return lambda: hold(settings.warehouse, settings.lock_wait_s, progress.say)
+        run, audit_id, done, tuple(ids), checked, changes, message, delivery, retired, dict(sorted(last.items()))
+    )
 
 
 def _references(warehouse: Path, audit_id: str, run: str) -> dict[str, Against]:
@@ -240,31 +253,6 @@ def _references(warehouse: Path, audit_id: str, run: str) -> dict[str, Against]:
         found.setdefault(base, "alarm")
     found.pop(run, None)
     return found
-
-
-def _compared(rows: list[dict[str, Any]], against: Mapping[str, Against]) -> list[Finding]:
-    """What is worse than last night, or than a baseline; what is worse than an alarm's own base stands already."""
-    return [
-        Finding(
-            kind=row["verdict"], summary=_summary(row), reason=row["reason"], cause=row["cause"],
-            model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
-            base_run_id=row["base_run_id"], against=reference,
-        )
-        for row in rows
-        if row["verdict"] in ("regressed", "changed") and (reference := against[row["base_run_id"]]) != "alarm"
-    ]  # fmt: skip
-
-
-def _summary(row: Mapping[str, Any]) -> str:
-    moved = ranged(row["difference"], row["difference_low"], row["difference_high"])
-    return f"{row['measure']} {number(row['base'])} -> {number(row['candidate'])}, difference {moved}"
-
-
-def _verdicts_by_place(rows: list[dict[str, Any]]) -> dict[Place, str]:
-    return {
-        (row["model_id"], row["task_id"], row["strategy"], row["measure"], row["base_run_id"]): row["verdict"]
-        for row in rows
-    }
 
 
 def _gated(checked: Checked) -> list[Finding]:
@@ -285,18 +273,15 @@ def _gated(checked: Checked) -> list[Finding]:
     return found
 
 
-def _tell_unmeasured(
-    settings: Settings, audit_id: str, run: str | None, error: PromptauditError, progress: Progress
-) -> None:
+def _tell_unmeasured(audit: _Audit, run: str | None, error: PromptauditError) -> None:
     """Tells that the night could not be measured; a run whose format gate failed is over, the others go on."""
-    warehouse = settings.warehouse
-    of = run or content_id("no run", audit_id, f"{now():%Y-%m-%d}")
-    findings = [Finding(kind="unmeasured", summary=str(error))]
-    with _locking(settings, progress)():
-        changes = settle(warehouse, audit_id, of, findings, {})
-        message = compose(Night(audit_id, of, now(), error.exit_code), changes)
+    warehouse = audit.warehouse
+    of = run or content_id("no run", audit.audit_id, f"{now():%Y-%m-%d}")
+    with audit.locked():
+        changes = settle(warehouse, audit.audit_id, of, [Finding(kind="unmeasured", summary=str(error))], {})
+    message = compose(Night(audit.audit_id, of, now(), error.exit_code), changes)
     if message is not None:
-        notify(warehouse, of, message.kind, message, settings, progress)
+        notify(warehouse, of, message.kind, message, audit.settings, audit.progress)
     rows = fetch(warehouse, "select state from raw.audit_runs where audit_run_id = ?", [of])
     if rows and rows[0]["state"] == "failed":
-        _record(warehouse, audit_id, of, "finished", {"exit_code": error.exit_code})
+        audit.record(of, "finished", {"exit_code": error.exit_code})

@@ -37,7 +37,7 @@ from flows.settings import Settings, silence
 from models_registry.errors import CardError, PromptauditError, UsageError
 from models_registry.registry import Registry
 
-STEPS = 6  # lines a night says at least, for a bar that is never wrong by much
+STEPS = 7  # of a night: five of its run, the comparison, and what is told
 FIGURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate")
 
 
@@ -58,7 +58,9 @@ def nightly(audit_id: str, warehouse: str | None = None) -> State[Any]:
         with concurrency(limits_of(registry, audit_id), strict=False):
             told = night(settings, registry, audit_id, bar)
     except PromptauditError as error:
-        return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=f"exit code {error.exit_code}: {error}")
+        said = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
+        bar.warn(str(error))
+        return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=said)
     show_artifacts(settings, told, bar)
     message = f"exit code {told.exit_code}: {told.checked.headline}"
     if told.exit_code:
@@ -70,22 +72,23 @@ OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
 
 
 class Bar(Progress):
-    """Says what goes on in the run's logs, and how far it is in a progress artifact."""
+    """Says the steps of a night in its logs, and how far it is in a progress artifact; answers are shown in neither."""
 
     def __init__(self, info: Callable[[str], None], warning: Callable[[str], None]) -> None:
         super().__init__(quiet=True)
-        self._info, self._warning, self._n_said = info, warning, 0
+        self._info, self._warning, self._n_steps = info, warning, 0
         self._bar = _shown(lambda: create_progress_artifact(0.0, key="night", description="how far the night is"))
 
-    def say(self, text: str) -> None:
-        """One line, and one step of the bar; it reaches its end when the night has."""
+    def step(self, text: str) -> None:
+        """One line, and one step of the bar."""
         self._info(text)
-        self._n_said += 1
-        self._move(min(95.0, 100 * self._n_said / (self._n_said + STEPS)))
+        self._n_steps += 1
+        self._move(100 * min(self._n_steps, STEPS - 1) / STEPS)
 
     def warn(self, text: str) -> None:
-        """One line that should not be missed."""
-        self._warning(text)
+        """A line that should not be missed: that there is one, and in the worker's own output what."""
+        self._warning("a warning, which the worker's output has whole")
+        super().warn(text)
 
     def end(self) -> None:
         """The bar full."""

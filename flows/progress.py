@@ -54,6 +54,10 @@ class Progress:
             sys.stderr.write(f"{visible(text)}\n")
             sys.stderr.flush()
 
+    def step(self, text: str) -> None:
+        """What begins now, in words of our own and ids alone: it may go into the logs of others."""
+        self.say(text)
+
     def warn(self, text: str) -> None:
         """One line that should not be missed."""
         sys.stderr.write(f"warning: {visible(text)}\n")

@@ -73,18 +73,18 @@ def derive(  # noqa: PLR0913 - what its steps need
     Raises MeasureError when the format gate's policy is fail, or leaves nothing to measure: the last publication stays.
     """
     run = outcome.audit_run_id
-    progress.say("reading answers")
+    progress.step("reading answers")
     step(transform)(warehouse, [run], "up_to_formats")
-    progress.say("checking formats")
+    progress.step("checking formats")
     outcome.validated = step(validate)(warehouse, run, limits)
     refuse_failed(warehouse, outcome)
     if judge is not None:
         judge()
     close_run(warehouse, run, "complete")
-    progress.say("deriving measures")
+    progress.step("deriving measures")
     step(transform)(warehouse, [run], "after_formats")
     compare_again(warehouse, [run])
-    progress.say("publishing")
+    progress.step("publishing")
     outcome.published = step(publish)(warehouse, [run])
     from flows.report import report
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
+from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from models_registry.ages import sound_age
@@ -173,6 +175,20 @@ class Budget(Card):
     max_requests: int | None = Field(None, ge=0, description="requests")
 
 
+def sound_schedule(value: str) -> str:
+    """The expression, where it is one of cron's five fields."""
+    fields = value.split()
+    try:
+        CronSim(value, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        msg = f"{value!r} is no cron expression: {error}; every night at two is '0 2 * * *'"
+        raise ValueError(msg) from None
+    if len(fields) != 5:  # noqa: PLR2004 - minute, hour, day, month, weekday
+        msg = f"{value!r} has {len(fields)} fields, cron's are five; every night at two is '0 2 * * *'"
+        raise ValueError(msg)
+    return value
+
+
 class Retention(Card):
     """What of older runs is kept in the warehouse; what goes is in files beside it before."""
 
@@ -215,7 +231,9 @@ class AuditCard(Card):
     )
     retention: Retention = Field(default_factory=Retention, description="what is kept of older runs")
     notify_success: bool = Field(default=False, description="whether a night without findings is told too")
-    schedule: str | None = Field(None, description="cron expression")
+    schedule: Annotated[str, AfterValidator(sound_schedule)] | None = Field(
+        None, description="when `promptaudit serve` begins a night: a cron expression of five fields, UTC"
+    )
     seed: int = Field(20250601, description="seed of every resample of the measures")
     resamples: int = Field(1000, ge=0, le=100_000, description="resamples an interval")
 

@@ -44,11 +44,19 @@ def compare_answers(
     scalars = zip(*(values_of(column) for column in (labels, level, seed, n_resamples)), strict=True)
     tables = []
     for group, (own_labels, own_level, own_seed, resamples) in zip(entries.groups(), scalars, strict=True):
-        own = [code[group][kept[group]] for code in codes]
-        own[4] = own[4].astype(np.bool_)
+        sides, samples, variants, temperatures, originals, repetitions, read, golds = (
+            code[group][kept[group]] for code in codes
+        )
         tables.append(
             comparison.compare_answers(
-                *own,
+                sides,
+                samples,
+                variants,
+                temperatures,
+                originals.astype(np.bool_),
+                repetitions,
+                read,
+                golds,
                 n_classes=len(own_labels) + 1,
                 level=own_level,
                 numbers=_numbers(own_labels, own_level),
@@ -66,12 +74,14 @@ def compare_accuracies(
     columns = {"side": side, "sample": sample, "variant": variant, "accuracy": accuracy}
     entries = flattened("compare_accuracies", columns)
     kept = all_present(entries.lists)
-    codes = [integers(array) for array in entries.lists[:3]]
+    sides, samples, variants = (integers(array) for array in entries.lists[:3])
     accuracies = doubles(entries.lists[3])
     scalars = zip(values_of(seed), values_of(n_resamples), strict=True)
     tables = [
         comparison.compare_accuracies(
-            *(code[group][kept[group]] for code in codes),
+            sides[group][kept[group]],
+            samples[group][kept[group]],
+            variants[group][kept[group]],
             accuracies[group][kept[group]],
             seed=own_seed,
             n_resamples=resamples,

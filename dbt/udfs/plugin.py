@@ -15,7 +15,18 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from numpy.typing import NDArray
 
-from udfs import COMPARISON_IDS, RUN_IDS, comparing, consistency, entropy, judging, reading, resampling, sensitivity, stability
+from udfs import (
+    COMPARISON_IDS,
+    RUN_IDS,
+    comparing,
+    consistency,
+    entropy,
+    judging,
+    reading,
+    resampling,
+    sensitivity,
+    stability,
+)
 from udfs.agreement import LEVELS, Level
 from udfs.codes import dense_codes
 from udfs.columns import (

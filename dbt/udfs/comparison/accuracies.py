@@ -53,9 +53,7 @@ def compare_accuracies(
         Hua et al. 2025 for the standard deviation over templates.
     """
     n_variants = [len(np.unique(variant[side == run])) for run in (0, 1)]
-    names = [
-        {name for name, least in zip(MEASURES, (1, 2), strict=True) if n >= least} for n in n_variants
-    ]
+    names = [{name for name, least in zip(MEASURES, (1, 2), strict=True) if n >= least} for n in n_variants]
     both = [name for name in MEASURES if name in names[0] & names[1]]
     rows: dict[str, Compared] = {
         name: not_comparable(name, lacking(name, "candidate" if name in names[0] else "base"))
@@ -80,7 +78,7 @@ def _rows(
         return [not_comparable(name, table) for name in names]
     rates = Rates(tuple(names), np.nan_to_num(table.value), ~np.isnan(table.value))
     n_draws = n_resamples if table.reason is None else 0
-    found = differences(rates, table.stratum, table.value.shape[1], seed, n_draws)
+    (found,) = differences([rates], table.stratum, table.value.shape[1], seed, n_draws)
     return [
         compared(row, n, len(table.stratum), 1, table.reason, is_exchanged=table.is_exchanged)
         for row, n in zip(found, rates.n_samples, strict=True)

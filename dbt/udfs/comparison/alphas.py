@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.agreement import Level, alpha, interval_expected, ordinal_positions
-from udfs.comparison.figures import Floats, blocks, mean_defined, weighted
+from udfs.comparison.figures import Floats, Pair, blocks, exchanged_sums, mean_defined
 
 _SAMPLES_AT_ONCE = 256
+
+Counts = NDArray[np.floating]
 
 
 class AlphaSums:
@@ -24,32 +26,37 @@ class AlphaSums:
         self.pairs = list(combinations(range(len(numbers)), 2)) if level == "ordinal" else []
         self.n_columns = len(numbers) + (len(self.pairs) or 1)
 
-    def columns(self, counts: Sequence[Floats]) -> list[Floats]:
-        """The columns of each sample: pairable values of each label, then what it disagrees.
+    def disagreements(self, counts: Sequence[Counts], n_values: Counts) -> list[Floats]:
+        """What each sample disagrees, of the counts' shape.
 
         Args:
-            counts: per label how many values the sample has of it, of any one shape. Samples with fewer than two
-                values drop out; their counts are set to 0 in place.
+            counts: per label how many values the sample has of it, of any one shape.
+            n_values: their sum m; samples with fewer than two values disagree in nothing.
 
         Returns:
-            n_columns arrays of that shape. The last ones are the sum of distances over ordered pairs of values over
-            m - 1; at ordinal level, where distances depend on the whole table, n_c n_k / (m - 1) of each pair of labels.
+            The sum of distances over ordered pairs of values over m - 1, one array. At ordinal level, where distances
+            depend on the whole table: n_c n_k / (m - 1) of each pair of labels.
         """
-        n_values = sum(counts[1:], counts[0])
-        is_single = n_values == 1
-        if is_single.any():
-            n_values = np.where(is_single, 0, n_values)
-            for count in counts:
-                count[is_single] = 0
-        share = 1 / np.maximum(n_values.astype(np.float64) - 1, 1)
+        # products of counts are whole and exact in four bytes, quotients are not
+        others = np.maximum(n_values - 1, 1, dtype=np.float64)
         if self.level == "ordinal":
-            return [*counts, *(counts[a] * counts[b] * share for a, b in self.pairs)]
+            return [counts[a] * counts[b] / others for a, b in self.pairs]
         if self.level == "interval":
-            sums = sum(x * count for x, count in zip(self.numbers, counts, strict=True))
-            squares = sum(x * x * count for x, count in zip(self.numbers, counts, strict=True))
-            return [*counts, interval_expected(n_values, sums, squares) * share]
-        same = sum(count * count for count in counts)
-        return [*counts, (n_values * n_values - same) * share]
+            sums, squares = np.zeros((2, *n_values.shape))
+            for x, count in zip(self.numbers, counts, strict=True):
+                sums += x * count
+                squares += x * x * count
+            return [interval_expected(np.asarray(n_values, np.float64), sums, squares) / others]
+        apart = n_values * n_values
+        for count in counts:
+            apart -= count * count
+        return [apart / others]
+
+    def columns(self, counts: Sequence[Floats]) -> Floats:
+        """Each sample's pairable values of each label, then what it disagrees: counts of shape (N,) give (N, n_columns)."""
+        n_values = sum(counts[1:], counts[0])
+        pairable = [np.where(n_values >= 2, count, 0.0) for count in counts]
+        return np.stack([*pairable, *self.disagreements(counts, n_values)], axis=1)
 
     def alphas(self, totals: Floats) -> Floats:
         """Alpha from the columns' sums over samples, shape (n_columns, n_runs) -> (n_runs,)."""
@@ -105,37 +112,67 @@ class Alphas:
         both = []
         for labels in part:
             counts = [np.count_nonzero(labels == c, axis=0).astype(np.float64) for c in range(n_labels)]
-            both.append(np.stack(self._sums.columns(counts), axis=1))
+            both.append(self._sums.columns(counts))
         return both[0], both[1]
 
-    def of_rows(self, first: Floats | None, second: Floats | None) -> Floats:
+    def resampled(self, weight: Floats) -> Pair:
         """See Figures."""
-        figures = [
-            mean_defined(np.stack([self._sums.alphas(weighted(first, second, *columns).T) for columns in group]))
-            for group in self._columns
-        ]
-        return mean_defined(np.stack(figures))[None]
+        return self._means([[(weight @ first, weight @ second) for first, second in group] for group in self._columns])
 
-    def of_units(self, chosen: Floats) -> Floats:
+    def exchanged(self, moves: Floats) -> Pair:
+        """See Figures."""
+        return self._means([[exchanged_sums(moves, *columns) for columns in group] for group in self._columns])
+
+    def dealt(self, chosen: Floats) -> Pair:
         """See Figures."""
         by_run = chosen.reshape(len(chosen), 2, -1)
-        figures = []
-        for group, slots in zip(self._groups, self._units, strict=True):
-            taken = by_run[:, :, slots].reshape(len(chosen), -1).astype(np.float32)
-            figures.append(mean_defined(np.stack([self._sums.alphas(self._totals(part, taken)) for part in group])))
-        return mean_defined(np.stack(figures))[None]
+        return self._means(
+            [
+                [self._dealt_sums(part, by_run[:, :, slots].reshape(len(chosen), -1)) for part in group]
+                for group, slots in zip(self._groups, self._units, strict=True)
+            ]
+        )
 
-    def _totals(self, part: NDArray[np.int16], taken: NDArray[np.float32]) -> Floats:
-        """Sums of the columns over samples, shape (n_columns, n_runs), where `taken` of both runs' annotators stay."""
+    def _means(self, totals: Sequence[Sequence[Pair]]) -> Pair:
+        """Mean over groups of the mean over replicates of alpha, from the sums of each, shape (n_draws, n_columns)."""
+        first, second = (
+            mean_defined(
+                np.stack(
+                    [mean_defined(np.stack([self._sums.alphas(pair[run].T) for pair in group])) for group in totals]
+                )
+            )[None]
+            for run in (0, 1)
+        )
+        return first, second
+
+    def _dealt_sums(self, part: NDArray[np.int16], chosen: Floats) -> Pair:
+        """Sums of the columns over samples: of the annotators chosen, and of the others."""
         labels = part.reshape(-1, part.shape[2])
-        totals = np.zeros((self._sums.n_columns, len(taken)))
+        n_labels = len(self._sums.numbers)
+        # counts of annotators are whole and small: four bytes hold them exactly
+        taken = chosen.astype(np.float32)
+        by_annotator = np.stack([np.count_nonzero(labels == c, axis=1) for c in range(n_labels)], axis=1)
+        both = np.zeros((2, len(taken), self._sums.n_columns))
+        both[:, :, :n_labels] = chosen @ by_annotator, (1 - chosen) @ by_annotator
         for start in range(0, labels.shape[1], _SAMPLES_AT_ONCE):
             some = labels[:, start : start + _SAMPLES_AT_ONCE]
-            # counts of annotators are whole and small: four bytes hold them exactly
-            given = [(some == c).astype(np.float32) for c in range(len(self._sums.numbers))]
+            given = [(some == c).astype(np.float32) for c in range(n_labels)]
+            everyone = [of_label.sum(axis=0) for of_label in given]
             for rows in blocks(len(taken), some.shape[1]):
                 counts = [taken[rows] @ of_label for of_label in given]
-                for column, total in zip(self._sums.columns(counts), totals, strict=True):
-                    total[rows] += column.sum(axis=1, dtype=np.float64)
-        return totals
+                self._add(both[0, rows], counts)
+                self._add(both[1, rows], [whole - count for whole, count in zip(everyone, counts, strict=True)])
+        return both[0], both[1]
 
+    def _add(self, totals: Floats, counts: Sequence[Counts]) -> None:
+        """Add what samples disagree, and take off the labels of samples that have a single one."""
+        n_labels = len(counts)
+        n_values = counts[0].copy()
+        for count in counts[1:]:
+            n_values += count
+        for k, column in enumerate(self._sums.disagreements(counts, n_values)):
+            totals[:, n_labels + k] += column.sum(axis=1)
+        if n_values.min() < 2:
+            is_single = n_values == 1
+            for c, count in enumerate(counts):
+                totals[:, c] -= (count * is_single).sum(axis=1)

@@ -98,12 +98,17 @@ def _rows(
     is_original = table.is_original[table.ask_slot]
     most = {True: int(n_asked[is_original].max(initial=0)), False: int(n_asked[~is_original].max(initial=0))}
     rows = []
-    for figures in measured(table, numbers, level):
-        reason = table.reason if figures.n_units else None
-        found = differences(figures, table.stratum, table.n_samples, seed, n_resamples if reason is None else 0)
+    # where wordings cannot be told from noise figures stand without draws; the original's own are still tested
+    measures = measured(table, numbers, level)
+    tested = [figures for figures in measures if table.reason is None or figures.n_units == 0]
+    rest = [figures for figures in measures if figures not in tested]
+    found = differences(tested, table.stratum, table.n_samples, seed, n_resamples)
+    found += differences(rest, table.stratum, table.n_samples, seed, 0)
+    for figures, of_figures in zip(tested + rest, found, strict=True):
+        reason = table.reason if figures in rest else None
         n_variants = table.n_slots if figures.n_units else int(is_original.sum())
-        n_repetitions = most[True] if not (figures.n_units and most[False]) else most[False]
-        for difference, n_samples in zip(found, figures.n_samples, strict=True):
+        n_repetitions = most[False] if figures.n_units and most[False] else most[True]
+        for difference, n_samples in zip(of_figures, figures.n_samples, strict=True):
             row = compared(difference, n_samples, n_variants, n_repetitions, reason, is_exchanged=table.is_exchanged)
             if not np.isnan(row.difference):
                 rows.append(row)

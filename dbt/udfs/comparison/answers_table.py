@@ -95,7 +95,9 @@ def answers_table(
     n_samples = int(unit.max()) + 1
     labels = np.full((2, len(asks), int(layer.max()) + 1, n_samples), MISSING, np.int16)
     codes = np.where(label < 0, n_classes - 1, label).astype(np.int16)
-    order = np.argsort(-codes, kind="stable")  # where an answer stands twice, its first label counts, in any order of rows
+    order = np.argsort(
+        -codes, kind="stable"
+    )  # where an answer stands twice, its first label counts, in any order of rows
     labels[side[order], ask[order], layer[order], unit[order]] = codes[order]
     labels[:, (labels == MISSING).any(axis=0)] = MISSING
 

@@ -61,8 +61,7 @@ def by_variants(
     p_value, error = _exchanged(figures, stratum, difference, p_samples, seed, n_resamples)
     without = 1 - np.eye(n_slots)
     nothing = np.zeros_like(without)
-    less_one = (figures.of_units(np.hstack(run)) for run in ((without, nothing), (nothing, without)))
-    first, second = less_one
+    first, second = (figures.dealt(np.hstack(run))[0] for run in ((without, nothing), (nothing, without)))
     if (stratum != SAME_WORDING).any():
         variance = np.array([jackknife_variance(a) + jackknife_variance(b) for a, b in zip(first, second, strict=True)])
         return ByVariants(p_value, error, variance)
@@ -83,11 +82,11 @@ def _exchanged(
     first = exchanged_variants(seed, stratum, n_resamples)
     exceeding = Exceeding(difference)
     few = first[:FIRST_EXCHANGES]
-    drawn = figures.of_units(1 - few) - figures.of_units(few)
-    exceeding.add(drawn, np.ones(len(difference), np.bool_))
+    drawn = np.subtract(*figures.dealt(few))
+    exceeding.add(drawn)
     is_open = (p_samples <= CLEARLY_NOISE) & (exceeding.p_values() <= CLEARLY_NOISE)
     rest = first[FIRST_EXCHANGES:]
     if is_open.any() and len(rest):
-        exceeding.add(figures.of_units(1 - rest) - figures.of_units(rest), is_open)
+        exceeding.add(np.subtract(*figures.dealt(rest)), is_open)
     squares = np.where(np.isnan(drawn), 0.0, np.square(drawn))
     return exceeding.p_values(), np.sqrt(squares.sum(axis=1) / np.maximum((~np.isnan(drawn)).sum(axis=1), 1))

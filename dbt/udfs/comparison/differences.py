@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +12,12 @@ from numpy.typing import NDArray
 from udfs.comparison.by_variants import by_variants
 from udfs.comparison.draws import exchanged_samples, resampled_samples
 from udfs.comparison.exceeding import Exceeding
-from udfs.comparison.figures import Figures, Floats
+from udfs.comparison.figures import Figures, Floats, Pair
 from udfs.comparison.matching import SAME_WORDING
 from udfs.resampling import t_quantile
 
 MOST_RESAMPLES = 2000
+_THREADS = 2
 
 
 class Difference(NamedTuple):
@@ -32,60 +35,71 @@ class Difference(NamedTuple):
 
 
 def differences(
-    figures: Figures, stratum: NDArray[np.int64], n_samples: int, seed: int, n_resamples: int
-) -> list[Difference]:
-    """Compare the two runs in each of the measures.
+    measures: Sequence[Figures], stratum: NDArray[np.int64], n_samples: int, seed: int, n_resamples: int
+) -> list[list[Difference]]:
+    """Compare the two runs in each of the measures; draws are the same for all.
 
     Args:
-        figures: of the measures.
+        measures: of one table of two runs.
         stratum: shape (n_slots,), as of `Slots`.
         n_samples: N, rows of samples.
         seed: of all draws.
         n_resamples: B; at most 2,000 of them are resamples for the interval.
 
     Returns:
-        `low`, `high`: difference -+ t sqrt(V), V from resamples of samples with the same draws for both runs. Where
-        wordings were drawn anew the jackknife variance over variants of either run comes on top.
+        For each of the measures its differences. `low`, `high`: difference -+ t sqrt(V), V from resamples of samples with
+        the same draws for both runs. Where wordings were drawn anew the jackknife variance over variants of either run
+        comes on top.
     """
-    everyone = np.ones((1, n_samples))
-    first, second = figures.of_rows(everyone, None)[:, 0], figures.of_rows(None, everyone)[:, 0]
-    difference = second - first
-    p_samples = _p_samples(figures, difference, n_samples, seed, n_resamples)
-    variance = _resampled_variance(figures, n_samples, seed, min(n_resamples, MOST_RESAMPLES))
-    variants = by_variants(figures, stratum, difference, p_samples, seed, n_resamples)
+    observed = [figures.resampled(np.ones((1, n_samples))) for figures in measures]
+    by_samples = [Exceeding((second - first)[:, 0]) for first, second in observed]
+    for moves in exchanged_samples(seed, n_samples, n_resamples):
+        for figures, exceeding in zip(measures, by_samples, strict=True):
+            exceeding.add(np.subtract(*figures.exchanged(moves)))
+    variances = _resampled_variances(measures, n_samples, seed, min(n_resamples, MOST_RESAMPLES))
+    with ThreadPoolExecutor(_THREADS) as pool:  # array operations run beside each other
+        return list(
+            pool.map(
+                lambda k: _differences(
+                    measures[k], stratum, observed[k], by_samples[k].p_values(), variances[k], seed, n_resamples
+                ),
+                range(len(measures)),
+            )
+        )
+
+
+def _resampled_variances(measures: Sequence[Figures], n_samples: int, seed: int, n_resamples: int) -> list[Floats]:
+    drawn: list[list[Floats]] = [[np.empty((len(figures.names), 0))] for figures in measures]
+    for weight in resampled_samples(seed, n_samples, n_resamples):
+        for figures, parts in zip(measures, drawn, strict=True):
+            parts.append(np.subtract(*figures.resampled(weight)))
+    defined = [[row[~np.isnan(row)] for row in np.concatenate(parts, axis=1)] for parts in drawn]
+    return [np.array([row.var(ddof=1) if len(row) > 1 else np.nan for row in rows]) for rows in defined]
+
+
+def _differences(
+    figures: Figures,
+    stratum: NDArray[np.int64],
+    observed: Pair,
+    p_samples: Floats,
+    variance: Floats,
+    seed: int,
+    n_resamples: int,
+) -> list[Difference]:
+    first, second = (figures_of_run[:, 0] for figures_of_run in observed)
+    variants = by_variants(figures, stratum, second - first, p_samples, seed, n_resamples)
     is_redrawn = bool(figures.n_units and (stratum != SAME_WORDING).any())
-    most_free = figures.n_units // 2 if is_redrawn else n_samples
+    most_free = figures.n_units // 2 if is_redrawn else max(figures.n_samples)
     quantile = np.array([t_quantile(min(n, most_free) - 1) for n in figures.n_samples])
-    half = quantile * np.sqrt(variance + variants.variance)
-    half = np.where(figures.has_interval, half, np.nan)
+    half = np.where(figures.has_interval, quantile * np.sqrt(variance + variants.variance), np.nan)
     columns = (
         first,
         second,
-        difference - half,
-        difference + half,
+        second - first - half,
+        second - first + half,
         np.fmax(p_samples, variants.p_value),
         p_samples,
         variants.p_value,
         np.fmax(np.sqrt(variance), variants.standard_error),
     )
     return [Difference(name, *row) for name, row in zip(figures.names, np.stack(columns, axis=1).tolist(), strict=True)]
-
-
-def _p_samples(figures: Figures, difference: Floats, n_samples: int, seed: int, n_resamples: int) -> Floats:
-    exceeding = Exceeding(difference)
-    everything = np.ones(len(difference), np.bool_)
-    for moves in exchanged_samples(seed, n_samples, n_resamples):
-        stays = 1 - moves
-        exceeding.add(figures.of_rows(moves, stays) - figures.of_rows(stays, moves), everything)
-    return exceeding.p_values()
-
-
-def _resampled_variance(figures: Figures, n_samples: int, seed: int, n_resamples: int) -> Floats:
-    drawn = [
-        figures.of_rows(None, weight) - figures.of_rows(weight, None)
-        for weight in resampled_samples(seed, n_samples, n_resamples)
-    ]
-    if not drawn:
-        return np.full(len(figures.names), np.nan)
-    defined = [row[~np.isnan(row)] for row in np.concatenate(drawn, axis=1)]
-    return np.array([row.var(ddof=1) if len(row) > 1 else np.nan for row in defined])

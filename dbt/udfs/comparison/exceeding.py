@@ -19,8 +19,9 @@ class Exceeding:
         self._n = np.zeros(len(difference), np.int64)
         self._n_draws = np.zeros(len(difference), np.int64)
 
-    def add(self, differences: Floats, which: NDArray[np.bool_]) -> None:
-        """Count draws of shape (n_measures, n_draws) for some of the measures; an undefined one counts as large."""
+    def add(self, differences: Floats, which: NDArray[np.bool_] | None = None) -> None:
+        """Count draws of shape (n_measures, n_draws), for some of the measures or all; undefined ones count as large."""
+        which = np.ones(len(self._size), np.bool_) if which is None else which
         is_smaller = np.abs(differences) < (self._size - _ROUNDING)[:, None]
         self._n[which] += (~is_smaller[which]).sum(axis=1)
         self._n_draws[which] += differences.shape[1]

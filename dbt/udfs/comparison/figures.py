@@ -1,4 +1,4 @@
-"""What the tests and intervals need of a measure: its figure of any choice of samples and of any choice of variants."""
+"""What tests and intervals need of a measure: its figures of samples drawn anew, and of samples or variants exchanged."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+"""Of both runs: figures of shape (n_measures, n_draws), NaN where undefined."""
 
 _BLOCK_CELLS = 1 << 17  # of one temporary: it stays in the processor's cache
 
@@ -28,32 +30,24 @@ class Figures(Protocol):
     n_samples: tuple[int, ...]
     has_interval: tuple[bool, ...]
 
-    def of_rows(self, first: Floats | None, second: Floats | None) -> Floats:
-        """Figures of runs put together from whole rows of samples.
+    def resampled(self, weight: Floats) -> Pair:
+        """Figures of both runs where samples count as often as they are drawn: weight of shape (n_draws, N)."""
+
+    def exchanged(self, moves: Floats) -> Pair:
+        """Figures of both runs where whole rows of samples change places: 1 in moves, of shape (n_draws, N), else 0."""
+
+    def dealt(self, chosen: Floats) -> Pair:
+        """Figures of the variants that are chosen, and of the others.
 
         Args:
-            first: shape (n_runs, N), how often each sample's row of the first run is taken; None: never.
-            second: shape (n_runs, N), the same of the second run's rows.
-
-        Returns:
-            Shape (n_measures, n_runs); NaN where undefined.
-        """
-
-    def of_units(self, chosen: Floats) -> Floats:
-        """Figures of runs put together from whole variants.
-
-        Args:
-            chosen: shape (n_runs, n_units), 1 for a variant that is taken, else 0.
-
-        Returns:
-            Shape (n_measures, n_runs); NaN where undefined.
+            chosen: shape (n_draws, n_units), 1 or 0.
         """
 
 
-def weighted(first: Floats | None, second: Floats | None, of_first: Floats, of_second: Floats) -> Floats:
-    """Sums over samples of both runs' columns: shape (n_runs, n_columns) from columns of shape (N, n_columns)."""
-    parts = [w @ columns for w, columns in ((first, of_first), (second, of_second)) if w is not None]
-    return np.asarray(sum(parts), np.float64)
+def exchanged_sums(moves: Floats, of_first: Floats, of_second: Floats) -> Pair:
+    """Sums over samples of both runs' columns where rows change places: shape (n_draws, n_columns) each."""
+    first = of_first.sum(axis=0) + moves @ (of_second - of_first)
+    return first, of_first.sum(axis=0) + of_second.sum(axis=0) - first
 
 
 def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

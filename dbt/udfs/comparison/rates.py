@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.comparison.figures import Floats, weighted
+from udfs.comparison.figures import Floats, Pair, exchanged_sums
 
 
 class Rates:
@@ -32,15 +32,24 @@ class Rates:
             np.concatenate([value[run], is_given[run]]).T for run in (slice(n_slots), slice(n_slots, None))
         ]
 
-    def of_rows(self, first: Floats | None, second: Floats | None) -> Floats:
+    def resampled(self, weight: Floats) -> Pair:
         """See Figures."""
-        totals = weighted(first, second, *self._columns)
+        first, second = (self._of_sums(weight @ columns) for columns in self._columns)
+        return first, second
+
+    def exchanged(self, moves: Floats) -> Pair:
+        """See Figures."""
+        first, second = (self._of_sums(sums) for sums in exchanged_sums(moves, *self._columns))
+        return first, second
+
+    def dealt(self, chosen: Floats) -> Pair:
+        """See Figures."""
+        first, second = (self._figures(self._unit_means, taken * self._has_mean) for taken in (chosen, 1 - chosen))
+        return first, second
+
+    def _of_sums(self, totals: Floats) -> Floats:
         sums, counts = np.split(totals, 2, axis=1)
         return self._figures(sums / np.maximum(counts, 1), (counts > 0).astype(np.float64))
-
-    def of_units(self, chosen: Floats) -> Floats:
-        """See Figures."""
-        return self._figures(self._unit_means, chosen * self._has_mean)
 
     def _figures(self, means: Floats, taken: Floats) -> Floats:
         """From the means of variants and which of them are taken, shape (n_runs, n_variants)."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.comparison.figures import Floats, blocks
+from udfs.comparison.figures import Floats, Pair, blocks, exchanged_sums
 from udfs.comparison.lattice import label_terms
 from udfs.consistency import MIN_SAMPLES
 from udfs.entropy import plug_in_terms
@@ -22,6 +22,15 @@ class _Label(NamedTuple):
     ever: NDArray[np.int64]  # the samples that were ever given it
     share: Floats  # (n_units, n_ever), times the lattice if there is one
 
+    def reaches(self) -> Pair:
+        """Whether each sample's p_tau reaches each step of the grid, of shape (n, n_steps) for each run."""
+        first, second = ((p[:, None] >= self.grid).astype(np.float32) for p in self.p_tau)
+        return first, second
+
+    def gaps(self) -> Floats:
+        """How far each step of the grid lies above the one before."""
+        return np.diff(self.grid, prepend=0.0)
+
 
 class _GoldClass(NamedTuple):
     """Neighbouring samples of one gold class, or of none."""
@@ -34,7 +43,9 @@ class _GoldClass(NamedTuple):
 class Shares:
     """Sensitivity, and where gold classes are known consistency."""
 
-    def __init__(self, share: Floats, is_given: NDArray[np.bool_], gold: NDArray[np.int64], lattice: int | None) -> None:
+    def __init__(
+        self, share: Floats, is_given: NDArray[np.bool_], gold: NDArray[np.int64], lattice: int | None
+    ) -> None:
         """Take the share of each label in each cell.
 
         Args:
@@ -53,7 +64,10 @@ class Shares:
         n_variants = is_given[:n_slots].sum(axis=0)
         self.n_samples = (int((n_variants >= 2).sum()), int((gold >= 0).sum()))[: len(self.names)]
         self._is_defined = (n_variants >= 2).astype(np.float64)
-        p_tau = share.reshape(n_classes, 2, n_slots, -1).sum(axis=2) / np.maximum(n_variants, 1)
+        p_tau = share.reshape(n_classes, 2, n_slots, -1).sum(axis=2)
+        if lattice is not None:  # equal shares are to be equal to the digit: each distinct one is a step
+            p_tau = np.rint(p_tau * lattice) / lattice
+        p_tau /= np.maximum(n_variants, 1)
         self._nats = plug_in_terms(p_tau).sum(axis=0) * self._is_defined
         starts = np.flatnonzero(np.diff(gold, prepend=gold[0] - 1))
         self._classes = [
@@ -68,68 +82,85 @@ class Shares:
             )
             for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(gold)], strict=True)
         ]
-        sizes = np.array([part.samples.stop - part.samples.start for part in self._classes if part.is_known], np.float64)
+        sizes = np.array(
+            [part.samples.stop - part.samples.start for part in self._classes if part.is_known], np.float64
+        )
+        self._known = [part for part in self._classes if part.is_known]
         self.has_interval = (True, bool(len(sizes) and sizes.min() >= MIN_SAMPLES))[: len(self.names)]
         self._published = (sizes @ sizes - sizes.sum()) / (sizes @ sizes) if len(sizes) else 0.0
 
-    def of_rows(self, first: Floats | None, second: Floats | None) -> Floats:
+    def resampled(self, weight: Floats) -> Pair:
         """See Figures; pairs of a sample with itself are left out and put back at the published share."""
-        rows = [(w, run) for run, w in enumerate((first, second)) if w is not None]
-        n = sum(w @ self._is_defined for w, _ in rows)
-        nats = sum(w @ self._nats[run] for w, run in rows)
-        sensitivity = nats * self._scale / np.where(n > 0, n, np.nan)
-        if len(self.names) == 1:
-            return sensitivity[None]
-        # numbers of samples are whole and small: four bytes hold them exactly
-        small = [(w.astype(np.float32), run) for w, run in rows]
-        distances, n_pairs = np.zeros(len(n)), np.zeros(len(n))
-        for part in self._classes:
-            if not part.is_known:
-                continue
-            drawn = sum(w[:, part.samples] for w, _ in rows)
-            size = drawn.sum(axis=1, keepdims=True)
-            n_pairs += size[:, 0] ** 2 - np.einsum("bi,bi->b", drawn, drawn)
+        n = weight @ self._is_defined
+        small = weight.astype(np.float32)  # numbers of samples are whole and small: four bytes hold them exactly
+        distances, n_pairs = np.zeros((2, len(n))), np.zeros(len(n))
+        for part in self._known:
+            drawn = small[:, part.samples]
+            size = drawn.sum(axis=1, keepdims=True, dtype=np.float64)
+            n_pairs += size[:, 0] ** 2 - np.einsum("bi,bi->b", weight[:, part.samples], weight[:, part.samples])
             for label in part.labels:
-                at_least = sum(
-                    w[:, part.samples] @ (label.p_tau[run][:, None] >= label.grid).astype(np.float32) for w, run in small
-                )
-                gaps = np.diff(label.grid, prepend=0.0)
-                distances += half_distances(at_least.astype(np.float64), size, gaps)
-        return np.stack([sensitivity, self._consistency(distances, n_pairs)])
+                for run, reaches in enumerate(label.reaches()):
+                    distances[run] += half_distances((drawn @ reaches).astype(np.float64), size, label.gaps())
+        first, second = (self._figures(weight @ self._nats[run], n, distances[run], n_pairs) for run in (0, 1))
+        return first, second
 
-    def of_units(self, chosen: Floats) -> Floats:
+    def exchanged(self, moves: Floats) -> Pair:
         """See Figures."""
-        nats, n = np.zeros(len(chosen)), np.zeros(len(chosen))
-        distances, n_pairs = np.zeros(len(chosen)), np.zeros(len(chosen))
+        n = np.full(len(moves), self._is_defined.sum())
+        small = moves.astype(np.float32)
+        distances, n_pairs = np.zeros((2, len(n))), np.zeros(len(n))
+        for part in self._known:
+            size = np.array([float(part.samples.stop - part.samples.start)])
+            n_pairs += size**2 - size
+            for label in part.labels:
+                at_least = exchanged_sums(small[:, part.samples], *label.reaches())
+                for run, reaching in enumerate(at_least):
+                    distances[run] += half_distances(reaching.astype(np.float64), size, label.gaps())
+        nats = exchanged_sums(moves, *self._nats[:, :, None])
+        first, second = (self._figures(nats[run][:, 0], n, distances[run], n_pairs) for run in (0, 1))
+        return first, second
+
+    def dealt(self, chosen: Floats) -> Pair:
+        """See Figures."""
         taken = chosen.astype(np.float32)
-        n_taken = taken.sum(axis=1)
-        same_number = int(n_taken[0]) if self._is_full and (n_taken == n_taken[0]).all() else None
+        n_taken = np.stack([taken.sum(axis=1), (1 - taken).sum(axis=1)])
+        # a full table dealt into equal numbers has the same number of variants everywhere
+        same_numbers = [int(n[0]) if self._is_full and (n == n[0]).all() else None for n in n_taken]
+        nats, n, distances, n_pairs = np.zeros((4, 2, len(chosen)))
         for part in self._classes:
-            width = part.samples.stop - part.samples.start
+            given = self._is_given[:, part.samples]
+            width = given.shape[1]
             for rows in blocks(len(chosen), width):
-                n_given: NDArray[np.int64] | int
-                if same_number is None:
-                    n_given = (taken[rows] @ self._is_given[:, part.samples]).astype(np.int64)
-                    n[rows] += (n_given >= 2).sum(axis=1)
-                    size = (n_given >= 1).sum(axis=1).astype(np.float64)
-                else:
-                    n_given = same_number
-                    n[rows] += width * (same_number >= 2)
-                    size = np.full(len(taken[rows]), float(width * (same_number >= 1)))
-                n_pairs[rows] += (size**2 - size) * part.is_known
+                n_given: list[NDArray[np.int64] | int] = []
+                sizes = np.empty((2, len(taken[rows])))
+                for run, number in enumerate(same_numbers):
+                    if number is None:
+                        side = taken[rows] if run == 0 else 1 - taken[rows]
+                        counts = (side @ given).astype(np.int64)
+                        n_given.append(counts)
+                        n[run, rows] += (counts >= 2).sum(axis=1)
+                        sizes[run] = (counts >= 1).sum(axis=1)
+                    else:
+                        n_given.append(number)
+                        n[run, rows] += width * (number >= 2)
+                        sizes[run] = width * (number >= 1)
+                n_pairs[:, rows] += (sizes**2 - sizes) * part.is_known
                 for label in part.labels:
                     total = taken[rows] @ label.share
-                    given = n_given if isinstance(n_given, int) else n_given[:, label.ever]
-                    terms = label_terms(total, given, size, self._lattice)
-                    nats[rows] += terms.nats
-                    distances[rows] += terms.distances * part.is_known
-        sensitivity = nats * self._scale / np.where(n > 0, n, np.nan)
-        return np.stack([sensitivity, self._consistency(distances, n_pairs)])[: len(self.names)]
+                    for run, of_run in enumerate((total, label.share.sum(axis=0) - total)):
+                        number_of = n_given[run]
+                        ever = number_of if isinstance(number_of, int) else number_of[:, label.ever]
+                        terms = label_terms(of_run, ever, sizes[run], self._lattice)
+                        nats[run, rows] += terms.nats
+                        distances[run, rows] += terms.distances * part.is_known
+        first, second = (self._figures(nats[run], n[run], distances[run], n_pairs[run]) for run in (0, 1))
+        return first, second
 
-    def _consistency(self, distances: Floats, n_pairs: Floats) -> Floats:
-        """1 - mean distance over all ordered pairs, from those of distinct samples; 1 where there are none."""
+    def _figures(self, nats: Floats, n: Floats, distances: Floats, n_pairs: Floats) -> Floats:
+        """Sensitivity over n samples; consistency 1 - mean distance over all ordered pairs, 1 where there are none."""
+        sensitivity = nats * self._scale / np.where(n > 0, n, np.nan)
         mean = np.divide(distances, n_pairs, out=np.zeros_like(distances), where=n_pairs > 0)
-        return np.asarray(1 - self._published * mean)
+        return np.stack([sensitivity, 1 - self._published * mean])[: len(self.names)]
 
 
 def _label(share: Floats, p_tau: Floats, lattice: int | None) -> _Label:

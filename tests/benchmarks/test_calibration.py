@@ -1,0 +1,185 @@
+"""The comparison's error rates, power and coverage at full size; figures are printed with what was run.
+
+1,000 pairs of nights a world take an hour or more of two cores. `CALIBRATION_PAIRS=100` runs fewer;
+`CALIBRATION_RESAMPLES` and `CALIBRATION_SIZE` (samples x variants) change the rest.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.stats import binom, false_discovery_control
+
+from tests.udfs.comparison_worlds import (
+    MODEL,
+    NOTHING_CHANGED,
+    Design,
+    Model,
+    World,
+    asked,
+    compared_pair,
+    effects_of,
+    model_with,
+    regressed,
+    same,
+    shares_of,
+)
+from udfs.comparison import Compared
+from udfs.sensitivity import sensitivity_interval
+from udfs.stability import prompt_stability
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(4 * 3600)]
+
+N_PAIRS = int(os.environ.get("CALIBRATION_PAIRS", "1000"))
+N_RESAMPLES = int(os.environ.get("CALIBRATION_RESAMPLES", "1000"))
+FULL = Design(*(int(n) for n in os.environ.get("CALIBRATION_SIZE", "500x30").split("x")))
+FEW = Design(n_samples=100, n_variants=12)
+
+Pairs = list[dict[str, Compared]]
+Run = Callable[[World, Design, int], Pairs]
+
+
+def may_be_at_least(n_events: int, n: int, rate: float) -> bool:
+    """Whether a true rate of `rate` or more explains so few events: false once in 10,000 times."""
+    return bool(binom.cdf(n_events, n, rate) > 1e-4)
+
+
+def may_be_at_most(n_events: int, n: int, rate: float) -> bool:
+    """Whether a true rate of `rate` or less explains so many events: false once in 10,000 times."""
+    return bool(binom.sf(n_events - 1, n, rate) > 1e-4)
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Pairs of a world, by two processes of one thread each."""
+    with pytest.MonkeyPatch.context() as patch:
+        for library in ("OPENBLAS", "OMP", "MKL"):
+            patch.setenv(f"{library}_NUM_THREADS", "1")
+        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+
+            def pairs(world: World, design: Design, n_pairs: int) -> Pairs:
+                start = time.perf_counter()
+                work = partial(compared_pair, world=world, design=design, n_resamples=N_RESAMPLES)
+                found = list(pool.map(work, range(n_pairs), chunksize=4))
+                print(
+                    f"\n{n_pairs} pairs of {design.n_samples} samples x {design.n_variants} wordings, "
+                    f"B = {N_RESAMPLES}: {time.perf_counter() - start:.0f} s"
+                )
+                return found
+
+            yield pairs
+
+
+def rate_at_05(pairs: Pairs, measure: str, p_value: str = "p_value") -> float:
+    figures = [getattr(pair[measure], p_value) for pair in pairs if measure in pair]
+    return float(np.mean([p <= 0.05 for p in figures])) if not np.isnan(figures).all() else np.nan
+
+
+@pytest.mark.parametrize("name", NOTHING_CHANGED)
+def test_nothing_changed(name: str, run: Run) -> None:
+    pairs = run(NOTHING_CHANGED[name], FULL, N_PAIRS)
+    n_regressed = sum(bool(regressed(list(pair.values()))) for pair in pairs)
+    print(f"{name}: any regressed in {n_regressed / N_PAIRS:.3f} of {N_PAIRS} pairs")
+    print(f"{'measure':14} {'p<=.05':>7} {'samples':>8} {'variants':>8} {'covers 0':>8} {'sd of d':>8} {'half':>7}")
+    for measure in pairs[0]:
+        rows = [pair[measure] for pair in pairs if measure in pair]
+        covers = np.mean([row.low <= 0 <= row.high for row in rows])
+        spread = np.std([row.difference for row in rows])
+        half = np.mean([row.high - row.low for row in rows]) / 2
+        sizes = [rate_at_05(pairs, measure, kind) for kind in ("p_value", "p_value_samples", "p_value_variants")]
+        print(f"{measure:14} {sizes[0]:7.3f} {sizes[1]:8.3f} {sizes[2]:8.3f} {covers:8.3f} {spread:8.4f} {half:7.4f}")
+    assert may_be_at_most(n_regressed, N_PAIRS, 0.05)
+    if name == "provider_swap":
+        n_found = sum(pair["label_churn"].p_value <= 0.05 for pair in pairs)
+        assert may_be_at_least(n_found, N_PAIRS, 0.9)
+
+
+def found_in_family(row: Compared, n_comparisons: int, rng: np.random.Generator) -> bool:
+    """Whether Benjamini-Hochberg keeps this p-value among `n_comparisons` - 1 of nothing."""
+    p_values = np.append(rng.random(n_comparisons - 1), row.p_value)
+    return bool(false_discovery_control(p_values, method="bh")[-1] <= 0.05)
+
+
+@pytest.mark.parametrize(
+    ("design", "difference", "n_comparisons"), [(FULL, 0.025, 1), (FULL, 0.04, 50), (FEW, 0.06, 1)]
+)
+@pytest.mark.parametrize("size", ["both_sd", "wording_sd", "temperature"])
+def test_greater_sensitivity(size: str, design: Design, difference: float, n_comparisons: int, run: Run) -> None:
+    louder = model_with(MODEL, size, difference, design)
+    n_pairs = max(1, N_PAIRS // 4)
+    rows = [pair["sensitivity"] for pair in run(World(same, MODEL, louder), design, n_pairs)]
+    rng = np.random.default_rng(0)
+    n_found = sum(found_in_family(row, n_comparisons, rng) for row in rows)
+    differences = [row.difference for row in rows]
+    covered = np.mean([row.low <= difference <= row.high for row in rows])
+    large = np.mean([d >= 0.02 for d in differences])
+    print(
+        f"sensitivity +{difference} by {size} {getattr(MODEL, size)} -> {getattr(louder, size):.3f}, "
+        f"in a family of {n_comparisons}: found {n_found / n_pairs:.3f}, .02 or more {large:.3f}; "
+        f"difference {np.mean(differences):.4f} sd {np.std(differences):.4f}, covered {covered:.3f}, "
+        f"SE {np.mean([row.standard_error for row in rows]):.4f}"
+    )
+    assert may_be_at_least(n_found, n_pairs, 0.9)
+
+
+# ---------------------------------------------------------------- intervals of one night
+@pytest.mark.parametrize("model", [MODEL, replace(MODEL, wording_sd=1.2)], ids=["usual", "uneven"])
+def test_sensitivity_interval_covers(model: Model) -> None:
+    def mean_entropy(seed: int) -> float:
+        population = Design(n_samples=100, n_variants=2000)
+        p_tau = shares_of(effects_of(np.random.default_rng([seed, 3]), population), model).mean(axis=1)
+        return float(-(p_tau * np.log(p_tau)).sum(axis=1).mean() / np.log(FULL.n_labels + 1))
+
+    truth = float(np.mean([mean_entropy(seed) for seed in range(100)]))
+    n_covered = 0
+    for seed in range(N_PAIRS):
+        rng = np.random.default_rng([seed, 4])
+        labels = asked(rng, shares_of(effects_of(rng, FULL), model), FULL)
+        counts = np.stack([(labels == c).sum(axis=2) for c in (*range(FULL.n_labels), -1)], axis=2)
+        shares = counts / counts.sum(axis=2, keepdims=True)
+        sample, variant, label = np.nonzero(shares)
+        interval = sensitivity_interval(sample, variant, label, shares[sample, variant, label], FULL.n_labels + 1)
+        n_covered += interval.low <= truth <= interval.high
+    print(f"\nsensitivity_low/high cover {truth:.4f} in {n_covered / N_PAIRS:.3f} of {N_PAIRS} nights")
+    assert may_be_at_least(n_covered, N_PAIRS, 0.93)
+    assert may_be_at_most(n_covered, N_PAIRS, 0.99)
+
+
+def units_of(kind: str, rng: np.random.Generator, n_units: int) -> tuple[np.ndarray, float]:
+    """Probabilities of two labels a unit, (n_units, 2), of a population whose alpha is .95, and that alpha.
+
+    alike: every unit errs with the same e: D_o = 2 e (1 - e), D_e = 1/2, so 4 e (1 - e) = .05.
+    split: a tenth of the units is torn, the others are certain: D_o = .1 * 2 e (1 - e), so .4 e (1 - e) = .05.
+    """
+    product = 0.05 / 4 if kind == "alike" else 0.05 / 0.4
+    e = (1 - np.sqrt(1 - 4 * product)) / 2
+    is_torn = rng.random(n_units) < (1.0 if kind == "alike" else 0.1)
+    wrong = np.where(is_torn, e, 0.0)
+    first = np.where(rng.random(n_units) < 0.5, wrong, 1 - wrong)
+    return np.column_stack([first, 1 - first]), 0.95
+
+
+@pytest.mark.parametrize("kind", ["alike", "split"])
+def test_pss_low_at_95(kind: str) -> None:
+    n_units, n_asks = 30, 10
+    unit, ask = np.indices((n_units, n_asks)).reshape(2, -1)
+    n_below = n_between = 0
+    for seed in range(N_PAIRS):
+        rng = np.random.default_rng([seed, 5])
+        shares, alpha = units_of(kind, rng, n_units)
+        label = (rng.random((n_units, n_asks)) >= shares[:, :1]).astype(np.int64).ravel()
+        rows = prompt_stability(
+            unit, ask, np.zeros_like(unit), label, np.arange(2.0), "nominal", is_balanced=False, seed=1, n_resamples=0
+        )
+        n_below += rows[-1].pss_low <= alpha
+        n_between += rows[-1].pss_low <= alpha <= rows[-1].pss_high
+    print(f"\n{kind}: pss_low <= .95 in {n_below / N_PAIRS:.3f}, between the bounds in {n_between / N_PAIRS:.3f}")
+    assert may_be_at_least(n_below, N_PAIRS, 0.95)

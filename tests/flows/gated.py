@@ -1,0 +1,123 @@
+"""Published warehouses for the gate's tests: runs and marts row by row, with the columns that dbt promises."""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.runs import run_row
+from flows.warehouse import apply_schema, connect, now, publish, published_path
+
+MARTS = Path(__file__).parents[2] / "dbt/models/marts"
+TABLES = (
+    "dim_audit_runs", "dim_tasks", "rpt_audit", "fct_prompt_stability", "fct_scoring_sensitivity", "fct_ranking_consistency",
+    "fct_judge_agreement", "rpt_run_comparisons",
+)  # fmt: skip
+NAMES = {"model_id": "m", "task_id": "t", "strategy": "simple"}
+
+
+def run_id(name: str) -> str:
+    """32 hex digits that begin with one."""
+    return name * 32
+
+
+@functools.cache
+def contract(table: str) -> dict[str, str]:
+    """The mart's columns and their types."""
+    (path,) = MARTS.glob(f"**/{table}.yml")
+    (model,) = (model for model in yaml.safe_load(path.read_text())["models"] if model["name"] == table)
+    return {column["name"]: column["data_type"] for column in model["columns"]}
+
+
+@functools.cache
+def _empty(marts: tuple[str, ...]) -> bytes:
+    """A warehouse with schema raw and these marts, made once."""
+    with tempfile.TemporaryDirectory() as folder:
+        warehouse = Path(folder) / "audit.duckdb"
+        apply_schema(warehouse)
+        with connect(warehouse) as con:
+            con.execute("create schema marts")
+            for table in marts:
+                columns = ", ".join(f"{name} {dtype}" for name, dtype in contract(table).items())
+                con.execute(f"create table marts.{table} ({columns})")
+        return warehouse.read_bytes()
+
+
+class Gated:
+    """A warehouse in the making; what it is given is written once it is published."""
+
+    def __init__(self, folder: Path, marts: Sequence[str] = TABLES) -> None:
+        self.warehouse = folder / "warehouse/audit.duckdb"
+        self.warehouse.parent.mkdir()
+        self.warehouse.write_bytes(_empty(tuple(marts)))
+        self._pending: list[tuple[str, dict[str, Any]]] = []
+
+    def run(
+        self,
+        name: str = "a",
+        *,
+        gate: Sequence[str] = (),
+        hours: float = 1,
+        state: str = "complete",
+        audit: str = "nightly",
+        origin: str = "run",
+        **card: Any,
+    ) -> str:
+        """A run of so many hours ago, with its card as landed."""
+        run = run_id(name)
+        cards = {"audits": {audit: {"gate": list(gate), **card}}} if origin == "run" else {}
+        (row,) = run_row(
+            audit_run_id=run, audit_id=audit, origin=origin, fingerprint="f", plan_fingerprint="p",
+            card=json.dumps(cards), format_limits="{}", seed=1, n_resamples=0,
+        ).to_dicts()  # fmt: skip
+        row |= {"state": state, "started_at": now() - timedelta(hours=hours)}
+        self._pending += [("raw.audit_runs", row), ("marts.dim_audit_runs", row)]
+        return run
+
+    def row(self, table: str, run: str, **columns: Any) -> None:
+        """A row of a mart; model, task and strategy are m, t and simple."""
+        names = {name: value for name, value in NAMES.items() if name in contract(table)}
+        self._pending.append((f"marts.{table}", {"audit_run_id": run, **names, **columns}))
+
+    def compared(  # what was asked for, and what came of it
+        self,
+        base: str,
+        candidate: str,
+        *rows: dict[str, Any],
+        by: str = "c",
+        model: str | None = None,
+        at: datetime | None = None,
+    ) -> None:
+        """A comparison of two runs, or of a model of them, with its rows."""
+        known = {"comparison_id": by, "base_run_id": base, "candidate_run_id": candidate}
+        request = {
+            **known, "audit_run_id": candidate, "base_model_id": model, "candidate_model_id": model, "min_effect": 0.02,
+            "n_resamples": 0, "seed": 1, "requested_at": at or now(),
+        }  # fmt: skip
+        self._pending.append(("raw.comparisons", request))
+        for row in rows:
+            columns = {**NAMES, "base_model_id": "m", "cause": "nothing_changed", **known, **row}
+            self._pending.append(("marts.rpt_run_comparisons", columns))
+
+    def written(self) -> Path:
+        """The warehouse with all that it was given; readers have it as it was."""
+        with connect(self.warehouse) as con:
+            for table, row in self._pending:
+                marks = ", ".join("?" * len(row))
+                con.execute(f"insert into {table} ({', '.join(row)}) values ({marks})", list(row.values()))
+        self._pending = []
+        return self.warehouse
+
+    def published(self) -> Path:
+        """The warehouse, once readers have it."""
+        if self._pending or not published_path(self.warehouse).exists():
+            self.written()
+            publish(self.warehouse)
+        return self.warehouse

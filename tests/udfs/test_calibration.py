@@ -1,0 +1,170 @@
+"""How often a comparison of two nights cries wolf, and how often it finds what is there: worlds of known truth.
+
+Small and quick; the same at full size is in `tests/benchmarks/test_calibration.py`. A count is held against the
+binomial bound that a right comparison passes once in 10,000 worlds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from flows.engines.simulated import INVALID, simulated_annotator
+from models_registry.cards import ModelCard, SimulatedAnswers
+from tests.engines.asked import request_of
+from tests.udfs.comparison_worlds import (
+    MODEL,
+    NOT_ASKED,
+    NOTHING_CHANGED,
+    SHOCKED,
+    Codes,
+    Design,
+    Floats,
+    World,
+    asked,
+    columns_of,
+    compared,
+    compared_pair,
+    effects_of,
+    other_provider,
+    other_shocks,
+    other_wordings,
+    regressed,
+    same,
+    shares_of,
+)
+from udfs.comparison import Compared
+
+SMALL = Design(n_samples=60, n_variants=12)
+N_PAIRS, N_RESAMPLES = 60, 200
+LABELS = "abcde"
+Pairs = list[dict[str, Compared]]
+
+
+def most(n: int, rate: float) -> int:
+    """What a count of n events of this rate exceeds once in 10,000 times."""
+    return int(binom.isf(1e-4, n, rate))
+
+
+def fewest(n: int, rate: float) -> int:
+    """What a count of n events of this rate stays below once in 10,000 times."""
+    return int(binom.ppf(1e-4, n, rate))
+
+
+@cache
+def pairs_of(world: World, n_pairs: int = N_PAIRS) -> Pairs:
+    return [compared_pair(seed, world=world, design=SMALL, n_resamples=N_RESAMPLES) for seed in range(n_pairs)]
+
+
+def rejections(pairs: Pairs, measure: str, p_value: str = "p_value") -> int:
+    return sum(getattr(pair[measure], p_value) <= 0.05 for pair in pairs)
+
+
+# ---------------------------------------------------------------- the draws are those of the `simulated` annotator
+def annotated(seed: int, shares: Floats, design: Design) -> Codes:
+    """As `asked`, by the annotator itself: one card a wording, since a card has one distribution a sample."""
+    n, q, _ = shares.shape
+    labels = np.full((n, q, max(design.original_asks, design.variant_asks)), NOT_ASKED)
+    for v in range(q):
+        own = [dict(zip(LABELS, row.tolist(), strict=True)) for row in shares[:, v, :-1]]
+        answers = SimulatedAnswers(distributions=tuple(own), samples={f"s{i}": i for i in range(n)})
+        annotate = simulated_annotator(ModelCard(engine="embedded", model="simulated", seed=seed, simulated=answers))
+        for i in range(n):
+            for repetition in range(design.variant_asks if v else design.original_asks):
+                said = annotate(request_of(sample_id=f"s{i}", prompt_variant_id=f"v{v}", repetition=repetition + 1))
+                labels[i, v, repetition] = -1 if said == INVALID else LABELS.index(str(said))
+    return labels
+
+
+@pytest.mark.parametrize("draws", ["annotator", "worlds"])
+def test_both_draw_every_cell_from_its_probabilities(draws: str) -> None:
+    design = Design(n_samples=5, n_variants=3, original_asks=400, variant_asks=400)
+    shares = shares_of(effects_of(np.random.default_rng(3), design), MODEL)
+    labels = annotated(1, shares, design) if draws == "annotator" else asked(np.random.default_rng(1), shares, design)
+    counts = np.stack([(labels == c).sum(axis=2) for c in (0, 1, 2, 3, 4, -1)], axis=2)
+    assert (counts.sum(axis=2) == 400).all()
+    tails = np.minimum(binom.cdf(counts, 400, shares), binom.sf(counts - 1, 400, shares))
+    assert tails.min() > 1e-6  # 90 cells, each of them five standard errors off at most
+
+
+def test_nights_of_the_annotator() -> None:
+    """Two seeds of one card: nothing regressed and no churn; a card with the samples exchanged: churn."""
+    n_pairs, n_regressed, n_churned, n_found = 20, 0, 0, 0
+    for seed in range(n_pairs):
+        rng = np.random.default_rng(seed)
+        quiet = World(same, MODEL).nights(rng, effects_of(rng, SMALL))
+        swapped = World(other_provider, MODEL).nights(rng, effects_of(rng, SMALL))
+        for nights in (quiet, swapped):
+            base, candidate = annotated(seed, nights.base, SMALL), annotated(1000 + seed, nights.candidate, SMALL)
+            rows = compared(columns_of(nights, base, candidate), SMALL, seed=seed, n_resamples=N_RESAMPLES)
+            if nights is quiet:
+                n_regressed += bool(regressed(list(rows.values())))
+                n_churned += rows["label_churn"].p_value <= 0.05
+            else:
+                n_found += rows["label_churn"].p_value <= 0.05
+    assert n_regressed <= most(n_pairs, 0.05)
+    assert n_churned <= most(n_pairs, 0.05)
+    assert n_found >= fewest(n_pairs, 0.95)
+
+
+# ---------------------------------------------------------------- nothing changed
+@pytest.mark.parametrize("name", NOTHING_CHANGED)
+def test_nothing_changed_and_nothing_regressed(name: str) -> None:
+    pairs = pairs_of(NOTHING_CHANGED[name])
+    assert sum(bool(regressed(list(pair.values()))) for pair in pairs) <= most(N_PAIRS, 0.05)
+    for measure in ("sensitivity", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate", "accuracy_std"):
+        assert rejections(pairs, measure) <= most(N_PAIRS, 0.05), measure
+
+
+@pytest.mark.parametrize("name", ["temperature_0", "temperature_1"])
+def test_noise_is_not_churn(name: str) -> None:
+    assert rejections(pairs_of(NOTHING_CHANGED[name]), "label_churn") <= most(N_PAIRS, 0.05)
+
+
+@pytest.mark.parametrize("name", ["temperature_1", "provider_swap", "wordings_anew"])
+@pytest.mark.parametrize("measure", ["sensitivity", "micro_f1", "pss_inter"])
+def test_intervals_hold_the_difference_of_nothing(name: str, measure: str) -> None:
+    rows = [pair[measure] for pair in pairs_of(NOTHING_CHANGED[name])]
+    assert sum(row.low <= 0 <= row.high for row in rows) >= fewest(N_PAIRS, 0.93)
+
+
+# ---------------------------------------------------------------- what a simpler test would do there
+UNEVEN = replace(MODEL, wording_sd=2.0)
+SHAKEN = replace(SHOCKED, shock_sd=1.5)
+
+
+@pytest.mark.parametrize("world", [World(other_wordings, UNEVEN), World(other_shocks, SHAKEN)], ids=["anew", "shocks"])
+def test_swapping_samples_alone_takes_wordings_for_a_change(world: World) -> None:
+    pairs = pairs_of(world)
+    assert rejections(pairs, "invalid_rate", "p_value_samples") > most(N_PAIRS, 0.25)
+    assert rejections(pairs, "invalid_rate") <= most(N_PAIRS, 0.05)
+    assert sum(bool(regressed(list(pair.values()))) for pair in pairs) <= most(N_PAIRS, 0.05)
+
+
+def test_taking_cells_for_independent_takes_a_swap_for_a_change() -> None:
+    world = NOTHING_CHANGED["provider_swap"]
+    n_rejected = 0
+    for seed in range(N_PAIRS):
+        answers = world.pair(seed, SMALL)
+        is_right, side = answers.label == answers.gold, answers.side == 1
+        rates = np.array([is_right[~side].mean(), is_right[side].mean()])
+        error = np.sqrt((rates * (1 - rates) / np.array([(~side).sum(), side.sum()])).sum())
+        n_rejected += 2 * norm.sf(abs(rates[1] - rates[0]) / error) <= 0.05
+    assert n_rejected > most(N_PAIRS, 0.05)
+    assert rejections(pairs_of(world), "micro_f1") <= most(N_PAIRS, 0.05)
+
+
+# ---------------------------------------------------------------- something changed
+def test_a_swap_that_moves_no_mean_is_churn() -> None:
+    assert rejections(pairs_of(NOTHING_CHANGED["provider_swap"]), "label_churn") >= fewest(N_PAIRS, 0.95)
+
+
+def test_greater_sensitivity_is_found() -> None:
+    # at 60 samples x 12 wordings this raises sensitivity from about .46 to .60
+    louder = World(same, MODEL, replace(MODEL, both_sd=1.8))
+    pairs = pairs_of(louder)
+    assert sum("sensitivity" in regressed(list(pair.values())) for pair in pairs) >= fewest(N_PAIRS, 0.95)
