@@ -40,16 +40,18 @@ def check_values(rule: ValueRule, source: Source) -> Result:
     keyed = [condition for condition in conditions if tells_apart(rule.columns, condition)]
     others = [condition for condition in conditions if not tells_apart(rule.columns, condition)]
     there = [row for row in source.mart(rule.table) if all(selects(each, row) for each in keyed)]
-    rows = [row for row in there if all(selects(each, row) for each in others)]
+    apart = (*rule.columns.keys, *rule.columns.temperatures)
+    rows = sorted(
+        (row for row in there if all(selects(each, row) for each in others)),
+        key=lambda row: [str(row.get(name)) for name in apart],
+    )
     findings = [*(_finding(rule, row) for row in rows), *_absent(rule, keyed, there, source)]
     found = tuple(each for each in findings if each is not None)
     outcome, reason = _outcome(found, len(rows))
-    run = shlex.quote(source.audit_run_id)
-    closer = () if outcome == "passed" else (f"promptaudit sql {shlex.quote(query_of(rule, source))}",)
-    return Result(
-        str(rule), outcome, reason, len(rows), found,
-        look_closer=(*closer, *((f"promptaudit report {run}",) if closer else ())),
+    commands = (
+        f"promptaudit sql {_in_shell(query_of(rule, source))}", f"promptaudit report {shlex.quote(source.audit_run_id)}",
     )  # fmt: skip
+    return Result(str(rule), outcome, reason, len(rows), found, look_closer=() if outcome == "passed" else commands)
 
 
 def _outcome(findings: Iterable[Finding], n_rows: int) -> tuple[Outcome, str]:
@@ -137,9 +139,15 @@ def query_of(rule: ValueRule, source: Source) -> str:
     tests = [f"audit_run_id = {quoted([source.audit_run_id])}"]
     for condition in (*rule.implied, *rule.conditions):
         name = f"coalesce({TEMPERATURE}, -1)" if condition.column == TEMPERATURE else condition.column
-        tests.append(f"{name} {condition.op} {_literal(condition.value)}")
+        op = "<>" if condition.op == "!=" else condition.op  # what an interactive shell would take for its history
+        tests.append(f"{name} {op} {_literal(condition.value)}")
     tests.append(f"({rule.figure} {rule.op} {rule.limit:.15g}) is not true")
     return f"select {columns} from marts.{rule.table} where {' and '.join(tests)}"  # noqa: S608 - shown, not run
+
+
+def _in_shell(query: str) -> str:
+    """A query as one word of a shell: in double quotes where nothing in it means something there."""
+    return shlex.quote(query) if set('"$`\\!') & set(query) or not query.isprintable() else f'"{query}"'
 
 
 def _literal(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any kind

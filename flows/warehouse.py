@@ -310,7 +310,8 @@ def write_parquet(con: Connection, query: str, draft: Path) -> None:
     except (duckdb.Error, OSError) as error:
         with contextlib.suppress(OSError):
             draft.unlink()
-        msg = f"{draft}: cannot be written: {' '.join(str(error).split())[:ONE_LINE]}"
+        text = " ".join(str(error).split())[:ONE_LINE]
+        msg = f"{draft}: cannot be written: {'the disk is full: ' * ('No space left' in text)}{text}"
         raise WarehouseError(msg) from None
 
 

@@ -43,12 +43,17 @@ if TYPE_CHECKING:
 GRAMMAR = r"""
 rule: value_rule | verdict_rule
 value_rule: WORD LIMIT NUMBER [at]
-verdict_rule: "no" WORD ["on" measure] ["against" reference] [at]
-at: "at" condition ("and" condition)*
+verdict_rule: _NO WORD [_ON measure] [_AGAINST reference] [at]
+at: _AT condition (_AND condition)*
 condition: WORD COMPARISON value
 measure: WORD | QUOTED
 reference: WORD | QUOTED
 value: WORD | QUOTED
+_NO.2: /no(?!\S)/
+_ON: /on(?!\S)/
+_AGAINST: /against(?!\S)/
+_AT: /at(?!\S)/
+_AND: /and(?!\S)/
 LIMIT: "<=" | ">=" | "<" | ">"
 COMPARISON: "<=" | ">=" | "==" | "!=" | "<" | ">" | "="
 NUMBER: /[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?(?!\S)/
@@ -57,7 +62,7 @@ QUOTED: /"[^"\x00-\x1f\x7f]+"/
 %ignore /[ \t\r\n]+/
 """
 LONGEST = 1000
-_KEYWORDS = {"NO": "no", "ON": "on", "AGAINST": "against", "AT": "at", "AND": "and"}
+_KEYWORDS = {"_NO": "no", "_ON": "on", "_AGAINST": "against", "_AT": "at", "_AND": "and"}
 _WANTED = {
     **{token: f"'{word}'" for token, word in _KEYWORDS.items()},
     "LIMIT": "one of <= < >= >",

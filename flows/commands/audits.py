@@ -120,10 +120,15 @@ def plan(
 
 
 @app.command()
-def rebuild(audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: every run.")] = None) -> None:
+def rebuild(
+    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: every run.")] = None,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Land the raw rows of a retired run again first, from its archive.")
+    ] = False,
+) -> None:
     """Derive the marts again from what has landed, and publish."""
     from flows.running import rebuild_runs
 
     settings, _ = state.load()
-    path = rebuild_runs(settings, audit_run_id, state.progress())
+    path = rebuild_runs(settings, audit_run_id, state.progress(), restore_first=restore)
     show({"published": str(path)}, str(path))

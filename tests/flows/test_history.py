@@ -214,14 +214,14 @@ def test_only_complete_runs_of_one_audit_are_nights(tmp_path_factory: pytest.Tem
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"measure": "senstivity"}, "no measure 'senstivity'; nearest: sensitivity"),
+        ({"measure": "sensitivit"}, "no measure 'sensitivit'; nearest: sensitivity"),
         ({"measure": "model_id"}, "no measure 'model_id'"),
         ({"measure": "accuracy:label_mach"}, "nearest: accuracy:label_match"),
         ({"measure": "1; drop table x --"}, "no measure '1; drop table x --'"),
         ({"audit": "every nigt"}, "--audit every nigt: none of that name has a complete run; nearest: every night"),
         ({"model": "harbor-small"}, "--model harbor-small: .*; nearest: harbour-small"),
         ({"task": "colors"}, "--task colors: .*; nearest: colours"),
-        ({"strategy": "simpel"}, "--strategy simpel: .*; nearest: simple"),
+        ({"strategy": "simple_"}, "--strategy simple_: .*; nearest: simple"),
         ({"task": "moods", "strategy": "one_shot"}, "--strategy one_shot: .*; known: simple"),
         ({"limit": 0}, "--limit 0: 1 or more"),
     ],

@@ -133,7 +133,7 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("sensitvity_high <= 0.2", "character 1: no column 'sensitvity_high'; nearest: sensitivity_high"),
+        ("sensitivityhigh <= 0.2", "character 1: no column 'sensitivityhigh'; nearest: sensitivity_high"),
         ("cost_usd_high <= 1", "character 1: cost_usd has no interval, and so no 'cost_usd_high'"),
         ("strategy <= 1", "character 1: 'strategy' tells rows apart: it is for a condition, after 'at'"),
         ("audit_run_id <= 1", "character 1: no column 'audit_run_id'"),
@@ -161,7 +161,9 @@ def test_intervals_belong_to_the_figure_they_are_of() -> None:
         ("no", "character 3: a name is wanted, the rule ends"),
         ("no regresed", "character 4: no verdict 'regresed'; nearest: regressed"),
         ("no improved", "character 4: no verdict 'improved'"),
-        ("no regressed agianst baseline", "character 14: 'on' or 'against' or 'at' or the end is wanted; nearest: against"),
+        ("no regressed against: baseline", "character 14: 'on' or 'against' or 'at' or the end is wanted; nearest: against"),
+        ("no regressed onmicro_f1", "character 14: 'on' or 'against' or 'at' or the end is wanted"),
+        ("noregressed", "character 12: one of <= < >= > is wanted, the rule ends"),
         ("no regressed on micro_f", "character 17: no measure 'micro_f'; nearest: micro_f1"),
         ("no regressed on accuracy:", "character 17: no measure 'accuracy:'; nearest: accuracy"),
         ("no regressed on micro_f1:label_match", "character 17: no measure 'micro_f1:label_match'"),

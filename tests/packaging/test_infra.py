@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ PREFECT = yaml.safe_load((INFRA / "prefect.yaml").read_text(encoding="utf-8"))
 WORKFLOW = yaml.safe_load((INFRA / "examples" / "github-actions.yml").read_text(encoding="utf-8"))
 DEPLOY = (INFRA / "deploy.sh").read_text(encoding="utf-8")
 RUNBOOKS = sorted((INFRA / "runbooks").glob("*.md"))
-VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]  # type: ignore[index]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 
 # ---------------------------------------------------------------- compose.yaml

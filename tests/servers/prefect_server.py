@@ -1,0 +1,268 @@
+"""A real Prefect server on loopback, on SQLite or on Postgres, with real workers; nothing of it outlives its block."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+BIN = Path(sys.executable).parent
+AUTH = "admin:a pass+word/@"
+SOON_S = 240.0  # for what takes seconds on a machine that does nothing else
+OVER = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+WORKER = ("--no-prompt", "worker", "start", "--pool", "api", "--install-policy", "never", "--no-create-pool-if-not-found")
+
+
+@dataclass
+class PrefectServer:
+    """A server: where it answers, its folder, what a client's environment needs."""
+
+    url: str
+    home: Path
+    environment: dict[str, str]
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Starts it, or starts it again on the same port and database."""
+        port = self.url.removesuffix("/api").rpartition(":")[2]
+        with (self.home / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [BIN / "prefect", "server", "start", "--host", "127.0.0.1", "--port", port],
+                env=self.environment, cwd=self.home, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+        def is_well() -> bool:
+            assert self.process is not None
+            assert self.process.poll() is None, self.log()
+            with contextlib.suppress(OSError):
+                return bool(self.ask("/health"))
+            return False
+
+        wait_for(is_well, "the server to answer", self.log)
+
+    def kill(self) -> None:
+        """Ends it as a power cut does."""
+        assert self.process is not None
+        end_group(self.process)
+
+    def log(self) -> str:
+        """What it printed."""
+        return (self.home / "server.log").read_text(encoding="utf-8", errors="replace")
+
+    def ask(self, path: str, body: object = None, method: str | None = None) -> Any:
+        """The answer to a POST (a GET without a body) as JSON."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {
+            "Content-Type": "application/json", "Authorization": f"Basic {b64encode(AUTH.encode()).decode()}",
+        }  # fmt: skip
+        request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)  # noqa: S310
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=30) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def prefect(self, *line: str | Path, cwd: Path, **variables: str) -> str:
+        """What `prefect ...` printed on both streams; fails with it."""
+        return self.run(BIN / "prefect", "--no-prompt", *line, cwd=cwd, **variables)
+
+    def run(self, *line: str | Path, cwd: Path, **variables: str) -> str:
+        """What a client's command printed on both streams; fails with it."""
+        done = subprocess.run(
+            line, cwd=cwd, env=self.environment | variables, text=True, check=False, timeout=SOON_S,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{line}: exit {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+    def runs(self, flow: str = "nightly") -> list[dict[str, Any]]:
+        """The runs of a flow that were due, oldest first."""
+        body = {
+            "flows": {"name": {"any_": [flow]}}, "sort": "EXPECTED_START_TIME_ASC",
+            "flow_runs": {"state": {"name": {"not_any_": ["Scheduled"]}}},
+        }  # fmt: skip
+        return list(self.ask("/flow_runs/filter", body))
+
+    def run_of(self, run_id: str) -> dict[str, Any]:
+        """A run as it is now."""
+        return dict(self.ask(f"/flow_runs/{run_id}"))
+
+    def until(self, run_id: str, *states: str, seconds: float = SOON_S) -> dict[str, Any]:
+        """A run once it is in one of the states, by type or by name."""
+        wait_for(
+            lambda: {self.run_of(run_id)["state_type"], self.run_of(run_id)["state_name"]} & set(states),
+            f"run {run_id} to be {states}",
+            lambda: f"{self.run_of(run_id)['state']}\n{self.log()[-2000:]}",
+            seconds,
+        )
+        return self.run_of(run_id)
+
+    def everything(self) -> str:
+        """What the server tells of runs, their states, tasks, logs, artifacts and events, as text."""
+        pages = []
+        for path in ("flow_runs", "task_runs", "artifacts", "deployments", "logs", "variables"):
+            offset = 0
+            while found := self.ask(f"/{path}/filter", {"limit": 200, "offset": offset}):
+                pages.append(json.dumps(found, ensure_ascii=False))
+                offset += len(found)
+        pages += [json.dumps(self.ask(f"/flow_run_states/?flow_run_id={run['id']}")) for run in self.runs()]
+        events = self.ask("/events/filter", {"limit": 50})
+        pages.append(json.dumps(events))
+        while page := events.get("next_page"):
+            events = self.ask(page.removeprefix(self.url))
+            pages.append(json.dumps(events))
+        return "\n".join(pages)
+
+
+@contextlib.contextmanager
+def running_prefect(home: Path, **variables: str) -> Iterator[PrefectServer]:
+    """Prefect's server, asking for the auth string; its files, and those of its clients, lie in `home`."""
+    url = f"http://127.0.0.1:{free_port()}/api"
+    environment = {
+        "PATH": f"{BIN}{os.pathsep}{os.defpath}",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "PREFECT_HOME": str(home),
+        "PREFECT_API_URL": url,
+        "PREFECT_API_AUTH_STRING": AUTH,
+        "PREFECT_SERVER_API_AUTH_STRING": AUTH,
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    }
+    server = PrefectServer(url, home, environment | variables)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+
+
+@contextlib.contextmanager
+def running_worker(server: PrefectServer, folder: Path, log: Path, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker of pool `api` whose nights run in `folder`; ended with what it started."""
+    environment = server.environment | {"AUDIT_FOLDER": str(folder), "PREFECT_WORKER_QUERY_SECONDS": "2"} | variables
+    with log.open("ab") as said:
+        process = subprocess.Popen(
+            [BIN / "prefect", *WORKER], env=environment, cwd=log.parent, stdout=said, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
+    try:
+        yield process
+    finally:
+        end_group(process)
+        end_all(lambda found: found.environ().get("AUDIT_FOLDER") == str(folder))
+
+
+@contextlib.contextmanager
+def running_postgres(folder: Path) -> Iterator[dict[str, str]]:
+    """Postgres on loopback with an empty database; yields the variables that point a server at it.
+
+    Raises FileNotFoundError where its programs are not found.
+    """
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
+    found = shutil.which("initdb", path=os.pathsep.join([*map(str, places), os.environ.get("PATH", "")]))
+    if found is None:
+        msg = "initdb of Postgres"
+        raise FileNotFoundError(msg)
+    programs, data, port = Path(found).parent, folder / "data", free_port()
+    as_user: dict[str, Any] = {}
+    if os.geteuid() == 0:  # which Postgres refuses to run as
+        owner = next(pwd.getpwnam(name) for name in ("postgres", "nobody") if _is_user(name))
+        as_user = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+    options: dict[str, Any] = {"env": {"PATH": os.defpath, "LANG": "C.UTF-8"}, "cwd": folder, **as_user}
+    password = folder / "password"
+    password.write_text("pass")
+    password.chmod(0o644)
+    line = ["--username=prefect", f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-sync"]
+    subprocess.run([programs / "initdb", "--pgdata", data, *line], check=True, capture_output=True, **options)
+    served = ["-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder, "-c", "fsync=off"]
+    with (folder / "postgres.log").open("wb") as log:
+        process = subprocess.Popen(
+            [programs / "postgres", *served], stdout=log, stderr=subprocess.STDOUT, start_new_session=True, **options
+        )
+    try:
+        ready = [programs / "pg_isready", "-h", "127.0.0.1", "-p", str(port), "-d", "postgres", "-U", "prefect"]
+        wait_for(
+            lambda: subprocess.run(ready, capture_output=True, check=False).returncode == 0,
+            "Postgres",
+            (folder / "postgres.log").read_text,
+        )
+        yield {
+            "PREFECT_SERVER_DATABASE_DRIVER": "postgresql+asyncpg",
+            "PREFECT_SERVER_DATABASE_HOST": "127.0.0.1",
+            "PREFECT_SERVER_DATABASE_PORT": str(port),
+            "PREFECT_SERVER_DATABASE_USER": "prefect",
+            "PREFECT_SERVER_DATABASE_NAME": "postgres",
+            "PREFECT_SERVER_DATABASE_PASSWORD": "pass",
+        }
+    finally:
+        process.send_signal(signal.SIGINT)  # at once, and in order
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+        end_group(process)
+
+
+def wait_for(
+    is_so: Callable[[], object], what: str, said: Callable[[], str] = lambda: "", seconds: float = SOON_S
+) -> None:
+    """Waits until it is so; fails with what was said meanwhile."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, f"waited {seconds:g} s for {what}\n{said()}"
+        time.sleep(0.2)
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Kills a process that leads its group, and the group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(30)
+
+
+def all_of(is_one: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
+    """The processes that are so, as far as they may be looked at."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE and is_one(process):
+                found.append(process)
+    return found
+
+
+def end_all(is_one: Callable[[psutil.Process], bool]) -> None:
+    """Kills the processes that are so."""
+    for process in all_of(is_one):
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+    return port
+
+
+def _is_user(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
