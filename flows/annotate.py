@@ -12,6 +12,7 @@ from flows.guard import guarded
 from flows.keys import content_id
 from flows.progress import Progress, visible
 from flows.report import report
+from flows.retain import without_retired
 from flows.rows import as_json, frame_of
 from flows.running import find_run
 from flows.settings import Settings
@@ -119,6 +120,7 @@ def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str |
         if run_row["state"] != "complete":
             msg = f"run {audit_run_id} is {run_row['state']}: `promptaudit run` finishes it first"
             raise UsageError(msg)
+        without_retired(warehouse, [audit_run_id])
         kept = without_repeats(path, rulings, _answers_of(warehouse, audit_run_id, path, rulings))
         rows = [verdict_row(audit_run_id, ruling, path.name, sha256) for ruling in kept]
         n_landed = land(warehouse, [("verdicts", frame_of("verdicts", rows))])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flows.check import check_run
-from flows.checked import Checked
 from flows.compare import compare, pair_of
+from flows.gate.check import check_run
+from flows.gate.checked import Checked
 from flows.guard import guarded
 from flows.progress import Progress
 from flows.references import resolve, resolve_pair

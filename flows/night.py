@@ -17,15 +17,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from flows.alarms import Changes, Finding, open_alarms, open_bases, settle
-from flows.check import check_run
-from flows.checked import Checked
 from flows.compare import compare, pair_of
-from flows.findings import compared
+from flows.gate.check import check_run
+from flows.gate.checked import Checked
 from flows.guard import guarded
 from flows.keys import content_id
-from flows.message import Message, Night, compose
-from flows.notify import Delivery, heartbeat, notify, report_link
 from flows.progress import Progress
 from flows.report import report
 from flows.retain import Retired, retain
@@ -33,6 +29,10 @@ from flows.rows import as_json, frame_of
 from flows.running import Done, run_audit
 from flows.runs import newest_run
 from flows.settings import Settings
+from flows.telling.alarms import Changes, Finding, open_alarms, open_bases, settle
+from flows.telling.findings import compared
+from flows.telling.message import Message, Night, compose
+from flows.telling.notify import Delivery, heartbeat, notify, report_link
 from flows.warehouse import apply_schema, fetch, hold, land, now, publish
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError
@@ -217,7 +217,7 @@ def _finish(audit: _Audit, run: str, done: Done | None) -> Told:
         ids = compare(warehouse, [pair_of(base, run, card) for base in against])
         publish(warehouse, [run])
         report(warehouse, run)
-    checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age)
+    checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids)
     with audit.locked():
         rows = fetch(warehouse, _COMPARED, {"ids": ids})
         worse, verdicts = compared(rows, against)

@@ -26,14 +26,14 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from flows.check_render import markdown
 from flows.commands import State as Options
+from flows.gate.render import markdown
 from flows.night import Told, night
-from flows.notify import report_link
 from flows.progress import Progress
 from flows.report.run_comparison import NEWS, run_comparison
 from flows.report.scorecard import scorecard_rows
 from flows.settings import Settings, silence
+from flows.telling.notify import report_link
 from models_registry.errors import CardError, PromptauditError, UsageError
 from models_registry.registry import Registry
 

@@ -77,8 +77,8 @@ def check(
     ] = None,
 ) -> int:
     """Hold a run against its audit's gate: exit code 0, 1 (a rule failed) or 3 (one could not be measured)."""
-    from flows.check_render import write_junit, write_markdown
     from flows.comparing import check_named
+    from flows.gate.render import write_junit, write_markdown
 
     settings, registry = state.load()
     checked = check_named(settings, registry, run)
@@ -97,8 +97,8 @@ def accept(
     until: Annotated[str, typer.Option(help="Until when: a day, that day included, or an instant in UTC.")],
 ) -> None:
     """Accept what a run's gate fails, for a while: a waiver of each failed rule and row."""
-    from flows.accept import waive_run
     from flows.comparing import rules_of
+    from flows.gate.accept import waive_run
     from flows.references import resolve
 
     settings, registry = state.load()
@@ -114,7 +114,7 @@ def pin(
     reason: Annotated[str | None, typer.Option(help="Why it is pinned.")] = None,
 ) -> None:
     """Pin a run as a baseline that every night is compared with."""
-    from flows.accept import pin_run
+    from flows.gate.accept import pin_run
 
     settings = state.settings()
     pinned = pin_run(settings, run, name, reason, state.progress())

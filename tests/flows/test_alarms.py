@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.alarms import (
+from flows.telling.alarms import (
     Alarm,
     Changes,
     Finding,
@@ -24,8 +24,8 @@ from flows.alarms import (
     open_bases,
     settle,
 )
-from flows.findings import compared
-from flows.message import Night, compose, safe
+from flows.telling.findings import compared
+from flows.telling.message import Night, compose, safe
 from flows.warehouse import apply_schema, connect, fetch
 
 FIRST = datetime(2026, 11, 1, 2, 0)

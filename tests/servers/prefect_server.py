@@ -25,7 +25,16 @@ BIN = Path(sys.executable).parent
 AUTH = "admin:a pass+word/@"
 SOON_S = 240.0  # for what takes seconds on a machine that does nothing else
 OVER = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
-WORKER = ("--no-prompt", "worker", "start", "--pool", "api", "--install-policy", "never", "--no-create-pool-if-not-found")
+WORKER = (
+    "--no-prompt",
+    "worker",
+    "start",
+    "--pool",
+    "api",
+    "--install-policy",
+    "never",
+    "--no-create-pool-if-not-found",
+)
 
 
 @dataclass
@@ -153,7 +162,9 @@ def running_prefect(home: Path, **variables: str) -> Iterator[PrefectServer]:
 
 
 @contextlib.contextmanager
-def running_worker(server: PrefectServer, folder: Path, log: Path, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+def running_worker(
+    server: PrefectServer, folder: Path, log: Path, **variables: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """A worker of pool `api` whose nights run in `folder`; ended with what it started."""
     environment = server.environment | {"AUDIT_FOLDER": str(folder), "PREFECT_WORKER_QUERY_SECONDS": "2"} | variables
     with log.open("ab") as said:

@@ -43,7 +43,9 @@ class Task:
     level: Level
 
 
-def random_answers(seed: int, *, n: int = 12, q: int = 4, n_labels: int = 3, redrawn: bool = False, awkward: bool = True) -> list[NDArray]:
+def random_answers(
+    seed: int, *, n: int = 12, q: int = 4, n_labels: int = 3, redrawn: bool = False, awkward: bool = True
+) -> list[NDArray]:
     """Columns of `compare_answers` of two small runs: N/A, missing answers, unequal repetitions, unknown gold labels."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -81,7 +83,8 @@ def runs_of(table: AnswersTable) -> list[list[Variant]]:
                 bool(table.is_original[slot]),
                 bool(table.stratum[slot] == SAME_WORDING),
                 tuple(
-                    Ask(int(table.ask_temperature[a]), table.labels[run, a]) for a in np.flatnonzero(table.ask_slot == slot)
+                    Ask(int(table.ask_temperature[a]), table.labels[run, a])
+                    for a in np.flatnonzero(table.ask_slot == slot)
                 ),
             )
             for slot in range(table.n_slots)
@@ -97,7 +100,8 @@ def with_rows_of(run: Sequence[Variant], other: Sequence[Variant], moves: NDArra
             mine.is_original,
             mine.is_shared,
             tuple(
-                Ask(a.temperature, np.where(moves, b.labels, a.labels)) for a, b in zip(mine.asks, its.asks, strict=True)
+                Ask(a.temperature, np.where(moves, b.labels, a.labels))
+                for a, b in zip(mine.asks, its.asks, strict=True)
             ),
         )
         for mine, its in zip(run, other, strict=True)

@@ -7,7 +7,6 @@ import pytest
 
 from tests.udfs.comparison.plain_runs import Task, figures, random_answers, runs_of, table_of, with_rows_of
 from udfs.agreement import Level
-from udfs.comparison import lattice
 from udfs.comparison.measured import measured
 
 NUMBERS = np.array([0.5, 1.0, 4.0])
@@ -37,12 +36,17 @@ def test_exchanged_rows_and_variants_as_measured_plainly(level: Level, *, redraw
                 figures(with_rows_of(runs[0], runs[1], swapped), task),
                 figures(with_rows_of(runs[1], runs[0], swapped), task),
             )
-            dealt = [[unit for unit, is_first in zip(units, chosen[draw], strict=True) if is_first == k] for k in (1, 0)]
+            dealt = [
+                [unit for unit, is_first in zip(units, chosen[draw], strict=True) if is_first == k] for k in (1, 0)
+            ]
             plain_units = [figures(run, task) for run in dealt] if by_units else []
             for k, name in enumerate(family.names):
                 seen.add(name)
                 for run in (0, 1):
                     assert by_rows[run][k, draw] == pytest.approx(plain_rows[run][name], abs=1e-9), (name, "rows")
                     if by_units:
-                        assert by_units[run][k, draw] == pytest.approx(plain_units[run][name], abs=1e-9), (name, "units")
+                        assert by_units[run][k, draw] == pytest.approx(plain_units[run][name], abs=1e-9), (
+                            name,
+                            "units",
+                        )
     assert seen == {"sensitivity", "consistency", "micro_f1", "invalid_rate", "pss_intra", "pss_inter"}

@@ -14,10 +14,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from flows.check_rows import Row, Source
-from flows.check_values import check_values
-from flows.check_verdicts import check_verdicts
-from flows.checked import Checked, Finding, Result
+from flows.gate.checked import Checked, Finding, Result
+from flows.gate.rows import Row, Source
+from flows.gate.values import check_values
+from flows.gate.verdicts import check_verdicts
 from flows.report.text import when
 from flows.warehouse import now as this_instant
 from models_registry.ages import age_of

@@ -23,10 +23,10 @@ from urllib.parse import quote
 
 from flows.engines.scrub import scrub
 from flows.keys import content_id
-from flows.message import Message
 from flows.progress import Progress
 from flows.rows import frame_of
 from flows.settings import SILENT, Settings
+from flows.telling.message import Message
 from flows.warehouse import fetch, land, now, published_path
 
 SECONDS = 20.0  # for all targets together
@@ -129,12 +129,12 @@ def _failure(place: int, found: Mapping[str, Any] | None) -> str | None:
 
 
 def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
-    """Has `flows.deliver` carry the order out; what it said by the time it ended, or was ended."""
+    """Has `flows.telling.deliver` carry the order out; what it said by the time it ended, or was ended."""
     environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
     environment |= SILENT | {"NETRC": os.devnull}  # an address carries its own password or none
     try:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "flows.deliver"], env=environment, stdin=subprocess.PIPE,
+            [sys.executable, "-P", "-m", "flows.telling.deliver"], env=environment, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8", start_new_session=True,
         )  # fmt: skip
     except OSError:

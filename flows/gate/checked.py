@@ -154,13 +154,13 @@ class Checked:
 
     def junit(self) -> str:
         """The same as a JUnit report: a test case a rule, a failure for what failed, an error for what has no figure."""
-        from flows.check_render import junit
+        from flows.gate.render import junit
 
         return junit(self)
 
     def markdown(self) -> str:
         """The same as a Markdown table."""
-        from flows.check_render import markdown
+        from flows.gate.render import markdown
 
         return markdown(self)
 

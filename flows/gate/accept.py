@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
-from flows.check import check_run
-from flows.check_rows import Source
+from flows.gate.check import check_run
+from flows.gate.rows import Source
 from flows.keys import content_id
 from flows.progress import Progress
 from flows.references import LATEST, complete_runs, resolve

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from flows.check_rows import Row, Source
-from flows.check_values import NAMES, NO_ROW, finite, selects
-from flows.checked import Finding, Result
+from flows.gate.checked import Finding, Result
+from flows.gate.rows import Row, Source
+from flows.gate.values import NAMES, NO_ROW, finite, selects
 from models_registry.gate_rules import LAST_NIGHT, VerdictRule
 
 Names = tuple[str, str, str]

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from flows.check_rows import Row, Source
-from flows.checked import Finding, Outcome, Result, State
+from flows.gate.checked import Finding, Outcome, Result, State
+from flows.gate.rows import Row, Source
 from flows.sheets import quoted
 from models_registry.gate_columns import TEMPERATURE, Columns
 from models_registry.gate_rules import Condition, ValueRule

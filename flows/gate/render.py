@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from flows.checked import Checked, Result
+from flows.gate.checked import Checked, Result
 from flows.report.text import cut, shown
 from models_registry.errors import WarehouseError
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from flows.alarms import Alarm, Changes, Finding, Key
 from flows.report.text import cut, shown
+from flows.telling.alarms import Alarm, Changes, Finding, Key
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered", "success"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from flows.alarms import Finding, Place
 from flows.report.text import ABSENT, number, usd
+from flows.telling.alarms import Finding, Place
 
 
 def compared(
@@ -16,7 +16,7 @@ def compared(
     """What is worse than last night or a baseline, in the order of the rows, and the verdict of every comparison.
 
     `against` is what each base run is. One that is only an open alarm's gives verdicts, by place (model, task, strategy,
-    measure, base run) as `flows.alarms.changes` takes them, and no findings: what is worse than it stands already.
+    measure, base run) as `flows.telling.alarms.changes` takes them, and no findings: what is worse than it stands already.
     """
     findings, verdicts = [], {}
     for row in rows:
