@@ -91,8 +91,9 @@ def _table(
     unit, samples = dense_codes(sample)
     in_run = np.zeros((2, len(samples)), np.bool_)
     in_run[side, unit] = True
-    kept = in_run.all(axis=0)[unit]
-    if in_run.all(axis=0).sum() < 2:
+    in_both = in_run[0] & in_run[1]
+    kept = in_both[unit]
+    if in_both.sum() < 2:
         return OTHER_SAMPLES
     slots = match_variants(side[kept], variant[kept], np.zeros(int(kept.sum()), np.int64))
     n_slots = len(slots.stratum)

@@ -99,6 +99,7 @@ class Alphas:
         self.names = (name,)
         self.has_interval = (True,)
         self.n_units = n_units
+        self._numbers, self._level = numbers, level
         self._sums = AlphaSums(numbers, level)
         self._groups = groups
         self._units = units
@@ -132,6 +133,21 @@ class Alphas:
                 for group, slots in zip(self._groups, self._units, strict=True)
             ]
         )
+
+    def halves(self) -> tuple[Alphas, Alphas]:
+        """See Figures."""
+        first, second = (
+            Alphas(
+                self.names[0],
+                [[part[:, :, start::2] for part in group] for group in self._groups],
+                self._units,
+                self._numbers,
+                self._level,
+                self.n_units,
+            )
+            for start in (0, 1)
+        )
+        return first, second
 
     def _means(self, totals: Sequence[Sequence[Pair]]) -> Pair:
         """Mean over groups of the mean over replicates of alpha, from the sums of each, shape (n_draws, n_columns)."""

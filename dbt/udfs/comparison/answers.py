@@ -9,7 +9,7 @@ from udfs.agreement import LEVELS, Level
 from udfs.comparison.answers_table import AnswersTable, answers_table
 from udfs.comparison.availability import MEASURES, available, lacking
 from udfs.comparison.churn import label_churn
-from udfs.comparison.compared import ASKED_ONCE, OTHER_VARIANTS, Compared, compared, not_comparable
+from udfs.comparison.compared import ASKED_ONCE, OTHER_SAMPLES, OTHER_VARIANTS, Compared, compared, not_comparable
 from udfs.comparison.differences import differences
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.measured import measured
@@ -134,5 +134,5 @@ def _churn(table: AnswersTable, n_repetitions: int) -> Compared:
         n_samples=churn.n_samples,
         n_variants=table.n_slots,
         n_repetitions=n_repetitions,
-        reason=ASKED_ONCE if np.isnan(churn.p_value) else None,
+        reason=None if not np.isnan(churn.p_value) else ASKED_ONCE if np.isnan(churn.within) else OTHER_SAMPLES,
     )

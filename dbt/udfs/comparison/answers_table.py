@@ -48,7 +48,7 @@ class AnswersTable:
     @property
     def n_samples(self) -> int:
         """Samples that both runs have."""
-        return self.labels.shape[3]
+        return int(self.labels.shape[3])
 
     def in_fixed_order(self) -> AnswersTable:
         """The table with its runs in an order that does not depend on which is the base.
@@ -77,8 +77,9 @@ def answers_table(
     unit, samples = dense_codes(sample)
     in_run = np.zeros((2, len(samples)), np.bool_)
     in_run[side, unit] = True
-    kept = in_run.all(axis=0)[unit]
-    if in_run.all(axis=0).sum() < 2:
+    in_both = in_run[0] & in_run[1]
+    kept = in_both[unit]
+    if in_both.sum() < 2:
         return OTHER_SAMPLES
     kind_code, kinds = dense_codes(temperature * 2 + is_original)
     slots = match_variants(side[kept], variant[kept], kind_code[kept])

@@ -27,7 +27,7 @@ class ByVariants(NamedTuple):
 
     p_value: Floats
     standard_error: Floats
-    variance: Floats  # what the interval adds for wordings drawn anew; 0 where the runs share them
+    variance: Floats  # what wordings drawn anew add to the interval's; 0 where the runs share them
 
 
 def by_variants(
@@ -59,20 +59,37 @@ def by_variants(
     if n_slots < 2 or n_resamples == 0:
         return ByVariants(undefined, undefined, none)
     p_value, error = _exchanged(figures, stratum, difference, p_samples, seed, n_resamples)
+    if (stratum != SAME_WORDING).any():
+        first, second = (_without_each(half, n_slots) for half in figures.halves())
+        shared_by_halves = [_jackknife_covariance(*rows) for rows in zip(first, second, strict=True)]
+        return ByVariants(p_value, error, np.maximum(shared_by_halves, 0.0))
+    if n_slots < MIN_EXCHANGED:
+        less_one = _without_each(figures, n_slots)
+        for k, row in enumerate(less_one[:, 1] - less_one[:, 0]):
+            if not np.isnan(row).any():
+                error[k] = np.sqrt(jackknife_variance(row))
+                t = difference[k] / error[k] if error[k] > 0 else np.inf * np.sign(difference[k])
+                p_value[k] = 2 * stdtr(n_slots - 1, -abs(t)) if difference[k] else 1.0
+    return ByVariants(p_value, error, none)
+
+
+def _without_each(figures: Figures, n_slots: int) -> Floats:
+    """Figures of either run without each of its variants, shape (n_measures, 2, n_slots)."""
     without = 1 - np.eye(n_slots)
     nothing = np.zeros_like(without)
-    first, second = (figures.dealt(np.hstack(run))[0] for run in ((without, nothing), (nothing, without)))
-    if (stratum != SAME_WORDING).any():
-        variance = np.array([jackknife_variance(a) + jackknife_variance(b) for a, b in zip(first, second, strict=True)])
-        return ByVariants(p_value, error, variance)
-    if n_slots < MIN_EXCHANGED:
-        for k, row in enumerate(second - first):
-            if np.isnan(row).any():
-                continue
-            error[k] = np.sqrt(jackknife_variance(row))
-            t = abs(difference[k]) / error[k] if error[k] > 0 else np.inf * abs(difference[k])
-            p_value[k] = 2 * stdtr(n_slots - 1, -t) if difference[k] else 1.0
-    return ByVariants(p_value, error, none)
+    runs = (np.hstack([without, nothing]), np.hstack([nothing, without]))
+    return np.stack([figures.dealt(run)[0] for run in runs], axis=1)
+
+
+def _jackknife_covariance(first: Floats, second: Floats) -> float:
+    """Covariance of two jackknives over the same variants, added up over runs; shape (2, n_slots) each.
+
+    What variants do to one half of the samples and to the other alike is theirs alone: what they do to single samples
+    is in the variance over samples already and drops out here.
+    """
+    n = first.shape[1]
+    product = (first - first.mean(axis=1, keepdims=True)) * (second - second.mean(axis=1, keepdims=True))
+    return float((n - 1) / n * product.sum())
 
 
 def _exchanged(

@@ -40,7 +40,8 @@ def label_churn(labels: NDArray[np.int16], n_classes: int) -> Churn:
     Returns:
         `p_value` of no churn against more than none: 1 where every sample has 0, and 2^-N, that of the sign test, where
         all N samples have the same above 0. `low`, `high` are two-sided, 95 %. Where no cell is asked twice `within` is
-        unknown and with it all but `across`; unless that is 0, which no noise can explain away: then churn 0, p 1.
+        unknown and with it all but `across`; unless that is 0, with nothing to explain: then churn 0, p 1. Below
+        two samples all that needs a deviation is NaN.
     """
     n_asked = (labels[0] >= 0).sum(axis=1)
     is_cell = n_asked >= (2 if (n_asked >= 2).any() else 1)

@@ -13,7 +13,6 @@ from udfs.comparison.by_variants import by_variants
 from udfs.comparison.draws import exchanged_samples, resampled_samples
 from udfs.comparison.exceeding import Exceeding
 from udfs.comparison.figures import Figures, Floats, Pair
-from udfs.comparison.matching import SAME_WORDING
 from udfs.resampling import t_quantile
 
 MOST_RESAMPLES = 2000
@@ -48,8 +47,7 @@ def differences(
 
     Returns:
         For each of the measures its differences. `low`, `high`: difference -+ t sqrt(V), V from resamples of samples with
-        the same draws for both runs. Where wordings were drawn anew the jackknife variance over variants of either run
-        comes on top.
+        the same draws for both runs. Where wordings were drawn anew the variance over variants of either run comes on top.
     """
     observed = [figures.resampled(np.ones((1, n_samples))) for figures in measures]
     by_samples = [Exceeding((second - first)[:, 0]) for first, second in observed]
@@ -88,10 +86,14 @@ def _differences(
 ) -> list[Difference]:
     first, second = (figures_of_run[:, 0] for figures_of_run in observed)
     variants = by_variants(figures, stratum, second - first, p_samples, seed, n_resamples)
-    is_redrawn = bool(figures.n_units and (stratum != SAME_WORDING).any())
-    most_free = figures.n_units // 2 if is_redrawn else max(figures.n_samples)
-    quantile = np.array([t_quantile(min(n, most_free) - 1) for n in figures.n_samples])
-    half = np.where(figures.has_interval, quantile * np.sqrt(variance + variants.variance), np.nan)
+    half = np.array(
+        [
+            _half_width(of_samples, of_variants, n - 1, figures.n_units - 2) if has_interval else np.nan
+            for of_samples, of_variants, n, has_interval in zip(
+                variance, variants.variance, figures.n_samples, figures.has_interval, strict=True
+            )
+        ]
+    )
     columns = (
         first,
         second,
@@ -103,3 +105,12 @@ def _differences(
         np.fmax(np.sqrt(variance), variants.standard_error),
     )
     return [Difference(name, *row) for name, row in zip(figures.names, np.stack(columns, axis=1).tolist(), strict=True)]
+
+
+def _half_width(of_samples: float, of_variants: float, n_samples_free: int, n_variants_free: int) -> float:
+    """Quantile of t times sqrt(V), of a variance in two parts, with the degrees of freedom of Satterthwaite."""
+    total = of_samples + of_variants
+    if not total > 0:
+        return total  # 0: nothing varies; or undefined
+    uncertain = of_samples**2 / max(n_samples_free, 1) + of_variants**2 / max(n_variants_free, 1)
+    return t_quantile(total**2 / uncertain) * float(np.sqrt(total))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 """Of both runs: figures of shape (n_measures, n_draws), NaN where undefined."""
+
+AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
 _BLOCK_CELLS = 1 << 17  # of one temporary: it stays in the processor's cache
 
@@ -43,8 +45,13 @@ class Figures(Protocol):
             chosen: shape (n_draws, n_units), 1 or 0.
         """
 
+    def halves(self) -> tuple[Figures, Figures]:
+        """The same measures of every other sample, and of the rest."""
 
-def exchanged_sums(moves: Floats, of_first: Floats, of_second: Floats) -> Pair:
+
+def exchanged_sums(
+    moves: NDArray[AnyFloat], of_first: NDArray[AnyFloat], of_second: NDArray[AnyFloat]
+) -> tuple[NDArray[AnyFloat], NDArray[AnyFloat]]:
     """Sums over samples of both runs' columns where rows change places: shape (n_draws, n_columns) each."""
     first = of_first.sum(axis=0) + moves @ (of_second - of_first)
     return first, of_first.sum(axis=0) + of_second.sum(axis=0) - first

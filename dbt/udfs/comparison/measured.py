@@ -32,9 +32,10 @@ def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures
         right = share[table.gold, :, np.arange(table.n_samples)].T
         found.append(Rates(("micro_f1",), right, is_given & (table.gold >= 0)))
     found.append(Rates(("invalid_rate",), share[-1], is_given))
-    inter = _inter(table, numbers, level)
-    intra = _intra(table, numbers, level)
-    return [*found, *(alphas for alphas in (intra, inter) if alphas is not None)]
+    found.extend(
+        alphas for alphas in (_intra(table, numbers, level), _inter(table, numbers, level)) if alphas is not None
+    )
+    return found
 
 
 def _shares(table: AnswersTable, n_parts: NDArray[np.int64]) -> Floats:

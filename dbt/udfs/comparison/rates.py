@@ -22,6 +22,7 @@ class Rates:
         self.names = names
         self.has_interval = (True,) * len(names)
         self.n_units = len(value)
+        self._value, self._is_given = value, is_given
         self.n_samples = (int(is_given.any(axis=0).sum()),) * len(names)
         n_slots = self.n_units // 2
         value = np.where(is_given, value, 0.0)
@@ -47,6 +48,11 @@ class Rates:
         first, second = (self._figures(self._unit_means, taken * self._has_mean) for taken in (chosen, 1 - chosen))
         return first, second
 
+    def halves(self) -> tuple[Rates, Rates]:
+        """See Figures."""
+        first, second = (Rates(self.names, self._value[:, start::2], self._is_given[:, start::2]) for start in (0, 1))
+        return first, second
+
     def _of_sums(self, totals: Floats) -> Floats:
         sums, counts = np.split(totals, 2, axis=1)
         return self._figures(sums / np.maximum(counts, 1), (counts > 0).astype(np.float64))
@@ -57,7 +63,7 @@ class Rates:
         divisor = np.where(n_taken > 0, n_taken, np.nan)
         mean = (taken * means).sum(axis=1) / divisor
         if len(self.names) == 1:
-            return mean[None]
+            return np.asarray(mean[None])
         # around the mean itself: sums of squares less the square of a sum would leave 1e-8 where variants are equal
         variance = (taken * np.square(means - mean[:, None])).sum(axis=1) / divisor
         return np.stack([mean, np.sqrt(variance)])

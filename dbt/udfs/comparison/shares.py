@@ -57,6 +57,7 @@ class Shares:
         n_classes, self.n_units, _ = share.shape
         n_slots = self.n_units // 2
         self.names: tuple[str, ...] = ("sensitivity", "consistency") if (gold >= 0).any() else ("sensitivity",)
+        self._parts = (share, is_given, gold)
         self._scale = 1 / np.log(n_classes)
         self._lattice = lattice
         self._is_full = bool(is_given.all())
@@ -154,6 +155,14 @@ class Shares:
                         nats[run, rows] += terms.nats
                         distances[run, rows] += terms.distances * part.is_known
         first, second = (self._figures(nats[run], n[run], distances[run], n_pairs[run]) for run in (0, 1))
+        return first, second
+
+    def halves(self) -> tuple[Shares, Shares]:
+        """See Figures; neighbours are of one gold class, so that classes are halved too."""
+        share, is_given, gold = self._parts
+        first, second = (
+            Shares(share[:, :, start::2], is_given[:, start::2], gold[start::2], self._lattice) for start in (0, 1)
+        )
         return first, second
 
     def _figures(self, nats: Floats, n: Floats, distances: Floats, n_pairs: Floats) -> Floats:
