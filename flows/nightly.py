@@ -5,13 +5,15 @@ Parameters, artifacts and logs hold ids and figures; nothing is pickled.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 from prefect import flow
 from prefect.artifacts import (
     create_link_artifact,
@@ -38,6 +40,7 @@ from models_registry.errors import CardError, PromptauditError, UsageError
 from models_registry.registry import Registry
 
 STEPS = 7  # of a night: five of its run, the comparison, and what is told
+LEASE_S = 60  # how long a killed night's places stay taken: the least Prefect allows; its own default is 300
 FIGURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate")
 
 
@@ -55,7 +58,7 @@ def nightly(audit_id: str, warehouse: str | None = None) -> State[Any]:
     bar = Bar(log.info, log.warning)
     try:
         settings, registry = Options(warehouse=None if warehouse is None else Path(warehouse)).load()
-        with concurrency(limits_of(registry, audit_id), strict=False):
+        with held(limits_of(registry, audit_id), bar):
             told = night(settings, registry, audit_id, bar)
     except PromptauditError as error:
         said = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
@@ -71,13 +74,37 @@ def nightly(audit_id: str, warehouse: str | None = None) -> State[Any]:
 OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
 
 
+@contextlib.contextmanager
+def held(limits: list[str], bar: Bar) -> Iterator[None]:
+    """The named limits held, as far as the server has them; while it is away a night goes on without."""
+    places = concurrency(limits, lease_duration=LEASE_S, strict=False)
+    with contextlib.ExitStack() as stack:
+        bar.show(lambda: stack.enter_context(places))
+        try:
+            yield
+        finally:
+            bar.is_away = False  # it may be back
+            bar.show(stack.close)
+
+
 class Bar(Progress):
     """Says the steps of a night in its logs, and how far it is in a progress artifact; answers are shown in neither."""
 
     def __init__(self, info: Callable[[str], None], warning: Callable[[str], None]) -> None:
         super().__init__(quiet=True)
-        self._info, self._warning, self._n_steps = info, warning, 0
-        self._bar = _shown(lambda: create_progress_artifact(0.0, key="night", description="how far the night is"))
+        self._info, self._warning, self._n_steps, self.is_away = info, warning, 0, False
+        self._bar = self.show(lambda: create_progress_artifact(0.0, key="night", description="how far the night is"))
+
+    def show(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever Prefect gives
+        """What Prefect's server is asked to keep, or None: it fails no night, and once away is not waited for again."""
+        if self.is_away:
+            return None
+        try:
+            return make()
+        except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
+            self.is_away = _is_outage(error)
+            self._warning(f"Prefect's server did not take it: {type(error).__name__}")
+            return None
 
     def step(self, text: str) -> None:
         """One line, and one step of the bar."""
@@ -96,27 +123,27 @@ class Bar(Progress):
 
     def _move(self, percent: float) -> None:
         if self._bar is not None:
-            _shown(lambda: update_progress_artifact(self._bar, percent))
+            self.show(lambda: update_progress_artifact(self._bar, percent))
 
 
 def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
     """The scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
     warehouse, key = settings.warehouse, _key(told.audit_id)
     scorecard = [_figures(row) for row in scorecard_rows(warehouse, told.audit_run_id)]
-    _shown(lambda: create_table_artifact(scorecard, key=f"scorecard-{key}", description=f"run {told.audit_run_id}"))
+    bar.show(lambda: create_table_artifact(scorecard, key=f"scorecard-{key}", description=f"run {told.audit_run_id}"))
     compared = [
         _difference(row)
         for each in told.comparison_ids
         for row in run_comparison(warehouse, each).rows
         if row["verdict"] in NEWS
     ]
-    _shown(
+    bar.show(
         lambda: create_table_artifact(compared, key=f"comparison-{key}", description="what differs by more than chance")
     )
-    _shown(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
+    bar.show(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
     link = report_link(warehouse, told.audit_run_id, settings)
     address = link if "://" in link else Path(link).as_uri()
-    _shown(lambda: create_link_artifact(address, link_text="report", key=f"report-{key}"))
+    bar.show(lambda: create_link_artifact(address, link_text="report", key=f"report-{key}"))
     bar.end()
 
 
@@ -154,13 +181,11 @@ def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progres
     )
 
 
-def _shown(make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever Prefect gives
-    """An artifact, or none: a server that cannot keep it fails no night."""
-    try:
-        return make()
-    except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
-        get_run_logger().warning("no artifact: %s", type(error).__name__)
-        return None
+def _is_outage(error: BaseException | None) -> bool:
+    """Whether an error came of a server that did not answer in all the tries of Prefect's client, rather than refused."""
+    while error is not None and not isinstance(error, httpx.TransportError):
+        error = error.__cause__
+    return error is not None
 
 
 def _figures(row: dict[str, Any]) -> dict[str, Any]:

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.agreement import Level, alpha, interval_expected, ordinal_positions
-from udfs.comparison.figures import Floats, Pair, blocks, exchanged_sums, mean_defined
+from udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums, mean_defined
 
 _SAMPLES_AT_ONCE = 256
-
-Counts = NDArray[np.floating]
 
 
 class AlphaSums:
@@ -96,8 +94,8 @@ class Alphas:
             level: of measurement.
             n_units: variants of both runs; 0 where they are not exchanged.
         """
-        self.names = (name,)
-        self.has_interval = (True,)
+        self.names: tuple[str, ...] = (name,)
+        self.has_interval: tuple[bool, ...] = (True,)
         self.n_units = n_units
         self._numbers, self._level = numbers, level
         self._sums = AlphaSums(numbers, level)
@@ -105,7 +103,7 @@ class Alphas:
         self._units = units
         n_labels = len(numbers)
         is_rated = [((part >= 0) & (part < n_labels)).sum(axis=1) >= 2 for group in groups for part in group]
-        self.n_samples = (int(np.logical_or.reduce([rated.all(axis=0) for rated in is_rated]).sum()),)
+        self.n_samples: tuple[int, ...] = (int(np.logical_or.reduce([rated.all(axis=0) for rated in is_rated]).sum()),)
         self._columns = [[self._run_columns(part, n_labels) for part in group] for group in groups]
 
     def _run_columns(self, part: NDArray[np.int16], n_labels: int) -> tuple[Floats, Floats]:
@@ -134,7 +132,7 @@ class Alphas:
             ]
         )
 
-    def halves(self) -> tuple[Alphas, Alphas]:
+    def halves(self) -> tuple[Figures, Figures]:
         """See Figures."""
         first, second = (
             Alphas(

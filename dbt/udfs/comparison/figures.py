@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.floating]
+"""Whole numbers, of four or eight bytes."""
 Pair = tuple[Floats, Floats]
 """Of both runs: figures of shape (n_measures, n_draws), NaN where undefined."""
 

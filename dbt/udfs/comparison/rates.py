@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.comparison.figures import Floats, Pair, exchanged_sums
+from udfs.comparison.figures import Figures, Floats, Pair, exchanged_sums
 
 
 class Rates:
@@ -48,7 +48,7 @@ class Rates:
         first, second = (self._figures(self._unit_means, taken * self._has_mean) for taken in (chosen, 1 - chosen))
         return first, second
 
-    def halves(self) -> tuple[Rates, Rates]:
+    def halves(self) -> tuple[Figures, Figures]:
         """See Figures."""
         first, second = (Rates(self.names, self._value[:, start::2], self._is_given[:, start::2]) for start in (0, 1))
         return first, second

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.comparison.figures import Floats, Pair, blocks, exchanged_sums
+from udfs.comparison.figures import Figures, Floats, Pair, blocks, exchanged_sums
 from udfs.comparison.lattice import label_terms
 from udfs.consistency import MIN_SAMPLES
 from udfs.entropy import plug_in_terms
@@ -22,7 +22,7 @@ class _Label(NamedTuple):
     ever: NDArray[np.int64]  # the samples that were ever given it
     share: Floats  # (n_units, n_ever), times the lattice if there is one
 
-    def reaches(self) -> Pair:
+    def reaches(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Whether each sample's p_tau reaches each step of the grid, of shape (n, n_steps) for each run."""
         first, second = ((p[:, None] >= self.grid).astype(np.float32) for p in self.p_tau)
         return first, second
@@ -114,7 +114,8 @@ class Shares:
             size = np.array([float(part.samples.stop - part.samples.start)])
             n_pairs += size**2 - size
             for label in part.labels:
-                at_least = exchanged_sums(small[:, part.samples], *label.reaches())
+                first_reaches, second_reaches = label.reaches()
+                at_least = exchanged_sums(small[:, part.samples], first_reaches, second_reaches)
                 for run, reaching in enumerate(at_least):
                     distances[run] += half_distances(reaching.astype(np.float64), size, label.gaps())
         nats = exchanged_sums(moves, *self._nats[:, :, None])
@@ -123,41 +124,36 @@ class Shares:
 
     def dealt(self, chosen: Floats) -> Pair:
         """See Figures."""
-        taken = chosen.astype(np.float32)
-        n_taken = np.stack([taken.sum(axis=1), (1 - taken).sum(axis=1)])
-        # a full table dealt into equal numbers has the same number of variants everywhere
-        same_numbers = [int(n[0]) if self._is_full and (n == n[0]).all() else None for n in n_taken]
+        runs = [taken.astype(np.float32) for taken in (chosen, 1 - chosen)]
         nats, n, distances, n_pairs = np.zeros((4, 2, len(chosen)))
+        # a full table dealt into equal numbers has the same number of variants everywhere
+        numbers = [int(run[0].sum()) if self._is_full and np.ptp(run.sum(axis=1)) == 0 else None for run in runs]
         for part in self._classes:
-            given = self._is_given[:, part.samples]
-            width = given.shape[1]
+            width = part.samples.stop - part.samples.start
             for rows in blocks(len(chosen), width):
-                n_given: list[NDArray[np.int64] | int] = []
-                sizes = np.empty((2, len(taken[rows])))
-                for run, number in enumerate(same_numbers):
-                    if number is None:
-                        side = taken[rows] if run == 0 else 1 - taken[rows]
-                        counts = (side @ given).astype(np.int64)
-                        n_given.append(counts)
-                        n[run, rows] += (counts >= 2).sum(axis=1)
-                        sizes[run] = (counts >= 1).sum(axis=1)
-                    else:
-                        n_given.append(number)
-                        n[run, rows] += width * (number >= 2)
-                        sizes[run] = width * (number >= 1)
-                n_pairs[:, rows] += (sizes**2 - sizes) * part.is_known
+                given = [
+                    self._given(run[rows], part.samples, number) for run, number in zip(runs, numbers, strict=True)
+                ]
+                n[:, rows] += [np.broadcast_to(g >= 2, (len(runs[0][rows]), width)).sum(axis=1) for g in given]
+                sizes = np.array([np.broadcast_to(g >= 1, (len(runs[0][rows]), width)).sum(axis=1) for g in given])
+                n_pairs[:, rows] += (sizes * sizes - sizes) * part.is_known
                 for label in part.labels:
-                    total = taken[rows] @ label.share
-                    for run, of_run in enumerate((total, label.share.sum(axis=0) - total)):
-                        number_of = n_given[run]
-                        ever = number_of if isinstance(number_of, int) else number_of[:, label.ever]
-                        terms = label_terms(of_run, ever, sizes[run], self._lattice)
+                    first = runs[0][rows] @ label.share
+                    for run, total in enumerate((first, label.share.sum(axis=0) - first)):
+                        ever = given[run] if given[run].size == 1 else given[run][:, label.ever]
+                        terms = label_terms(total, ever, sizes[run], self._lattice)
                         nats[run, rows] += terms.nats
                         distances[run, rows] += terms.distances * part.is_known
         first, second = (self._figures(nats[run], n[run], distances[run], n_pairs[run]) for run in (0, 1))
         return first, second
 
-    def halves(self) -> tuple[Shares, Shares]:
+    def _given(self, taken: NDArray[np.float32], samples: slice, number: int | None) -> NDArray[np.int64]:
+        """How many of the variants taken each sample has, shape (n_draws, n), or (1, 1) where it is one number."""
+        if number is not None:
+            return np.array([[number]])
+        return np.asarray((taken @ self._is_given[:, samples]).astype(np.int64))
+
+    def halves(self) -> tuple[Figures, Figures]:
         """See Figures; neighbours are of one gold class, so that classes are halved too."""
         share, is_given, gold = self._parts
         first, second = (
