@@ -5,8 +5,10 @@ Parameters, artifacts and logs hold ids and figures; nothing is pickled.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +27,7 @@ from prefect.artifacts import (
 from prefect.client.schemas.objects import State
 from prefect.concurrency.sync import concurrency
 from prefect.logging import get_run_logger
+from prefect.runner import Runner
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
@@ -143,7 +146,7 @@ def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
     bar.show(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
     link = report_link(warehouse, told.audit_run_id, settings)
     address = link if "://" in link else Path(link).as_uri()
-    bar.show(lambda: create_link_artifact(address, link_text="report", key=f"report-{key}"))
+    bar.show(lambda: create_link_artifact(address, "report", key=f"report-{key}", description="the run's page"))
     bar.end()
 
 
@@ -170,15 +173,23 @@ def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progres
         msg = "PREFECT_API_URL names no server; start one with `prefect server start` and set it"
         raise UsageError(msg)
     progress.say(f"serving '{audit_id}' on '{card.schedule}' (UTC); Ctrl-C ends it")
-    nightly.serve(
+    runner = Server(name=f"nightly {audit_id}", limit=1, pause_on_shutdown=False)
+    runner.add_flow(
+        nightly,
         name=f"nightly {audit_id}",
         cron=card.schedule,
         parameters={"audit_id": audit_id, "warehouse": str(settings.warehouse.resolve())},
         tags=["promptaudit", audit_id],
-        limit=1,
-        print_starting_message=False,
-        pause_on_shutdown=False,
     )
+    asyncio.run(runner.start())
+
+
+class Server(Runner):
+    """Serves until interrupted, and by SIGTERM as by Ctrl-C: the night it is in ends first, and what began it learns why."""
+
+    def handle_sigterm(self, *_: object) -> None:
+        """In place of Prefect's, which leaves with 0 and the night behind."""
+        signal.raise_signal(signal.SIGINT)
 
 
 def _is_outage(error: BaseException | None) -> bool:

@@ -58,9 +58,13 @@ class RunComparison:
 
     def lines(self) -> list[str]:
         """What stands around the table, for people."""
+        first = self.rows[0] if self.rows else {}
+        is_of_models = first.get("base_model_id") not in (None, first.get("model_id"))
+        sides = zip(("base", "candidate"), self.runs, ("base_model_id", "model_id"), strict=bool(self.runs))
         out = [
             f"{name:<10} {run['audit_run_id']}  {cut(run['audit_id'], NAME)}, {when(run['started_at'])}"
-            for name, run in zip(("base", "candidate"), self.runs, strict=True)
+            + (f", {cut(first[model], NAME)}" if is_of_models else "")
+            for name, run, model in sides
         ]
         return [*out, self.headline]
 

@@ -192,7 +192,7 @@ def changes(
 
     Every finding whose key is not open is raised, once. Told is what is news of its own: not a drop against the baseline of a
     model that also dropped since last night or already has a standing alarm (it is the same drop, seen in one more measure),
-    nor a failed rule on comparisons that have raised an alarm themselves. A recovery is told when nothing like it stands.
+    nor a rule on comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A recovery is told when nothing like it stands.
     """
     accepted = accepted or {}
     found = {finding.key: finding for finding in reversed(findings)}  # of equal keys the first
@@ -257,7 +257,7 @@ def _is_news(finding: Finding, raised: Sequence[Finding], stay: Sequence[Key]) -
 
 
 def _is_rule_on_comparisons(key: Key) -> bool:
-    return key.kind == "gate" and key.measure is not None and key.measure.split()[:1] == ["no"]
+    return not key.is_compared and key.measure is not None and key.measure.split()[:1] == ["no"]
 
 
 def _is_over_for_all(key: Key, before: Sequence[Key], now_open: Sequence[Key]) -> bool:

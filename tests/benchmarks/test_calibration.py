@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from tests.udfs.comparison_worlds import (
     regressed,
     same,
     shares_of,
+    true_difference,
 )
 from udfs.comparison import Compared
 from udfs.sensitivity import sensitivity_interval
@@ -44,7 +46,29 @@ FULL = Design(*(int(n) for n in os.environ.get("CALIBRATION_SIZE", "500x30").spl
 FEW = Design(n_samples=100, n_variants=12)
 
 Pairs = list[dict[str, Compared]]
-Run = Callable[[World, Design, int], Pairs]
+T = TypeVar("T")
+
+
+class Workers:
+    """Works on seeds 0, 1, ... in two processes."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        """Take the processes."""
+        self._pool = pool
+
+    def each(self, work: Callable[[int], T], n: int) -> list[T]:
+        """What `work` makes of each of n seeds."""
+        return list(self._pool.map(work, range(n), chunksize=4))
+
+    def pairs(self, world: World, design: Design, n_pairs: int, n_resamples: int = N_RESAMPLES) -> Pairs:
+        """Every measure of pairs of a world; says what was run."""
+        start = time.perf_counter()
+        found = self.each(partial(compared_pair, world=world, design=design, n_resamples=n_resamples), n_pairs)
+        print(
+            f"\n{n_pairs} pairs of {design.n_samples} samples x {design.n_variants} wordings, "
+            f"B = {n_resamples}: {time.perf_counter() - start:.0f} s"
+        )
+        return found
 
 
 def may_be_at_least(n_events: int, n: int, rate: float) -> bool:
@@ -58,24 +82,13 @@ def may_be_at_most(n_events: int, n: int, rate: float) -> bool:
 
 
 @pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    """Pairs of a world, by two processes of one thread each."""
+def workers() -> Iterator[Workers]:
+    """Two processes of one thread each."""
     with pytest.MonkeyPatch.context() as patch:
         for library in ("OPENBLAS", "OMP", "MKL"):
             patch.setenv(f"{library}_NUM_THREADS", "1")
         with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-
-            def pairs(world: World, design: Design, n_pairs: int) -> Pairs:
-                start = time.perf_counter()
-                work = partial(compared_pair, world=world, design=design, n_resamples=N_RESAMPLES)
-                found = list(pool.map(work, range(n_pairs), chunksize=4))
-                print(
-                    f"\n{n_pairs} pairs of {design.n_samples} samples x {design.n_variants} wordings, "
-                    f"B = {N_RESAMPLES}: {time.perf_counter() - start:.0f} s"
-                )
-                return found
-
-            yield pairs
+            yield Workers(pool)
 
 
 def rate_at_05(pairs: Pairs, measure: str, p_value: str = "p_value") -> float:
@@ -84,8 +97,8 @@ def rate_at_05(pairs: Pairs, measure: str, p_value: str = "p_value") -> float:
 
 
 @pytest.mark.parametrize("name", NOTHING_CHANGED)
-def test_nothing_changed(name: str, run: Run) -> None:
-    pairs = run(NOTHING_CHANGED[name], FULL, N_PAIRS)
+def test_nothing_changed(name: str, workers: Workers) -> None:
+    pairs = workers.pairs(NOTHING_CHANGED[name], FULL, N_PAIRS)
     n_regressed = sum(bool(regressed(list(pair.values()))) for pair in pairs)
     print(f"{name}: any regressed in {n_regressed / N_PAIRS:.3f} of {N_PAIRS} pairs")
     print(f"{'measure':14} {'p<=.05':>7} {'samples':>8} {'variants':>8} {'covers 0':>8} {'sd of d':>8} {'half':>7}")
@@ -112,22 +125,38 @@ def found_in_family(row: Compared, n_comparisons: int, rng: np.random.Generator)
     ("design", "difference", "n_comparisons"), [(FULL, 0.025, 1), (FULL, 0.04, 50), (FEW, 0.06, 1)]
 )
 @pytest.mark.parametrize("size", ["both_sd", "wording_sd", "temperature"])
-def test_greater_sensitivity(size: str, design: Design, difference: float, n_comparisons: int, run: Run) -> None:
+def test_greater_sensitivity(
+    size: str, design: Design, difference: float, n_comparisons: int, workers: Workers
+) -> None:
     louder = model_with(MODEL, size, difference, design)
     n_pairs = max(1, N_PAIRS // 4)
-    rows = [pair["sensitivity"] for pair in run(World(same, MODEL, louder), design, n_pairs)]
+    n_resamples = max(N_RESAMPLES, 40 * n_comparisons)  # 20 times the comparisons are the least that can find anything
+    pairs = workers.pairs(World(same, MODEL, louder), design, n_pairs, n_resamples)
+    rows = [pair["sensitivity"] for pair in pairs]
     rng = np.random.default_rng(0)
     n_found = sum(found_in_family(row, n_comparisons, rng) for row in rows)
     differences = [row.difference for row in rows]
-    covered = np.mean([row.low <= difference <= row.high for row in rows])
     large = np.mean([d >= 0.02 for d in differences])
     print(
         f"sensitivity +{difference} by {size} {getattr(MODEL, size)} -> {getattr(louder, size):.3f}, "
         f"in a family of {n_comparisons}: found {n_found / n_pairs:.3f}, .02 or more {large:.3f}; "
-        f"difference {np.mean(differences):.4f} sd {np.std(differences):.4f}, covered {covered:.3f}, "
+        f"difference {np.mean(differences):.4f} sd {np.std(differences):.4f}, "
         f"SE {np.mean([row.standard_error for row in rows]):.4f}"
     )
     assert may_be_at_least(n_found, n_pairs, 0.9)
+
+
+@pytest.mark.parametrize("name", ["both_sd", "wording_sd", "temperature", "wording_shocks"])
+def test_interval_covers_what_these_wordings_make(name: str, workers: Workers) -> None:
+    """With shared wordings the interval is for other samples under the same wordings and the same two nights."""
+    is_null = name in NOTHING_CHANGED
+    world = NOTHING_CHANGED[name] if is_null else World(same, MODEL, model_with(MODEL, name, 0.025, FULL))
+    n_pairs = max(1, N_PAIRS // 4)
+    truths = workers.each(partial(true_difference, world=world, design=FULL), n_pairs)
+    rows = [pair["sensitivity"] for pair in workers.pairs(world, FULL, n_pairs)]
+    n_covered = sum(row.low <= truth <= row.high for row, truth in zip(rows, truths, strict=True))
+    print(f"{name}: true differences {np.mean(truths):.4f} sd {np.std(truths):.4f}, covered {n_covered / n_pairs:.3f}")
+    assert may_be_at_least(n_covered, n_pairs, 0.93)
 
 
 # ---------------------------------------------------------------- intervals of one night

@@ -46,7 +46,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[
                 provider.served_model, provider.skill = "small-2026-06-30", 0.7
             if number == 6:
                 task = folder / "registry/tasks/questions.yml"
-                task.write_text(task.read_text().replace("by the type of its answer", "as best you can"))
+                task.write_text(task.read_text().replace("Classify the question", "In haste, classify the question"))
             ended = promptaudit(
                 folder, "nightly", AUDIT, "--json", AUDIT_KEY=KEY,
                 PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told", TOKEN), PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"),

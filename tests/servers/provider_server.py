@@ -1,7 +1,7 @@
 """A provider on loopback, in threads of the test, whose model is known and may change from one night to the next.
 
 It answers `What is number 7?` with the seventh label as often as its version knows it: `skill` of the easy questions, less
-of every third; each answer is drawn anew. A prompt that does not say `the type of its answer` costs it `clumsy` of that.
+of every third; each answer is drawn anew. A prompt that has it answer in haste costs `clumsy` of that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Provider:
     base_url: str
     served_model: str = "small-2026-01-01"
     skill: float = 0.95
-    clumsy: float = 0.25
+    clumsy: float = 0.3
     n_requests: int = 0
     dice: random.Random = field(default_factory=lambda: random.Random(11))
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -35,7 +35,7 @@ class Provider:
     def answer(self, prompt: str) -> str:
         """A label, drawn anew."""
         number = int((re.findall(r"What is number (\d+)\?", prompt) or ["0"])[-1])
-        knows = self.skill - HARD * (number % 3 == 0) - self.clumsy * ("type of its answer" not in prompt)
+        knows = self.skill - HARD * (number % 3 == 0) - self.clumsy * ("haste" in prompt.casefold())
         with self.lock:
             self.n_requests += 1
             is_right, other = self.dice.random() < knows, self.dice.randrange(1, len(LABELS))

@@ -96,7 +96,7 @@ def effects_of(rng: np.random.Generator, design: Design) -> Effects:
 
 def mixed(rng: np.random.Generator, effect: Floats, kept: float) -> Floats:
     """As normal as before and correlated with it by `kept`."""
-    return kept * effect + np.sqrt(1 - kept**2) * rng.standard_normal(effect.shape)
+    return np.asarray(kept * effect + np.sqrt(1 - kept**2) * rng.standard_normal(effect.shape))
 
 
 def shares_of(effects: Effects, model: Model) -> Floats:
@@ -248,6 +248,30 @@ class World:
 def compared_pair(seed: int, *, world: World, design: Design, n_resamples: int) -> dict[str, Compared]:
     """Every measure of pair number `seed` of a world."""
     return compared(world.pair(seed, design), design, seed=seed, n_resamples=n_resamples)
+
+
+def true_difference(seed: int, *, world: World, design: Design, n_samples: int = 8000) -> float:
+    """By how much sensitivity of pair `seed` differs for its own wordings and shocks, and all samples there could be.
+
+    From many samples, with the same draws for both nights; for worlds where wordings stay and samples are answered alike.
+    """
+    rng = np.random.default_rng(seed)
+    first = effects_of(rng, design)
+    second = world.second(rng, first)
+    many = replace(design, n_samples=n_samples)
+    crowd = effects_of(np.random.default_rng([seed, 7]), many)
+    base, candidate = (
+        plug_in_sensitivity(
+            asked(
+                np.random.default_rng([seed, 8]),
+                shares_of(crowd._replace(wordings=night.wordings, shocks=night.shocks), model),
+                many,
+            ),
+            design.n_labels + 1,
+        )
+        for night, model in ((first, world.base), (second, world.candidate or world.base))
+    )
+    return candidate - base
 
 
 MODEL = Model()

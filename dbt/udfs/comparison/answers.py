@@ -9,7 +9,15 @@ from udfs.agreement import LEVELS, Level
 from udfs.comparison.answers_table import AnswersTable, answers_table
 from udfs.comparison.availability import MEASURES, available, lacking
 from udfs.comparison.churn import label_churn
-from udfs.comparison.compared import ASKED_ONCE, OTHER_SAMPLES, OTHER_VARIANTS, Compared, compared, not_comparable
+from udfs.comparison.compared import (
+    ASKED_ONCE,
+    FEW_ANSWERS,
+    OTHER_SAMPLES,
+    OTHER_VARIANTS,
+    Compared,
+    compared,
+    not_comparable,
+)
 from udfs.comparison.differences import differences
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.measured import measured
@@ -83,10 +91,15 @@ def compare_answers(
     if isinstance(table, str):
         rows |= {measure: not_comparable(measure, table) for measure in both}
     else:
+        rows |= {measure: not_comparable(measure, _absence(measure, table)) for measure in both}
         rows |= {row.measure: row for row in _rows(table, numbers, level, seed, n_resamples) if row.measure in both}
-        absent = {measure: not_comparable(measure, "the runs share too little of it") for measure in both}
-        rows = absent | rows
     return [rows[measure] for measure in MEASURES if measure in rows]
+
+
+def _absence(measure: str, table: AnswersTable) -> str:
+    """Why a measure that both runs have is none of what they share."""
+    has_same_original = (table.is_original & (table.stratum == SAME_WORDING)).any()
+    return OTHER_VARIANTS if measure == "pss_intra" and not has_same_original else FEW_ANSWERS
 
 
 def _rows(

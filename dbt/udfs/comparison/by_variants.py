@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from udfs.comparison.draws import exchanged_variants
-from udfs.comparison.exceeding import Exceeding
+from udfs.comparison.exceeding import ROUNDING, Exceeding
 from udfs.comparison.figures import Figures, Floats
 from udfs.comparison.matching import SAME_WORDING
 from udfs.resampling import jackknife_variance
@@ -68,9 +68,15 @@ def by_variants(
         for k, row in enumerate(less_one[:, 1] - less_one[:, 0]):
             if not np.isnan(row).any():
                 error[k] = np.sqrt(jackknife_variance(row))
-                t = difference[k] / error[k] if error[k] > 0 else np.inf * np.sign(difference[k])
-                p_value[k] = 2 * stdtr(n_slots - 1, -abs(t)) if difference[k] else 1.0
+                p_value[k] = _t_test(abs(difference[k]), error[k], n_slots - 1)
     return ByVariants(p_value, error, none)
+
+
+def _t_test(size: float, error: float, degrees_of_freedom: int) -> float:
+    """Two-sided p-value; 1 for no difference, 0 where all variants changed by the same."""
+    if size < ROUNDING:
+        return 1.0
+    return float(2 * stdtr(degrees_of_freedom, -size / error)) if error > 0 else 0.0
 
 
 def _without_each(figures: Figures, n_slots: int) -> Floats:

@@ -15,6 +15,7 @@ _POWER = 1.28  # of the normal curve .9 lies below it: a difference of this size
 OTHER_SAMPLES = "other samples"
 OTHER_VARIANTS = "other variants"
 FEW_VARIANTS = "other variants: fewer than 10 a side"
+FEW_ANSWERS = "too few answers in both runs"
 ASKED_ONCE = "asked once: noise and change cannot be told apart"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +12,10 @@ from udfs.comparison.by_variants import by_variants
 from udfs.comparison.draws import exchanged_samples, resampled_samples
 from udfs.comparison.exceeding import Exceeding
 from udfs.comparison.figures import Figures, Floats, Pair
+from udfs.comparison.threads import side_by_side
 from udfs.resampling import t_quantile
 
 MOST_RESAMPLES = 2000
-_THREADS = 2
 
 
 class Difference(NamedTuple):
@@ -51,28 +50,32 @@ def differences(
     """
     observed = [figures.resampled(np.ones((1, n_samples))) for figures in measures]
     by_samples = [Exceeding((second - first)[:, 0]) for first, second in observed]
-    for moves in exchanged_samples(seed, n_samples, n_resamples):
-        for figures, exceeding in zip(measures, by_samples, strict=True):
-            exceeding.add(np.subtract(*figures.exchanged(moves)))
-    variances = _resampled_variances(measures, n_samples, seed, min(n_resamples, MOST_RESAMPLES))
-    with ThreadPoolExecutor(_THREADS) as pool:  # array operations run beside each other
+    drawn: list[list[Floats]] = [[np.empty((len(figures.names), 0))] for figures in measures]
+    everything = range(len(measures))
+    with side_by_side() as pool:
+        for moves in exchanged_samples(seed, n_samples, n_resamples):
+            exchanged = pool.map(lambda k, moves=moves: np.subtract(*measures[k].exchanged(moves)), everything)
+            for exceeding, change in zip(by_samples, exchanged, strict=True):
+                exceeding.add(change)
+        for weight in resampled_samples(seed, n_samples, min(n_resamples, MOST_RESAMPLES)):
+            resampled = pool.map(lambda k, weight=weight: np.subtract(*measures[k].resampled(weight)), everything)
+            for parts, change in zip(drawn, resampled, strict=True):
+                parts.append(change)
+        variances = [_variances(np.concatenate(parts, axis=1)) for parts in drawn]
         return list(
             pool.map(
                 lambda k: _differences(
                     measures[k], stratum, observed[k], by_samples[k].p_values(), variances[k], seed, n_resamples
                 ),
-                range(len(measures)),
+                everything,
             )
         )
 
 
-def _resampled_variances(measures: Sequence[Figures], n_samples: int, seed: int, n_resamples: int) -> list[Floats]:
-    drawn: list[list[Floats]] = [[np.empty((len(figures.names), 0))] for figures in measures]
-    for weight in resampled_samples(seed, n_samples, n_resamples):
-        for figures, parts in zip(measures, drawn, strict=True):
-            parts.append(np.subtract(*figures.resampled(weight)))
-    defined = [[row[~np.isnan(row)] for row in np.concatenate(parts, axis=1)] for parts in drawn]
-    return [np.array([row.var(ddof=1) if len(row) > 1 else np.nan for row in rows]) for rows in defined]
+def _variances(drawn: Floats) -> Floats:
+    """Of what is defined in each row; NaN below two."""
+    defined = [row[~np.isnan(row)] for row in drawn]
+    return np.array([row.var(ddof=1) if len(row) > 1 else np.nan for row in defined])
 
 
 def _differences(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from udfs.comparison.figures import Floats
 
-_ROUNDING = 1e-9  # differences closer than this are equal
+ROUNDING = 1e-9  # differences closer than this are equal
 
 
 class Exceeding:
@@ -22,7 +22,7 @@ class Exceeding:
     def add(self, differences: Floats, which: NDArray[np.bool_] | None = None) -> None:
         """Count draws of shape (n_measures, n_draws), for some of the measures or all; undefined ones count as large."""
         which = np.ones(len(self._size), np.bool_) if which is None else which
-        is_smaller = np.abs(differences) < (self._size - _ROUNDING)[:, None]
+        is_smaller = np.abs(differences) < (self._size - ROUNDING)[:, None]
         self._n[which] += (~is_smaller[which]).sum(axis=1)
         self._n_draws[which] += differences.shape[1]
 

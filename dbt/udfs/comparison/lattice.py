@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -49,23 +50,37 @@ def label_terms(total: Counts, n_given: NDArray[np.int64], n_samples: NDArray[np
     least, most = int(n_given.min()), int(n_given.max())
     if lattice is None or lattice * most * (most - least + 1) > _BINS_A_SAMPLE * max(total.shape[1], _FEW_SAMPLES):
         return _by_sorting(total / (np.maximum(n_given, 1) * (lattice or 1)), n_given, n_samples)
-    n_variants = np.arange(least, most + 1)
-    sizes = lattice * n_variants + 1
-    starts = np.append(0, np.cumsum(sizes))
-    n_bins = int(starts[-1])
-    of_bin = np.repeat(n_variants, sizes)
-    value = (np.arange(n_bins) - np.repeat(starts[:-1], sizes)) / (lattice * np.maximum(of_bin, 1))
+    steps = _steps(lattice, least, most)
+    n_bins = len(steps.nats)
     bins = total.astype(np.int64)
     if least < most:
-        bins += starts[n_given - least]
+        bins += steps.starts[n_given - least]
     bins += (np.arange(len(total)) * n_bins)[:, None]
     histogram = np.bincount(bins.ravel(), minlength=len(total) * n_bins).reshape(len(total), n_bins).astype(np.float64)
-    nats = histogram @ np.where(of_bin >= 2, plug_in_terms(value), 0.0)
+    # the bins at 0 come last and have no gap: whoever is missing from them is not missed
+    at_least = np.cumsum(histogram[:, steps.order], axis=1)
+    return Terms(histogram @ steps.nats, half_distances(at_least, n_samples[:, None].astype(np.float64), steps.gaps))
+
+
+class _Steps(NamedTuple):
+    """The shares p_tau that variants of a lattice can make, those of one number of variants together."""
+
+    starts: NDArray[np.int64]  # of each number of variants
+    nats: Floats  # -p ln p of each, 0 below two variants
+    order: NDArray[np.int64]  # from the largest share down
+    gaps: Floats  # in that order, down to the next
+
+
+@lru_cache(maxsize=256)
+def _steps(lattice: int, least: int, most: int) -> _Steps:
+    n_variants = np.arange(least, most + 1)
+    sizes = lattice * n_variants + 1
+    starts = np.cumsum(sizes) - sizes
+    of_step = np.repeat(n_variants, sizes)
+    value = (np.arange(len(of_step)) - np.repeat(starts, sizes)) / (lattice * np.maximum(of_step, 1))
     order = np.argsort(-value, kind="stable")
     gaps = -np.diff(np.append(value[order], 0.0))
-    # the bins at 0 come last and have no gap: whoever is missing from them is not missed
-    at_least = np.cumsum(histogram[:, order], axis=1)
-    return Terms(nats, half_distances(at_least, n_samples[:, None], gaps))
+    return _Steps(starts, np.where(of_step >= 2, plug_in_terms(value), 0.0), order, gaps)
 
 
 def _by_sorting(p: Floats, n_given: NDArray[np.int64], n_samples: NDArray[np.int64]) -> Terms:

@@ -108,6 +108,18 @@ def with_rows_of(run: Sequence[Variant], other: Sequence[Variant], moves: NDArra
     ]
 
 
+def with_samples(run: Sequence[Variant], drawn: NDArray) -> list[Variant]:
+    """The run's samples as they are drawn, one several times or never."""
+    return [
+        Variant(
+            variant.is_original,
+            variant.is_shared,
+            tuple(Ask(ask.temperature, ask.labels[:, drawn]) for ask in variant.asks),
+        )
+        for variant in run
+    ]
+
+
 def shares(variant: Variant, i: int, n_classes: int) -> Floats | None:
     """p_ivc: the mean over asks of the mean over repetitions; None where the cell is missing."""
     of_asks = []

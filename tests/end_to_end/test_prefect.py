@@ -1,0 +1,374 @@
+"""The deployed nightly flow on a real Prefect server with a real worker: scheduled, killed, run again, looked at.
+
+A server keeps ids and figures: what a provider said, what it was asked, and its key are looked for in all it keeps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+
+from tests.flows.audits import AUDIT, cells, query, write_cards
+from tests.servers.openai_server import LABELS, RunningServer, running_server
+from tests.servers.prefect_server import (
+    AUTH,
+    OVER,
+    SOON_S,
+    PrefectServer,
+    all_of,
+    end_all,
+    running_postgres,
+    running_prefect,
+    running_worker,
+    wait_for,
+)
+from tests.shell import Ended, promptaudit_process, start
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+
+PREFECT_YAML = Path(__file__).parents[2] / "infra" / "prefect.yaml"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SCREENSHOTS = "TEST_SCREENSHOTS"  # a folder, for whoever wants to look at the pages
+KEY = "sk-test-0123456789abcdef0123456789abcdef"
+SAID = "quokka7731"  # in every completion
+REFUSED = "does not exist or you do not have access"  # of the provider's error
+N_SAMPLES, N_VARIANTS, CONNECTIONS = 40, 4, 4
+N_CELLS = N_SAMPLES * N_VARIANTS
+LIMITS = ("warehouse", "provider-127-0-0-1")
+MODEL = "engine: openai_api\n  model: small\n  base_url: {url}\n  api_key_env: AUDIT_KEY\n  price: free\n"
+
+
+@dataclass
+class Stage:
+    """A server with the deployment, a folder of audits, and what the first two nights showed."""
+
+    server: PrefectServer
+    provider: RunningServer
+    folder: Path
+    deployment_id: str = ""
+    killed: dict[str, Any] = field(default_factory=dict)
+    ended: dict[str, Any] = field(default_factory=dict)
+    waiting: dict[str, Any] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+    n_asked: int = 0
+    refused: Ended | None = None
+
+    @property
+    def warehouse(self) -> Path:
+        return self.folder / "warehouse/audit.duckdb"
+
+    def said(self) -> str:
+        """What the workers printed."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def log(self) -> Path:
+        return self.folder.parent / "worker.log"
+
+    def worker(self, **variables: str) -> contextlib.AbstractContextManager[Any]:
+        return running_worker(self.server, self.folder, self.log, AUDIT_KEY=KEY, **variables)
+
+    def flows(self) -> list[psutil.Process]:
+        """The processes that run the flow in this folder."""
+        return all_of(
+            lambda process: (
+                "prefect.engine" in process.cmdline() and process.environ().get("AUDIT_FOLDER") == str(self.folder)
+            )
+        )
+
+    def limits(self) -> dict[str, int]:
+        """Places taken of each named limit."""
+        found = self.server.ask("/v2/concurrency_limits/filter", {})
+        return {each["name"]: each["active_slots"] for each in found if each["name"] in LIMITS}
+
+    def run(self, audit_id: str = AUDIT) -> str:
+        """Has the deployment run now; the run's id."""
+        body = {"parameters": {"audit_id": audit_id}, "state": {"type": "SCHEDULED"}}
+        run_id: str = self.server.ask(f"/deployments/{self.deployment_id}/create_flow_run", body)["id"]
+        return run_id
+
+    def asked(self, more_than: int) -> None:
+        """Waits until the provider was asked more often than that."""
+        wait_for(
+            lambda: self.provider.counters()["requests"] > more_than,
+            f"the provider to be asked more than {more_than} times",
+            lambda: self.said()[-4000:],
+        )
+
+
+def cards(folder: Path, url: str, closed_url: str) -> None:
+    """The audit, whose gate fails, and another whose model its provider does not know."""
+    audit = '  gate: ["micro_f1 >= 0.99", "invalid_rate <= 0.1"]\n  schedule: "* * * * *"\n'
+    write_cards(
+        folder, url, n_samples=N_SAMPLES, variants=N_VARIANTS, limits=f"{{max_connections: {CONNECTIONS}}}", audit=audit
+    )
+    (folder / "models/closed.yml").write_text("closed:\n  " + MODEL.format(url=closed_url))
+    (folder / "audits/closed.yml").write_text("closed: {tasks: [questions], models: [closed], strategies: [simple]}\n")
+    with (folder / "tasks/questions.yml").open("a") as file:
+        file.write("  reader: label_in_text\n")
+
+
+def deploy(stage: Stage, *, every_s: int) -> None:
+    """`infra/prefect.yaml`, its first deployment, for this audit and soon."""
+    config = yaml.safe_load(PREFECT_YAML.read_text(encoding="utf-8"))
+    (api,) = [each for each in config["deployments"] if each["name"] == "api"]
+    api["parameters"]["audit_id"] = AUDIT
+    api["schedules"] = [{"slug": "nightly", "interval": every_s, "active": True}]
+    file = stage.folder.parent / "prefect.yaml"
+    file.write_text(yaml.safe_dump(config | {"deployments": [api]}), encoding="utf-8")
+    stage.server.ask("/work_pools/", {"name": "api", "type": "process"})
+    stage.server.prefect("deploy", "--all", "--prefect-file", file, cwd=file.parent)
+    (found,) = stage.server.ask("/deployments/filter", {})
+    stage.deployment_id = found["id"]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Two runs on schedule: the first is killed in mid-run, the second takes its night up, and a third waits."""
+    place = tmp_path_factory.mktemp(request.param)
+    (place / "home").mkdir()
+    (place / "audits").mkdir()
+    with contextlib.ExitStack() as stack:
+        database: dict[str, str] = {}
+        if request.param == "postgres":
+            (place / "postgres").mkdir()
+            for above in [place, *place.parents]:  # its own user has to reach its folder
+                if above.stat().st_uid == os.geteuid() and not above.stat().st_mode & 0o001:
+                    above.chmod(above.stat().st_mode | 0o011)
+            try:
+                database = stack.enter_context(running_postgres(place / "postgres"))
+            except FileNotFoundError as missing:
+                pytest.skip(f"{missing} is not on this machine: apt-get install postgresql")
+        server = stack.enter_context(running_prefect(place / "home", **database))
+        labels = tuple(f"{label} {SAID}" for label in LABELS)
+        provider = stack.enter_context(running_server(key=KEY, labels=labels, latency_s=0.5))
+        closed = stack.enter_context(running_server(key=KEY, models=("other",)))
+        found = Stage(server, provider, place / "audits")
+        cards(found.folder / "registry", provider.base_url, closed.base_url)
+        if request.param == "sqlite":  # a limit that is nowhere holds nobody up
+            for name in LIMITS:
+                server.ask("/v2/concurrency_limits/", {"name": name, "limit": 1})
+        deploy(found, every_s=20)
+        with found.worker():
+            two_nights(found)
+        yield found
+
+
+def two_nights(stage: Stage) -> None:
+    """The story that the tests below look at."""
+    server = stage.server
+    stage.asked(40)
+    (running,) = [run for run in server.runs() if run["state_type"] == "RUNNING"]
+    (process,) = stage.flows()
+    os.killpg(os.getpgid(process.pid), signal.SIGKILL)
+    stage.killed = server.until(running["id"], *OVER)
+    stage.asked(N_CELLS // 2)
+    (again,) = [run for run in server.runs() if run["state_type"] == "RUNNING"]
+    stage.places = stage.limits()
+    wait_for(lambda: [run for run in server.runs() if run["state_name"] == "AwaitingConcurrencySlot"], "a third run")
+    stage.waiting = next(run for run in server.runs() if run["state_name"] == "AwaitingConcurrencySlot")
+    server.ask(f"/deployments/{stage.deployment_id}/pause_deployment", {})
+    stage.refused = promptaudit_process(stage.folder, "nightly", AUDIT, AUDIT_KEY=KEY, PROMPTAUDIT_LOCK_WAIT_S="1")
+    stage.ended = server.until(again["id"], *OVER)
+    stage.n_asked = stage.provider.counters()["requests"]
+    for run in server.runs():
+        if run["state_type"] == "SCHEDULED":  # pausing leaves those that wait
+            server.ask(f"/flow_runs/{run['id']}", method="DELETE")
+
+
+def test_a_night_is_scheduled_and_named_so_that_a_person_knows_it(stage: Stage) -> None:
+    for run in (stage.killed, stage.ended):
+        assert run["auto_scheduled"] is True
+        assert re.fullmatch(rf"nightly {AUDIT} \d{{4}}-\d\d-\d\d", run["name"])
+        assert {"promptaudit", "api"} <= set(run["tags"])
+        assert run["parameters"] == {"audit_id": AUDIT, "warehouse": None}
+    audit_run_ids = {row[0] for row in query(stage.warehouse, "select audit_run_id from raw.audit_runs")}
+    assert {run["name"] for run in stage.server.runs("audit")} == {f"{AUDIT} {each}" for each in audit_run_ids}
+
+
+def test_a_killed_night_is_gone_on_with_and_each_cell_lands_once(stage: Stage) -> None:
+    assert stage.killed["state_name"] == "Crashed"
+    assert stage.ended["state_name"] == "Gate failed"
+    runs = query(stage.warehouse, "select state from raw.audit_runs")
+    assert runs == [("complete",)]
+    assert cells(stage.warehouse) == (N_CELLS, N_CELLS)
+    assert N_CELLS <= stage.n_asked <= N_CELLS + CONNECTIONS  # what was in flight when it was killed
+    steps = query(stage.warehouse, "select step from raw.nights order by recorded_at")
+    assert steps == [("begun",), ("finished",)]
+
+
+def test_a_second_night_waits_or_is_refused(stage: Stage) -> None:
+    assert stage.waiting["state_type"] == "SCHEDULED"
+    assert stage.waiting["start_time"] is None
+    assert stage.refused is not None
+    assert stage.refused.code == 2
+    assert "WarehouseLocked" in stage.refused.one_line()
+    if stage.places:
+        assert stage.places == dict.fromkeys(LIMITS, 1)
+        assert stage.limits() == dict.fromkeys(LIMITS, 0)
+
+
+def test_a_failed_gate_is_a_failed_run_that_says_so(stage: Stage) -> None:
+    assert stage.ended["state_type"] == "FAILED"
+    ((run_id,),) = query(stage.warehouse, "select audit_run_id from raw.audit_runs")
+    said = f"exit code 1: gate of run {run_id} of '{AUDIT}': 2 rules: 1 failed, 1 passed"
+    assert stage.ended["state"]["message"] == said
+
+
+def test_artifacts_are_there_with_ids_and_figures(stage: Stage) -> None:
+    of_run = {"flow_runs": {"id": {"any_": [stage.ended["id"]]}}}
+    found = {each["key"]: each for each in stage.server.ask("/artifacts/filter", of_run)}
+    assert set(found) == {"night", *(f"{name}-{AUDIT}" for name in ("scorecard", "comparison", "gate", "report"))}
+    assert (found["night"]["type"], found["night"]["data"]) == ("progress", 100)
+    (row,) = json.loads(found[f"scorecard-{AUDIT}"]["data"])
+    names = {"model_id": "api", "task_id": "questions", "strategy": "simple", "n_samples": 40, "n_variants": 4}
+    assert {name: row[name] for name in names} == names
+    assert row["invalid_rate"] == 0
+    assert all(row[name] is None or isinstance(row[name], float) for name in set(row) - set(names))
+    assert json.loads(found[f"comparison-{AUDIT}"]["data"]) == []  # the first complete night
+    assert "| `micro_f1 >= 0.99` | failed |" in found[f"gate-{AUDIT}"]["data"]
+    link = re.fullmatch(r"\[report\]\(file://(.+)\)", found[f"report-{AUDIT}"]["data"])
+    assert link is not None
+    assert "<html" in Path(link[1]).read_text(encoding="utf-8")
+
+
+def test_a_night_that_cannot_be_measured_says_its_exit_code_and_keeps_the_words_to_itself(stage: Stage) -> None:
+    codes = {}
+    with stage.worker():
+        for audit_id in ("closed", "askd"):
+            run = stage.server.until(stage.run(audit_id), *OVER)
+            codes[audit_id] = (run["state_type"], run["state_name"], run["state"]["message"])
+    why = "the worker's output says it whole"
+    assert codes["closed"] == ("FAILED", "Could not measure", f"exit code 3: EngineError; {why}")
+    assert codes["askd"] == ("FAILED", "Failed", f"exit code 2: UnknownCard; {why}")
+    assert REFUSED in stage.said()
+
+
+def test_what_was_said_and_asked_and_the_key_are_nowhere_on_the_server(stage: Stage) -> None:
+    ((question, instruction),) = query(
+        stage.warehouse, "select any_value(input), any_value(instruction) from raw.samples, raw.prompt_variants"
+    )
+    hidden = (SAID, KEY, question, instruction, "by the type of its answer", REFUSED)
+    kept = stage.server.everything()
+    assert stage.ended["id"] in kept
+    assert [text for text in hidden if text in kept] == []
+    home = stage.server.home
+    files = [path for path in home.rglob("*") if path.is_file() and path.name != "server.log"]
+    for path in files:
+        written = path.read_bytes()
+        assert [text for text in hidden if text.encode() in written] == [], path
+    # results would lie here, pickled; leases of the limits are JSON
+    assert not [path for path in files if "storage" in path.relative_to(home).parts and not _is_json(path)]
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return "__version__" not in path.name
+
+
+on_sqlite = pytest.mark.parametrize("stage", ["sqlite"], indirect=True)
+
+
+@on_sqlite
+def test_the_pages_show_runs_and_artifacts(stage: Stage, tmp_path: Path) -> None:
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    origin = stage.server.url.removesuffix("/api")
+    ids = {each["key"]: each["id"] for each in stage.server.ask("/artifacts/filter", {})}
+    shots = Path(os.environ.get(SCREENSHOTS) or tmp_path)
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.goto(origin)
+        page.get_by_placeholder("Password").or_(page.locator("input[type=password]")).first.fill(AUTH, timeout=60_000)
+        page.keyboard.press("Enter")
+        shown = {
+            "runs": ("/runs", [stage.ended["name"], "Gate failed", "Crashed"]),
+            "run": (f"/runs/flow-run/{stage.ended['id']}", [stage.ended["name"], "Gate failed", "publishing"]),
+            "artifacts": ("/artifacts", [f"scorecard-{AUDIT}", f"gate-{AUDIT}", f"report-{AUDIT}", "night"]),
+            "scorecard": (f"/artifacts/artifact/{ids[f'scorecard-{AUDIT}']}", ["questions", "micro_f1"]),
+            "gate": (f"/artifacts/artifact/{ids[f'gate-{AUDIT}']}", ["micro_f1 >= 0.99", "1 of 1 row fails"]),
+        }
+        page.get_by_text("Deployments").first.wait_for(timeout=60_000)
+        for name, (path, texts) in shown.items():
+            page.goto(origin + path)
+            with contextlib.suppress(playwright.TimeoutError):
+                for text in texts:
+                    page.get_by_text(text).first.wait_for(timeout=60_000)
+            page.screenshot(path=shots / f"{stage.folder.parent.name}-{name}.png")
+            assert [text for text in texts if not page.get_by_text(text).count()] == [], name
+        browser.close()
+
+
+@on_sqlite
+def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(stage: Stage) -> None:
+    server, before = stage.server, stage.provider.counters()["requests"]
+    with stage.worker() as worker:
+        run_id = stage.run()
+        stage.asked(before + 20)
+        worker.kill()  # it alone
+        worker.wait()
+        wait_for(lambda: not stage.flows(), "the flow of a killed worker to end")
+    assert server.until(run_id, *OVER)["state_name"] == "Crashed"
+    assert stage.limits() == dict.fromkeys(LIMITS, 0)
+    n_audits = len(server.runs("audit"))
+    with stage.worker(PREFECT_CLIENT_MAX_RETRIES="1"):
+        stage.run()
+        wait_for(lambda: len(server.runs("audit")) > n_audits, "the night to go on")
+        server.kill()
+        try:
+            wait_for(lambda: not stage.flows(), "the night to end", stage.said)
+        finally:
+            server.start()
+    nights = query(stage.warehouse, "select step, count(*) from raw.nights where audit_id = $1 group by all", [AUDIT])
+    assert dict(nights) == {"begun": 2, "finished": 2}
+    per_run = "select count(*), count(distinct prediction_id) from raw.predictions group by audit_run_id"
+    assert query(stage.warehouse, per_run) == [(N_CELLS, N_CELLS)] * 2
+    assert stage.provider.counters()["requests"] - before <= N_CELLS + CONNECTIONS
+    assert "goes on without it" in stage.said()
+
+
+@on_sqlite
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_what_is_served_runs_on_the_cards_schedule_and_ends_with_its_server(stage: Stage, how: signal.Signals) -> None:
+    before = stage.provider.counters()["requests"]
+    client = {name: value for name, value in stage.server.environment.items() if name.startswith("PREFECT_")}
+    serving = start(stage.folder, "serve", AUDIT, AUDIT_KEY=KEY, SERVED_IN=str(stage.folder), **client)
+    try:
+        stage.asked(before + 10)
+        serving.send_signal(how)
+        _, err = serving.communicate(timeout=SOON_S)
+        assert serving.returncode == 130, err
+        assert "interrupted" in err.splitlines()[-1]
+        left = all_of(lambda process: process.environ().get("SERVED_IN") == str(stage.folder))
+        assert [process.cmdline() for process in left] == []
+    finally:
+        end_all(lambda process: process.environ().get("SERVED_IN") == str(stage.folder))
+        serving.kill()
+    served = stage.server.ask("/deployments/filter", {"deployments": {"name": {"any_": [f"nightly {AUDIT}"]}}})
+    assert [each["schedules"][0]["schedule"]["cron"] for each in served] == ["* * * * *"]
+    assert set(served[0]["tags"]) == {"promptaudit", AUDIT}
+
+
+def test_without_a_server_to_serve_on_one_line_says_so(tmp_path: Path) -> None:
+    cards(tmp_path / "registry", "http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1")
+    ended = promptaudit_process(tmp_path, "serve", AUDIT)
+    assert ended.code == 2
+    assert ended.one_line().startswith("UsageError: PREFECT_API_URL names no server")
+    assert len(ended.err.strip().splitlines()) == 1
