@@ -192,7 +192,8 @@ def changes(
 
     Every finding whose key is not open is raised, once. Told is what is news of its own: not a drop against the baseline of a
     model that also dropped since last night or already has a standing alarm (it is the same drop, seen in one more measure),
-    nor a rule on comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A recovery is told when nothing like it stands.
+    nor a rule on comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A recovery is told when
+    nothing like it stands.
     """
     accepted = accepted or {}
     found = {finding.key: finding for finding in reversed(findings)}  # of equal keys the first
