@@ -138,7 +138,7 @@ def test_two_models_of_one_run(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (("nigth", "latest"), "no complete run is 'nigth'; nearest: night"),
+        (("nihgt", "latest"), "no complete run is 'nihgt'; nearest: night"),
         (("night~3", "latest"), "'night~3': audit 'night' has 3 complete runs up to there"),
         (("latest", "latest"), "'latest' and 'latest' are the same"),
         (("latest:good", "latest~1"), "name a model of both, or of neither"),

@@ -47,6 +47,11 @@ REFUSED = "does not exist or you do not have access"  # of the provider's error
 N_SAMPLES, N_VARIANTS, CONNECTIONS = 40, 4, 4
 N_CELLS = N_SAMPLES * N_VARIANTS
 LIMITS = ("warehouse", "provider-127-0-0-1")
+NIGHTS = f"""
+    select audit_run_id, (select count(*) from raw.nights where nights.audit_run_id = audit_runs.audit_run_id) as n_steps,
+        count(*), count(distinct (prompt_variant_id, sample_id, repetition))
+    from raw.audit_runs inner join raw.predictions using (audit_run_id) where audit_id = '{AUDIT}' group by audit_run_id
+"""
 MODEL = "engine: openai_api\n  model: small\n  base_url: {url}\n  api_key_env: AUDIT_KEY\n  price: free\n"
 
 
@@ -143,12 +148,8 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with contextlib.ExitStack() as stack:
         database: dict[str, str] = {}
         if request.param == "postgres":
-            (place / "postgres").mkdir()
-            for above in [place, *place.parents]:  # its own user has to reach its folder
-                if above.stat().st_uid == os.geteuid() and not above.stat().st_mode & 0o001:
-                    above.chmod(above.stat().st_mode | 0o011)
             try:
-                database = stack.enter_context(running_postgres(place / "postgres"))
+                database = stack.enter_context(running_postgres())
             except FileNotFoundError as missing:
                 pytest.skip(f"{missing} is not on this machine: apt-get install postgresql")
         server = stack.enter_context(running_prefect(place / "home", **database))
@@ -319,6 +320,7 @@ def test_the_pages_show_runs_and_artifacts(stage: Stage, tmp_path: Path) -> None
 @on_sqlite
 def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(stage: Stage) -> None:
     server, before = stage.server, stage.provider.counters()["requests"]
+    n_nights = len(query(stage.warehouse, NIGHTS))
     with stage.worker() as worker:
         run_id = stage.run()
         stage.asked(before + 20)
@@ -336,24 +338,25 @@ def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(st
             wait_for(lambda: not stage.flows(), "the night to end", stage.said)
         finally:
             server.start()
-    nights = query(stage.warehouse, "select step, count(*) from raw.nights where audit_id = $1 group by all", [AUDIT])
-    assert dict(nights) == {"begun": 2, "finished": 2}
-    per_run = "select count(*), count(distinct prediction_id) from raw.predictions group by audit_run_id"
-    assert query(stage.warehouse, per_run) == [(N_CELLS, N_CELLS)] * 2
+    nights = query(stage.warehouse, NIGHTS)
+    assert len(nights) == n_nights + 1
+    assert {steps for _, steps, *_ in nights} == {2}  # begun and finished
+    assert {(n_rows, n_cells) for *_, n_rows, n_cells in nights} == {(N_CELLS, N_CELLS)}
     assert stage.provider.counters()["requests"] - before <= N_CELLS + CONNECTIONS
     assert "goes on without it" in stage.said()
 
 
 @on_sqlite
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_what_is_served_runs_on_the_cards_schedule_and_ends_with_its_server(stage: Stage, how: signal.Signals) -> None:
-    before = stage.provider.counters()["requests"]
+def test_what_is_served_runs_on_the_cards_schedule_and_ends_with_its_server(stage: Stage) -> None:
+    before, n_nights = stage.provider.counters()["requests"], len(query(stage.warehouse, NIGHTS))
     client = {name: value for name, value in stage.server.environment.items() if name.startswith("PREFECT_")}
     serving = start(stage.folder, "serve", AUDIT, AUDIT_KEY=KEY, SERVED_IN=str(stage.folder), **client)
     try:
         stage.asked(before + 10)
-        serving.send_signal(how)
+        serving.terminate()
         _, err = serving.communicate(timeout=SOON_S)
+        assert len(query(stage.warehouse, NIGHTS)) == n_nights + 1
+        assert stage.provider.counters()["requests"] - before < N_CELLS  # it did not wait for its night to end
         assert serving.returncode == 130, err
         assert "interrupted" in err.splitlines()[-1]
         left = all_of(lambda process: process.environ().get("SERVED_IN") == str(stage.folder))

@@ -11,7 +11,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+import urllib.error
 import urllib.request
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -81,8 +83,18 @@ class PrefectServer:
         }  # fmt: skip
         request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)  # noqa: S310
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=30) as answer:
-            text = answer.read()
+        for _ in range(20):
+            try:
+                with opener.open(request, timeout=30) as answer:
+                    text = answer.read()
+                break
+            except urllib.error.HTTPError as error:
+                if error.code != 503:  # a database that is busy; Prefect's own client asks again too
+                    raise
+                time.sleep(0.5)
+        else:
+            msg = f"{path}: the server stays busy"
+            raise TimeoutError(msg)
         return json.loads(text) if text else None
 
     def prefect(self, *line: str | Path, cwd: Path, **variables: str) -> str:
@@ -180,53 +192,61 @@ def running_worker(
 
 
 @contextlib.contextmanager
-def running_postgres(folder: Path) -> Iterator[dict[str, str]]:
+def running_postgres() -> Iterator[dict[str, str]]:
     """Postgres on loopback with an empty database; yields the variables that point a server at it.
 
-    Raises FileNotFoundError where its programs are not found.
+    It lies in a folder of its own user, which none of a test's are. Raises FileNotFoundError without its programs.
     """
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
     found = shutil.which("initdb", path=os.pathsep.join([*map(str, places), os.environ.get("PATH", "")]))
     if found is None:
         msg = "initdb of Postgres"
         raise FileNotFoundError(msg)
-    programs, data, port = Path(found).parent, folder / "data", free_port()
+    programs, port = Path(found).parent, free_port()
     as_user: dict[str, Any] = {}
-    if os.geteuid() == 0:  # which Postgres refuses to run as
-        owner = next(pwd.getpwnam(name) for name in ("postgres", "nobody") if _is_user(name))
-        as_user = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
-        os.chown(folder, owner.pw_uid, owner.pw_gid)
-    options: dict[str, Any] = {"env": {"PATH": os.defpath, "LANG": "C.UTF-8"}, "cwd": folder, **as_user}
-    password = folder / "password"
-    password.write_text("pass")
-    password.chmod(0o644)
-    line = ["--username=prefect", f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-sync"]
-    subprocess.run([programs / "initdb", "--pgdata", data, *line], check=True, capture_output=True, **options)
-    served = ["-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder, "-c", "fsync=off"]
-    with (folder / "postgres.log").open("wb") as log:
-        process = subprocess.Popen(
-            [programs / "postgres", *served], stdout=log, stderr=subprocess.STDOUT, start_new_session=True, **options
-        )
-    try:
-        ready = [programs / "pg_isready", "-h", "127.0.0.1", "-p", str(port), "-d", "postgres", "-U", "prefect"]
-        wait_for(
-            lambda: subprocess.run(ready, capture_output=True, check=False).returncode == 0,
-            "Postgres",
-            (folder / "postgres.log").read_text,
-        )
-        yield {
-            "PREFECT_SERVER_DATABASE_DRIVER": "postgresql+asyncpg",
-            "PREFECT_SERVER_DATABASE_HOST": "127.0.0.1",
-            "PREFECT_SERVER_DATABASE_PORT": str(port),
-            "PREFECT_SERVER_DATABASE_USER": "prefect",
-            "PREFECT_SERVER_DATABASE_NAME": "postgres",
-            "PREFECT_SERVER_DATABASE_PASSWORD": "pass",
-        }
-    finally:
-        process.send_signal(signal.SIGINT)  # at once, and in order
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(20)
-        end_group(process)
+    with tempfile.TemporaryDirectory(prefix="promptaudit-postgres-", ignore_cleanup_errors=True) as place:
+        folder = Path(place)
+        password, log = folder / "password", folder / "postgres.log"
+        password.write_text("pass", encoding="utf-8")
+        log.touch()
+        if os.geteuid() == 0:  # which Postgres refuses to run as
+            owner = next(each for each in pwd.getpwall() if each.pw_name in ("postgres", "nobody"))
+            as_user = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+            for path in (folder, password, log):
+                os.chown(path, owner.pw_uid, owner.pw_gid)
+        options: dict[str, Any] = {"env": {"PATH": os.defpath, "LANG": "C.UTF-8"}, "cwd": folder, **as_user}
+        line = ["--username=prefect", f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-sync"]
+        made = [programs / "initdb", "--pgdata", folder / "data", *line]
+        subprocess.run(made, check=True, capture_output=True, **options)
+        served = ["-D", folder / "data", "-p", str(port), "-h", "127.0.0.1", "-k", folder, "-c", "fsync=off"]
+        with log.open("wb") as said:
+            process = subprocess.Popen(
+                [programs / "postgres", *served],
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **options,
+            )
+        try:
+            ready = [programs / "pg_isready", "-h", "127.0.0.1", "-p", str(port), "-d", "postgres", "-U", "prefect"]
+            wait_for(
+                lambda: subprocess.run(ready, capture_output=True, check=False).returncode == 0,
+                "Postgres",
+                log.read_text,
+            )
+            yield {
+                "PREFECT_SERVER_DATABASE_DRIVER": "postgresql+asyncpg",
+                "PREFECT_SERVER_DATABASE_HOST": "127.0.0.1",
+                "PREFECT_SERVER_DATABASE_PORT": str(port),
+                "PREFECT_SERVER_DATABASE_USER": "prefect",
+                "PREFECT_SERVER_DATABASE_NAME": "postgres",
+                "PREFECT_SERVER_DATABASE_PASSWORD": "pass",
+            }
+        finally:
+            process.send_signal(signal.SIGINT)  # at once, and in order
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            end_group(process)
 
 
 def wait_for(
@@ -269,11 +289,3 @@ def free_port() -> int:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
     return port
-
-
-def _is_user(name: str) -> bool:
-    try:
-        pwd.getpwnam(name)
-    except KeyError:
-        return False
-    return True

@@ -76,13 +76,21 @@ scored as (
 ),
 
 tested as (
-    select
-        * exclude (measures),
+    select -- noqa: AM07 - the union at the end is by name
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        scoring_method,
         unnest(measures) as compared
     from labelled
-    union all by name
+    union all
     select
-        * exclude (measures),
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        scoring_method,
         unnest(measures) as compared
     from scored
 ),

@@ -37,7 +37,8 @@ def by_variants(
 
     Under fewer than 12 shared variants exchanges are too few to reach a small p, whatever happened: there the
     jackknife over variants gives a t test with Q - 1 degrees of freedom, and exchanges stand in only where it is
-    undefined (sensitivity and PSS of two variants), so that nothing is found there.
+    undefined (sensitivity and PSS of two variants), so that nothing is found there. Measured with a shock common to each
+    wording, 100 samples: p <= .05 in 0 to 4 % at 3 and at 8 variants, where exchanging samples alone gives 12 to 19 %.
 
     The first 999 exchanges decide whether more are worth it. Where they, or the samples, show p > .2 no more are made.
     The larger p of a measure is then above .2 whatever further draws would have said, and is what all draws give

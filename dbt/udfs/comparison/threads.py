@@ -9,22 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-
-from threadpoolctl import ThreadpoolController
+from typing import Any
 
 _THREADS = 2
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    """The libraries of linear algebra that are loaded, looked up once."""
-    return ThreadpoolController()
+def _libraries() -> Any | None:  # noqa: ANN401 - a library without types
+    """The libraries of linear algebra that are loaded, looked up once; None where they cannot be told anything."""
+    try:
+        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:  # results are the same, a busy machine takes longer
+        return None
+    return ThreadpoolController()  # type: ignore[no-any-return,unused-ignore]
+
+
+def _in_one_thread() -> AbstractContextManager[object]:
+    libraries = _libraries()
+    return nullcontext() if libraries is None else libraries.limit(limits=1, user_api="blas")
 
 
 @contextmanager
 def side_by_side() -> Iterator[ThreadPoolExecutor]:
     """A pool in which array operations run beside each other, each product of matrices in one thread."""
-    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(_THREADS) as pool:
+    with _in_one_thread(), ThreadPoolExecutor(_THREADS) as pool:
         yield pool
