@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
+from prefect.states import Completed, Failed
 
 from flows.infer import infer
 from flows.judge import count_missing_rulings, judge
@@ -19,15 +22,51 @@ from models_registry.errors import MeasureError
 
 
 def tracked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The step as a Prefect task inside a flow run, as it is elsewhere."""
+    """The step as a Prefect task inside a flow run, as it is elsewhere; Prefect is away: the step goes on without it."""
     if FlowRunContext.get() is None:
         return step
-    as_task: Callable[..., Any] = task(name=step.__name__, cache_policy=NO_CACHE, persist_result=False)(step)
-    return as_task
+
+    def call(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever the step takes and gives
+        ended = Ended()
+        as_task = task(name=step.__name__, cache_policy=NO_CACHE, persist_result=False)(
+            lambda: ended.state_of(lambda: step(*arguments, **named))
+        )
+        with contextlib.suppress(Exception):
+            as_task(return_state=True)
+        return ended.result() if ended.has_run else step(*arguments, **named)
+
+    return call
+
+
+class Ended:
+    """How a piece of work ended, for whoever asked for it; Prefect is told whether, and the kind of an error.
+
+    An error that Prefect sees it logs and pickles, and its words may be a provider's.
+    """
+
+    def __init__(self) -> None:
+        self.has_run = False
+        self._made: Any = None
+        self._error: Exception | None = None
+
+    def state_of(self, work: Callable[[], Any]) -> State[Any]:
+        """Does the work; what Prefect is told of it."""
+        try:
+            self._made = work()
+        except Exception as error:  # noqa: BLE001 - raised again by `result`
+            self._error = error
+        self.has_run = True
+        return Completed() if self._error is None else Failed(message=type(self._error).__name__)
+
+    def result(self) -> Any:  # noqa: ANN401 - whatever the work made
+        """What the work made; raises what it raised."""
+        if self._error is not None:
+            raise self._error
+        return self._made
 
 
 @flow(name="audit", flow_run_name="{audit_id} {audit_run_id}", validate_parameters=False, persist_result=False)
-def audit(audit_id: str, audit_run_id: str, work: Callable[[], Outcome]) -> Outcome:  # noqa: ARG001 - Prefect shows them
+def audit(audit_id: str, audit_run_id: str, work: Callable[[], State[Any]]) -> State[Any]:  # noqa: ARG001 - Prefect shows them
     """One execution of an audit; `work` is the steps, so that Prefect sees their names and nothing of their data."""
     return work()
 

@@ -123,7 +123,7 @@ def night(settings: Settings, registry: Registry, audit_id: str, progress: Progr
 
     One night at a time works on a warehouse: a second one waits `lock_wait_s` seconds, then raises WarehouseLocked.
     """
-    code: int | None = NO_CODE
+    code: int | None = None  # an interrupted night goes on at its next start, and says so by its silence
     try:
         with guarded(), hold(settings.warehouse, settings.lock_wait_s, progress.say, what="night"):
             told = _night(settings, registry, audit_id, progress)
@@ -131,8 +131,8 @@ def night(settings: Settings, registry: Registry, audit_id: str, progress: Progr
     except PromptauditError as error:
         code = error.exit_code
         raise
-    except KeyboardInterrupt:  # it goes on at its next start, and says so by its silence
-        code = None
+    except Exception:
+        code = NO_CODE
         raise
     finally:
         if code is not None:

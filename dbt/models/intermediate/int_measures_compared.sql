@@ -75,8 +75,9 @@ scored as (
     group by all
 ),
 
+-- the linter takes the union at the end for one by place
 tested as (
-    select -- noqa: AM07 - the union at the end is by name
+    select -- noqa: AM07
         comparison_id,
         model_id,
         task_id,

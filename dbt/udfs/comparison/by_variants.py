@@ -113,4 +113,18 @@ def _exchanged(
     if is_open.any() and len(rest):
         exceeding.add(np.subtract(*figures.dealt(rest)), is_open)
     squares = np.where(np.isnan(drawn), 0.0, np.square(drawn))
-    return exceeding.p_values(), np.sqrt(squares.sum(axis=1) / np.maximum((~np.isnan(drawn)).sum(axis=1), 1))
+    square = squares.sum(axis=1) / np.maximum((~np.isnan(drawn)).sum(axis=1), 1)
+    return exceeding.p_values(), _without_effect(square, difference, figures.n_units // 2, stratum)
+
+
+def _without_effect(square: Floats, difference: Floats, n_slots: int, stratum: NDArray[np.int64]) -> Floats:
+    """Standard error of a difference from the mean square of exchanged ones, which a true difference makes larger.
+
+    Of Q shared variants that differ by d_v, exchanges have the mean square sum d_v^2 / Q^2, the error of their mean the
+    square sum (d_v - d)^2 / (Q (Q - 1)). Of 2 Q variants dealt anew the pooled sum of squares holds Q d^2 / 2 too much.
+    """
+    if (stratum != SAME_WORDING).any():
+        own = (square * (2 * n_slots - 1) - np.square(difference)) / (2 * (n_slots - 1))
+    else:
+        own = (square - np.square(difference) / n_slots) * n_slots / (n_slots - 1)
+    return np.sqrt(np.maximum(own, 0.0))
