@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,15 @@ from pathlib import Path
 from flows.keys import content_id
 from flows.rows import frame_of
 from flows.transform import transform
-from flows.warehouse import fetch, land, now
+from flows.warehouse import fetch, land, now, read_published
 from models_registry.cards import AuditCard
 from models_registry.errors import UsageError
 
 FEWEST_SWAPS = 2000
 SWAPS_A_TEST = 20  # so that the smallest p of so many tests can still be told from chance
-TESTS_A_GROUP = 10
+TESTS_A_GROUP = 7
+TESTS_A_METHOD = 2
+AT_ONCE = 4  # comparisons a build: their answers lie side by side in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class Pair:
     max_latency_increase: float | None = None
     n_resamples: int | None = None  # default: enough for the tests there are
     seed: int = 20250601
+    is_trial: bool = False  # thresholds of its own, which nobody but who asks reads
 
 
 def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> Pair:
@@ -54,8 +58,8 @@ def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
     """
     asked = {}
     for pair in pairs:
-        comparison_id, row = _row(warehouse, pair)
-        asked[comparison_id] = row
+        row = _row(warehouse, pair)
+        asked[str(row["comparison_id"])] = row
     for row in asked.values():
         land(warehouse, [("comparisons", frame_of("comparisons", [row]))])
     _derive(warehouse, [each for each in asked if not _is_derived(warehouse, each)])
@@ -79,37 +83,56 @@ def compare_again(warehouse: Path, audit_run_ids: Sequence[str]) -> None:
 
 
 def _derive(warehouse: Path, comparison_ids: Sequence[str]) -> None:
-    if not comparison_ids:
-        return
-    rows = fetch(
-        warehouse,
-        "select distinct unnest([base_run_id, candidate_run_id]) as run from raw.comparisons "
-        "where list_contains($ids, comparison_id)",
-        {"ids": list(comparison_ids)},
-    )
-    transform(warehouse, [row["run"] for row in rows], "comparisons", comparison_ids)
+    for start in range(0, len(comparison_ids), AT_ONCE):
+        some = list(comparison_ids[start : start + AT_ONCE])
+        rows = fetch(
+            warehouse,
+            "select distinct unnest([base_run_id, candidate_run_id]) as run from raw.comparisons "
+            "where list_contains($ids, comparison_id)",
+            {"ids": some},
+        )
+        transform(warehouse, [row["run"] for row in rows], "comparisons", some)
 
 
-def _row(warehouse: Path, pair: Pair) -> tuple[str, dict[str, object]]:
-    groups = fetch(
-        warehouse,
-        "select audit_run_id, count(*) as n from marts.rpt_audit where audit_run_id in ($base, $candidate) group by all",
-        {"base": pair.base_run_id, "candidate": pair.candidate_run_id},
-    )
-    counts = {row["audit_run_id"]: row["n"] for row in groups}
-    for run in (pair.base_run_id, pair.candidate_run_id):
-        if run not in counts:
-            msg = f"run {run} has no marts to compare; `promptaudit rebuild {run}` derives them"
+def comparison_id(warehouse: Path, pair: Pair) -> str:
+    """The id that the comparison of a pair has; raises UsageError for a run without marts."""
+    return str(_row(warehouse, pair)["comparison_id"])
+
+
+def n_tests(warehouse: Path, pair: Pair) -> int:
+    """How many tests are made together at most: seven a group, and two more for each of its scoring methods."""
+    runs = (pair.base_run_id, pair.candidate_run_id)
+    counts = []
+    for run in runs:
+        _, groups = read_published(warehouse, f"select model_id, task_id from marts.rpt_audit where {_of(run)}")  # noqa: S608
+        _, methods = read_published(
+            warehouse,
+            f"select model_id, task_id from marts.fct_scoring_sensitivity where {_of(run)}",  # noqa: S608
+        )
+        if not groups:
+            msg = f"run {run} has no published marts to compare; `promptaudit rebuild {run}` derives them"
             raise UsageError(msg)
-    n_resamples = pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * TESTS_A_GROUP * max(counts.values()))
+        n_methods = Counter(methods)
+        counts.append(sum(TESTS_A_GROUP + TESTS_A_METHOD * n_methods[group] for group in groups))
+    return max(counts)
+
+
+def _of(audit_run_id: str) -> str:
+    if not audit_run_id.isalnum():
+        msg = f"{audit_run_id!r} is no run's id"
+        raise UsageError(msg)
+    return f"audit_run_id = '{audit_run_id}'"
+
+
+def _row(warehouse: Path, pair: Pair) -> dict[str, object]:
+    n_resamples = pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * n_tests(warehouse, pair))
     thresholds = (pair.min_effect, pair.max_cost_increase, pair.max_latency_increase, n_resamples, pair.seed)
-    comparison_id = content_id(
-        "comparison", pair.base_run_id, pair.candidate_run_id, pair.base_model_id, pair.candidate_model_id,
-        *(None if value is None else repr(value) for value in thresholds),
-    )  # fmt: skip
-    return comparison_id, {
+    return {
         "audit_run_id": pair.candidate_run_id,
-        "comparison_id": comparison_id,
+        "comparison_id": content_id(
+            "comparison", pair.base_run_id, pair.candidate_run_id, pair.base_model_id, pair.candidate_model_id,
+            *(None if value is None else repr(value) for value in (*thresholds, pair.is_trial)),
+        ),
         "base_run_id": pair.base_run_id,
         "candidate_run_id": pair.candidate_run_id,
         "base_model_id": pair.base_model_id,
@@ -119,17 +142,16 @@ def _row(warehouse: Path, pair: Pair) -> tuple[str, dict[str, object]]:
         "max_latency_increase": pair.max_latency_increase,
         "n_resamples": n_resamples,
         "seed": pair.seed,
+        "is_trial": pair.is_trial,
         "requested_at": now(),
-    }
+    }  # fmt: skip
 
 
-def _is_derived(warehouse: Path, comparison_id: str) -> bool:
+def _is_derived(warehouse: Path, asked: str) -> bool:
     tables = fetch(
         warehouse,
         "select 1 from information_schema.tables where table_schema = 'marts' and table_name = 'rpt_run_comparisons'",
     )
     if not tables:
         return False
-    return bool(
-        fetch(warehouse, "select 1 from marts.rpt_run_comparisons where comparison_id = ? limit 1", [comparison_id])
-    )
+    return bool(fetch(warehouse, "select 1 from marts.rpt_run_comparisons where comparison_id = ? limit 1", [asked]))

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flows.compare import compare, pair_of
-from flows.gate.check import check_run
+from flows.compare import SWAPS_A_TEST, compare, comparison_id, n_tests, pair_of
+from flows.gate.check import bases, check_run
 from flows.gate.checked import Checked
 from flows.guard import guarded
 from flows.progress import Progress
-from flows.references import resolve, resolve_pair
+from flows.references import Reference, resolve, resolve_pair
 from flows.report.run_comparison import RunComparison, run_comparison
 from flows.settings import Settings
-from flows.warehouse import apply_schema, hold, publish
+from flows.warehouse import apply_schema, hold, publish, read_published
 from models_registry.cards import AuditCard
+from models_registry.errors import MeasureError
 from models_registry.registry import Registry
 
 
@@ -33,8 +34,10 @@ def compare_runs(  # noqa: PLR0913 - an option each
     first, second = resolve_pair(warehouse, base, candidate)
     pair = pair_of(first.audit_run_id, second.audit_run_id, card_of(registry, second.audit_id))
     pair = replace(pair, base_model_id=first.model_id, candidate_model_id=second.model_id, n_resamples=resamples)
-    if min_effect is not None:
-        pair = replace(pair, min_effect=min_effect)
+    if min_effect is not None or resamples is not None:
+        pair = replace(pair, min_effect=pair.min_effect if min_effect is None else min_effect, is_trial=True)
+    if resamples is not None and resamples < SWAPS_A_TEST * (n := n_tests(warehouse, pair)):
+        progress.warn(f"{resamples} swaps are few for up to {n} tests: {SWAPS_A_TEST * n} can tell each from chance")
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         apply_schema(warehouse)
         progress.say(f"comparing {pair.base_run_id} with {pair.candidate_run_id}")
@@ -44,15 +47,42 @@ def compare_runs(  # noqa: PLR0913 - an option each
 
 
 def check_named(settings: Settings, registry: Registry, run: str) -> Checked:
-    """The gate of a run that a name says, by the rules its audit's card has today."""
+    """The gate of a run that a name says, by the rules and thresholds its audit's card has today.
+
+    Raises MeasureError where a name stands for the newest run of an audit and a newer one has failed or is not complete.
+    """
     found = resolve(settings.warehouse, run)
-    return check_run(settings.warehouse, found.audit_run_id, **rules_of(registry, found.audit_id))
+    _refuse_older(settings, found.audit_id, found.audit_run_id, run)
+    return check_run(settings.warehouse, found.audit_run_id, **rules_of(settings, registry, found))
 
 
-def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
-    """The gate of an audit's card; nothing without one, and the run's own then holds."""
-    card = card_of(registry, audit_id)
-    return {} if card is None else {"rules": card.gate, "max_age": card.max_age}
+def rules_of(settings: Settings, registry: Registry, found: Reference) -> dict[str, Any]:
+    """What a run is checked by: the gate of its audit's card and the comparisons under that card's thresholds.
+
+    Without a card the run's own rules hold, under the thresholds a card has where it does not say.
+    """
+    card = card_of(registry, found.audit_id)
+    rules: dict[str, Any] = {} if card is None else {"rules": card.gate, "max_age": card.max_age}
+    warehouse = settings.warehouse
+    against = bases(warehouse, found.audit_run_id, rules.get("rules", ()))
+    pairs = [pair_of(base, found.audit_run_id, card) for base in against.values()]
+    return rules | {"comparison_ids": [comparison_id(warehouse, pair) for pair in pairs]}
+
+
+def _refuse_older(settings: Settings, audit_id: str, audit_run_id: str, name: str) -> None:
+    if audit_run_id.startswith(name):  # it is meant by its id
+        return
+    _, rows = read_published(
+        settings.warehouse,
+        "select audit_id, audit_run_id, state, started_at from raw.audit_runs where origin = 'run' order by started_at",
+    )
+    own = [row for row in rows if row[0] == audit_id]
+    if own and own[-1][1] != audit_run_id and own[-1][2] != "complete" and "~" not in name:
+        msg = (
+            f"run {own[-1][1]} of '{audit_id}' is newer than {audit_run_id} and {own[-1][2]}: there is nothing of it to "
+            f"pass; `promptaudit nightly {audit_id}` goes on with it, `promptaudit check {audit_run_id}` looks at the older"
+        )
+        raise MeasureError(msg)
 
 
 def card_of(registry: Registry, audit_id: str) -> AuditCard | None:

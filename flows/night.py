@@ -2,22 +2,26 @@
 
 A night is begun with its run and finished when it has been told. What a start finds decides what it does:
 
-- an unfinished run goes on: it is tonight's;
-- a complete run whose night was not finished is tonight's too, if it began less than twelve hours ago; an older one is
-  compared, checked and told first, and then tonight's begins.
+- an unfinished run goes on as tonight's, while it is younger than the card's `max_age`;
+- tonight's complete run is not asked again: what its night still lacks is done, and what was told is not told twice. Tonight
+  lasts twelve hours, or half the time between two nights of the card's schedule;
+- an older night that was cut short in its last steps is finished first, and then tonight's begins.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from cronsim import CronSim
+
 from flows.compare import compare, pair_of
+from flows.design import design_audit
 from flows.gate.check import check_run
 from flows.gate.checked import Checked
 from flows.guard import guarded
@@ -26,7 +30,7 @@ from flows.progress import Progress
 from flows.report import report
 from flows.retain import Retired, retain
 from flows.rows import as_json, frame_of
-from flows.running import Done, run_audit
+from flows.running import Done, rebuild_runs, run_audit
 from flows.runs import newest_run
 from flows.settings import Settings
 from flows.telling.alarms import Changes, Finding, open_alarms, open_bases, settle
@@ -34,17 +38,19 @@ from flows.telling.findings import compared
 from flows.telling.message import Message, Night, compose
 from flows.telling.notify import Delivery, heartbeat, notify, report_link
 from flows.warehouse import apply_schema, fetch, hold, land, now, publish
+from models_registry.ages import age_of
 from models_registry.cards import AuditCard
-from models_registry.errors import PromptauditError
+from models_registry.errors import PromptauditError, WarehouseLocked
 from models_registry.registry import Registry
 
-TONIGHT = timedelta(hours=12)
+LONGEST = timedelta(hours=12)
 Against = Literal["last_night", "baseline", "alarm"]
 NO_CODE = 2  # of an error that has none of its own
 
 _EARLIER = """
     select audit_run_id from raw.audit_runs
     where audit_id = $audit and origin = 'run' and state = 'complete'
+        and audit_run_id in (select audit_run_id from marts.rpt_audit)
         and started_at < (select started_at from raw.audit_runs where audit_run_id = $run)
     order by started_at desc limit 1
 """
@@ -52,12 +58,14 @@ _PINNED = """
     select name, audit_run_id from raw.baselines where audit_id = $audit and audit_run_id != $run
     qualify row_number() over (partition by name order by pinned_at desc) = 1
 """
-_OPEN = """
-    select audit_run_id, audit_runs.state from raw.nights as begun inner join raw.audit_runs using (audit_run_id)
-    where begun.audit_id = $audit and begun.step = 'begun'
+_UNTOLD = """
+    select audit_run_id, audit_runs.finished_at
+    from raw.nights as begun inner join raw.audit_runs using (audit_run_id)
+    where begun.audit_id = $audit and begun.step = 'begun' and audit_runs.state = 'complete'
         and not exists (from raw.nights as ended where ended.night_id = begun.night_id and ended.step = 'finished')
     order by audit_runs.started_at
 """
+_DERIVED = "select audit_run_id from marts.rpt_audit"
 _COMPARED = """
     select * from marts.rpt_run_comparisons where list_contains($ids, comparison_id)
     order by task_id, strategy, model_id, measure
@@ -78,6 +86,7 @@ class Told:
     delivery: Delivery | None
     retired: tuple[Retired, ...] = ()
     verdicts: Mapping[str, int] = field(default_factory=dict)  # of the comparison with last night
+    has_last_night: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -105,9 +114,9 @@ class Told:
     def lines(self) -> list[str]:
         """For people."""
         lines = [] if self.done is None else self.done.lines()
-        if self.verdicts:
+        if self.has_last_night:
             counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in self.verdicts.items())
-            lines.append(f"against last night: {counts}")
+            lines.append(f"against last night: {counts or 'nothing to compare'}")
         else:
             lines.append("against last night: the first complete night of this audit")
         lines += self.checked.lines()
@@ -118,16 +127,26 @@ class Told:
         return lines
 
 
-def night(settings: Settings, registry: Registry, audit_id: str, progress: Progress) -> Told:
-    """The whole night of an audit; its exit code is the gate's. Raises what the run raises, once that is told.
+def night(
+    settings: Settings, load: Callable[[], Registry], audit_id: str, progress: Progress, *, new: bool = False
+) -> Told:
+    """The whole night of an audit; its exit code is the gate's. Raises whatever kept it from being measured, once that is told.
 
-    One night at a time works on a warehouse: a second one waits `lock_wait_s` seconds, then raises WarehouseLocked.
+    One night at a time works on a warehouse: a second one waits `lock_wait_s` seconds, then raises WarehouseLocked. `new`
+    asks everything again. The heartbeat is called when a run took place; an interrupted night goes on at its next start.
     """
-    code: int | None = None  # an interrupted night goes on at its next start, and says so by its silence
+    code: int | None = None
+    began: list[str] = []
     try:
         with guarded(), hold(settings.warehouse, settings.lock_wait_s, progress.say, what="night"):
-            told = _night(settings, registry, audit_id, progress)
+            try:
+                told = _night(settings, load(), audit_id, progress, began, new=new)
+            except Exception as error:
+                _tell_unmeasured(settings, audit_id, began, error, progress)
+                raise
         code = told.exit_code
+    except WarehouseLocked:  # another night is at it, and says so itself
+        raise
     except PromptauditError as error:
         code = error.exit_code
         raise
@@ -136,7 +155,7 @@ def night(settings: Settings, registry: Registry, audit_id: str, progress: Progr
         raise
     finally:
         if code is not None:
-            heartbeat(settings, code, progress)
+            heartbeat(settings, code, progress, took_place=bool(began))
     return told
 
 
@@ -157,59 +176,83 @@ class _Audit:
         return hold(self.warehouse, self.settings.lock_wait_s, self.progress.say)
 
     def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
-        row = {
-            "audit_run_id": audit_run_id, "night_id": content_id("night", self.audit_id, audit_run_id),
-            "audit_id": self.audit_id, "step": step, "outcome": None if outcome is None else as_json(outcome),
-            "recorded_at": now(),
-        }  # fmt: skip
-        land(self.warehouse, [("nights", frame_of("nights", [row]))])
+        record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome)
 
 
-def _night(settings: Settings, registry: Registry, audit_id: str, progress: Progress) -> Told:
+def _night(  # noqa: PLR0913 - what a night is told
+    settings: Settings, registry: Registry, audit_id: str, progress: Progress, began: list[str], *, new: bool
+) -> Told:
     audit = _Audit(settings, registry.audit(audit_id), audit_id, progress)
-    warehouse = settings.warehouse
     with audit.locked():
-        apply_schema(warehouse)
-    tonight, untold = _unfinished(warehouse, audit_id), _untold(warehouse, audit_id)
-    for older in untold:
-        if older != tonight:
-            progress.step(f"finishing the night of run {older}, which was interrupted")
-            _finish(audit, older, None)
-    if tonight in untold:
-        progress.step(f"run {tonight} is complete: going on with its night")
-        return _finish(audit, tonight, None)
-    opened: list[str] = []
+        apply_schema(audit.warehouse)
+    tonight = None if new else _tonight(audit, design_audit(registry, audit_id).plan_fingerprint)
+    for row in fetch(audit.warehouse, _UNTOLD, {"audit": audit_id}):
+        if row["audit_run_id"] != tonight:
+            _finish_older(audit, row["audit_run_id"], row["finished_at"])
 
     def begin(audit_run_id: str) -> None:
-        opened.append(audit_run_id)
+        began.append(audit_run_id)
         audit.record(audit_run_id, "begun")
 
-    try:
-        done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin)
-    except PromptauditError as error:
-        _tell_unmeasured(audit, opened[0] if opened else None, error)
-        raise
+    done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin)
+    if not began:  # it is complete: its night goes on, or is looked at again
+        began.append(done.audit_run_id)
     return _finish(audit, done.audit_run_id, done)
 
 
-def _unfinished(warehouse: Path, audit_id: str) -> str | None:
-    """The run that is tonight's: one that is not complete, or one of the last hours whose night was not finished."""
-    found = newest_run(warehouse, audit_id)
-    if found is None:
+def _tonight(audit: _Audit, plan_fingerprint: str) -> str | None:
+    """The run that is tonight's, if it has begun and asks what the cards ask now."""
+    found = newest_run(audit.warehouse, audit.audit_id)
+    if found is None or found.plan_fingerprint != plan_fingerprint:
         return None
-    is_open = found.audit_run_id in {row["audit_run_id"] for row in fetch(warehouse, _OPEN, {"audit": audit_id})}
-    is_tonights = found.state == "running" or (is_open and now() - found.started_at < TONIGHT)
-    return found.audit_run_id if is_tonights else None
+    if found.state == "running":
+        return found.audit_run_id if now() - found.started_at <= age_of(audit.card.max_age) else None
+    query = "select step, recorded_at from raw.nights where night_id = ?"
+    steps = {
+        row["step"]: row["recorded_at"]
+        for row in fetch(audit.warehouse, query, [night_id_of(audit.audit_id, found.audit_run_id)])
+    }
+    if "begun" not in steps:  # somebody's `promptaudit run`
+        return None
+    return found.audit_run_id if now() - max(steps.values()) < length_of(audit.card) else None
 
 
-def _untold(warehouse: Path, audit_id: str) -> list[str]:
-    """Complete runs whose nights were begun and not finished, oldest first."""
-    rows = fetch(warehouse, _OPEN, {"audit": audit_id})
-    return [row["audit_run_id"] for row in rows if row["state"] == "complete"]
+def length_of(card: AuditCard) -> timedelta:
+    """How long a night is tonight's: half the time between two by the card's schedule, at most twelve hours."""
+    if card.schedule is None:
+        return LONGEST
+    times = CronSim(card.schedule, datetime(2026, 1, 1, tzinfo=UTC))
+    first, second = next(times), next(times)
+    return min(LONGEST, (second - first) / 2)
 
 
-def _finish(audit: _Audit, run: str, done: Done | None) -> Told:
-    """Everything of a night that follows its run; doing it again finds what it has done."""
+def night_id_of(audit_id: str, audit_run_id: str) -> str:
+    """A night is its audit's and its run's."""
+    return content_id("night", audit_id, audit_run_id)
+
+
+def record_night(warehouse: Path, audit_id: str, audit_run_id: str, step: str, outcome: object = None) -> None:
+    """Lands that a night has begun or is finished; the same again adds nothing."""
+    row = {
+        "audit_run_id": audit_run_id, "night_id": night_id_of(audit_id, audit_run_id), "audit_id": audit_id,
+        "step": step, "outcome": None if outcome is None else as_json(outcome), "recorded_at": now(),
+    }  # fmt: skip
+    land(warehouse, [("nights", frame_of("nights", [row]))])
+
+
+def _finish_older(audit: _Audit, run: str, finished_at: datetime) -> None:
+    """Compares, checks and tells a night that was cut short, as of when its run ended; tonight does not wait for its troubles."""
+    audit.progress.step(f"finishing the night of run {run}, which was interrupted")
+    try:
+        if not fetch(audit.warehouse, f"{_DERIVED} where audit_run_id = ? limit 1", [run]):
+            rebuild_runs(audit.settings, run, audit.progress)
+        _finish(audit, run, None, at=finished_at)
+    except PromptauditError as error:
+        audit.progress.warn(f"the night of run {run} stays unfinished: {error}")
+
+
+def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = None) -> Told:
+    """Everything of a night that follows its run; doing it again finds what it has done. `at` is when the gate is asked."""
     warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
     with audit.locked():
         audit.progress.step("comparing with earlier runs")
@@ -217,7 +260,7 @@ def _finish(audit: _Audit, run: str, done: Done | None) -> Told:
         ids = compare(warehouse, [pair_of(base, run, card) for base in against])
         publish(warehouse, [run])
         report(warehouse, run)
-    checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids)
+    checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
     with audit.locked():
         rows = fetch(warehouse, _COMPARED, {"ids": ids})
         worse, verdicts = compared(rows, against)
@@ -251,8 +294,8 @@ def _references(warehouse: Path, audit_id: str, run: str) -> dict[str, Against]:
         found.setdefault(row["audit_run_id"], "baseline")
     for base in open_bases(open_alarms(warehouse, audit_id, run)):
         found.setdefault(base, "alarm")
-    found.pop(run, None)
-    return found
+    derived = {row["audit_run_id"] for row in fetch(warehouse, f"{_DERIVED} group by all")}
+    return {base: reference for base, reference in found.items() if base in derived and base != run}
 
 
 def _gated(checked: Checked) -> list[Finding]:
@@ -273,15 +316,28 @@ def _gated(checked: Checked) -> list[Finding]:
     return found
 
 
-def _tell_unmeasured(audit: _Audit, run: str | None, error: PromptauditError) -> None:
-    """Tells that the night could not be measured; a run whose format gate failed is over, the others go on."""
-    warehouse = audit.warehouse
-    of = run or content_id("no run", audit.audit_id, f"{now():%Y-%m-%d}")
-    with audit.locked():
-        changes = settle(warehouse, audit.audit_id, of, [Finding(kind="unmeasured", summary=str(error))], {})
-    message = compose(Night(audit.audit_id, of, now(), error.exit_code), changes)
+def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
+    """Tells that the night could not be measured, even where nothing can land; a run whose format gate failed is over."""
+    warehouse = settings.warehouse
+    run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
+    is_known = isinstance(error, PromptauditError)
+    finding = Finding(kind="unmeasured", summary=str(error) if is_known else f"{type(error).__name__}, a defect")
+    code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
+    try:
+        with hold(warehouse, settings.lock_wait_s, progress.say):
+            changes = settle(warehouse, audit_id, run, [finding], {})
+    except PromptauditError as failure:
+        progress.warn(f"the alarm did not land: {failure}")
+        changes = Changes(raised=(finding,), told=(finding,))
+    message = compose(Night(audit_id, run, now(), code), changes)
     if message is not None:
-        notify(warehouse, of, message.kind, message, audit.settings, audit.progress)
-    rows = fetch(warehouse, "select state from raw.audit_runs where audit_run_id = ?", [of])
-    if rows and rows[0]["state"] == "failed":
-        audit.record(of, "finished", {"exit_code": error.exit_code})
+        notify(warehouse, run, message.kind, message, settings, progress)
+    try:
+        with hold(warehouse, settings.lock_wait_s, progress.say):
+            rows = fetch(warehouse, "select state from raw.audit_runs where audit_run_id = ?", [run])
+            if rows and rows[0]["state"] == "failed":
+                record_night(warehouse, audit_id, run, "finished", {"exit_code": code})
+            if rows:  # so that the gate of the published copy sees that there is a newer run
+                publish(warehouse)
+    except PromptauditError as failure:
+        progress.warn(f"the night was not closed: {failure}")

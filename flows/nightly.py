@@ -33,6 +33,7 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from flows.commands import State as Options
+from flows.commands import registry_of
 from flows.gate.render import markdown
 from flows.night import Told, night
 from flows.progress import Progress
@@ -55,15 +56,15 @@ def night_name() -> str:
 
 
 @flow(name="nightly", flow_run_name=night_name, persist_result=False)
-def nightly(audit_id: str, warehouse: str | None = None) -> State[Any]:
+def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -> State[Any]:
     """One night of an audit; the run fails when its gate does, or when it could not be measured, and says so."""
     silence()
     log = get_run_logger()
     bar = Bar(log.info, log.warning)
     try:
-        settings, registry = Options(warehouse=None if warehouse is None else Path(warehouse)).load()
-        with held(limits_of(registry, audit_id), bar):
-            told = night(settings, registry, audit_id, bar)
+        settings = Options(warehouse=None if warehouse is None else Path(warehouse)).settings()
+        with held(limits_of(settings, audit_id), bar):
+            told = night(settings, lambda: registry_of(settings), audit_id, bar, new=new)
     except PromptauditError as error:
         said = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
         bar.warn(str(error))
@@ -133,17 +134,23 @@ class Bar(Progress):
 def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
     """The scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
     warehouse, key = settings.warehouse, _key(told.audit_id)
-    scorecard = [_figures(row) for row in scorecard_rows(warehouse, told.audit_run_id)]
-    bar.show(lambda: create_table_artifact(scorecard, key=f"scorecard-{key}", description=f"run {told.audit_run_id}"))
-    compared = [
-        _difference(row)
-        for each in told.comparison_ids
-        for row in run_comparison(warehouse, each).rows
-        if row["verdict"] in NEWS
-    ]
     bar.show(
-        lambda: create_table_artifact(compared, key=f"comparison-{key}", description="what differs by more than chance")
-    )
+        lambda: create_table_artifact(
+            [_figures(row) for row in scorecard_rows(warehouse, told.audit_run_id)],
+            key=f"scorecard-{key}", description=f"run {told.audit_run_id}",
+        )
+    )  # fmt: skip
+    bar.show(
+        lambda: create_table_artifact(
+            [
+                _difference(row)
+                for each in told.comparison_ids
+                for row in run_comparison(warehouse, each).rows
+                if row["verdict"] in NEWS
+            ],
+            key=f"comparison-{key}", description="what differs by more than chance",
+        )
+    )  # fmt: skip
     bar.show(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
     link = report_link(warehouse, told.audit_run_id, settings)
     address = link if "://" in link else Path(link).as_uri()
@@ -151,16 +158,23 @@ def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
     bar.end()
 
 
-def limits_of(registry: Registry, audit_id: str) -> list[str]:
-    """The named limits a night holds where the server has them: the warehouse, each provider, each GPU."""
+def limits_of(settings: Settings, audit_id: str) -> list[str]:
+    """The named limits a night holds where the server has them: the warehouse, each provider, each GPU.
+
+    Cards that cannot be read name none: the night says what is wrong with them.
+    """
     names = {"warehouse"}
-    for model_id in registry.models_of(audit_id):
-        card = registry.model(model_id)
+    try:
+        registry = registry_of(settings)
+        cards = [registry.model(model_id) for model_id in registry.models_of(audit_id)]
+    except PromptauditError:
+        return sorted(names)
+    for card in cards:
         if card.is_by_vllm:
             names.add("gpu-0")
         elif card.engine in ("openai_api", "batch"):
             hosts = card.base_url or (os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com",)
-            names |= {f"provider-{_provider(urlsplit(url).hostname or '')}" for url in hosts}
+            names |= {f"provider-{_key(_provider(urlsplit(url).hostname or ''))}" for url in hosts}
     return sorted(names)
 
 

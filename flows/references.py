@@ -97,7 +97,12 @@ def models_of(warehouse: Path, audit_run_id: str) -> set[str]:
 
 
 def baselines(warehouse: Path) -> dict[str, str]:
-    """The run pinned under each name, the newest where it was pinned twice."""
+    """The run pinned under each name, the newest where it was pinned twice; none in the copy of an older version."""
+    _, tables = read_published(
+        warehouse, "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'baselines'"
+    )
+    if not tables:
+        return {}
     _, rows = read_published(warehouse, "select name, audit_run_id from raw.baselines order by pinned_at")
     return dict(rows)
 

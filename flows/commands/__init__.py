@@ -61,19 +61,24 @@ class State:
         return settings.model_copy(update={"registry": (*settings.registry, *self.registry)})
 
     def load(self) -> tuple[Settings, Registry]:
-        """Settings and the registry they name; ./registry counts when it is there."""
-        from models_registry.registry import load_registry
-
+        """Settings and the registry they name."""
         settings = self.settings()
-        here = Path("registry")
-        own = [here] if here.is_dir() and here not in settings.registry else []
-        return settings, load_registry([*own, *settings.registry])
+        return settings, registry_of(settings)
 
     def progress(self) -> Progress:
         """Where to say what goes on."""
         from flows.progress import Progress
 
         return Progress(quiet=self.quiet, may_ask=not self.as_json)
+
+
+def registry_of(settings: Settings) -> Registry:
+    """The registry of settings; ./registry counts when it is there."""
+    from models_registry.registry import load_registry
+
+    here = Path("registry")
+    own = [here] if here.is_dir() and here not in settings.registry else []
+    return load_registry([*own, *settings.registry])
 
 
 state = State()

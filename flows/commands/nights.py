@@ -15,12 +15,18 @@ WIDTH = 130  # of a table that no terminal shows
 
 
 @app.command()
-def nightly(audit: AuditName = "nightly") -> int:
+def nightly(
+    audit: AuditName = "nightly",
+    new: Annotated[
+        bool, typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night, however new the last one is.")
+    ] = False,
+) -> int:
     """Continue or start tonight's run; compare it with last night, check its gate, report, tell."""
+    from flows.commands import registry_of
     from flows.night import night
 
-    settings, registry = state.load()
-    told = night(settings, registry, audit, state.progress())
+    settings = state.settings()
+    told = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
     show(told.as_dict(), "\n".join(told.lines()))
     return told.exit_code
 
@@ -102,7 +108,7 @@ def accept(
     from flows.references import resolve
 
     settings, registry = state.load()
-    rules = rules_of(registry, resolve(settings.warehouse, run).audit_id)
+    rules = rules_of(settings, registry, resolve(settings.warehouse, run))
     waived = waive_run(settings, run, reason, until, state.progress(), **rules)
     show(waived.as_dict(), "\n".join(waived.lines()))
 

@@ -119,14 +119,15 @@ class Source:
         made = self._of(
             "raw.comparisons",
             "select comparison_id from raw.comparisons where base_model_id is null and candidate_model_id is null "  # noqa: S608
-            f"and base_run_id = {pair[0]} and candidate_run_id = {pair[1]} order by requested_at desc, comparison_id",
+            f"and not is_trial and base_run_id = {pair[0]} and candidate_run_id = {pair[1]} "
+            "order by requested_at desc, comparison_id",
         )
         ids = [row["comparison_id"] for row in made]
         rows = self._of(
             f"marts.{COMPARISONS.table}",
             f"select * from marts.{COMPARISONS.table} where base_run_id = {pair[0]} and candidate_run_id = {pair[1]}",  # noqa: S608
         )
-        for wanted in (*(each for each in ids if each in self._comparison_ids), *ids):
+        for wanted in ids if not self._comparison_ids else (each for each in ids if each in self._comparison_ids):
             if found := [row for row in rows if row["comparison_id"] == wanted]:
                 return found
         return []

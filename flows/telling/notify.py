@@ -28,6 +28,7 @@ from flows.rows import frame_of
 from flows.settings import SILENT, Settings
 from flows.telling.message import Message
 from flows.warehouse import fetch, land, now, published_path
+from models_registry.errors import PromptauditError
 
 SECONDS = 20.0  # for all targets together
 EXIT_CODE = "{exit_code}"
@@ -56,14 +57,13 @@ def notify(  # noqa: PLR0913 - what a message needs to be sent once
     """Sends a night's message of one kind to every target, once.
 
     Returns sent (at least one target took it), failed (none did), nobody (no target is set; nothing lands) or told (it was
-    sent before). Raises WarehouseError alone, where its rows cannot land.
+    sent before). Where its rows cannot land a warning says so, and it is sent all the same.
     """
     targets = targets_of(settings)
     if not targets:
         return "nobody"
-    notification_id = content_id("notification", audit_run_id, kind)
-    done = "select 1 from raw.notifications where audit_run_id = ? and notification_id = ? and state = 'sent' limit 1"
-    if fetch(warehouse, done, [audit_run_id, notification_id]):
+    notification_id = content_id("notification", audit_run_id, kind, message.title, message.body)
+    if _was_sent(warehouse, audit_run_id, notification_id, progress):
         return "told"
 
     def keep(state: str, error: str | None = None) -> None:
@@ -71,7 +71,10 @@ def notify(  # noqa: PLR0913 - what a message needs to be sent once
             "audit_run_id": audit_run_id, "notification_id": notification_id, "kind": kind, "state": state,
             "n_targets": len(targets), "error": error, "recorded_at": now(),
         }  # fmt: skip
-        land(warehouse, [("notifications", frame_of("notifications", [row]))])
+        try:
+            land(warehouse, [("notifications", frame_of("notifications", [row]))])
+        except PromptauditError as failure:  # what cannot be kept is told all the same
+            progress.warn(f"the message's state did not land: {failure}")
 
     keep("intended")
     words = {"title": scrub(message.title), "body": scrub(message.body), "tone": TONES.get(kind, "info")}
@@ -86,15 +89,25 @@ def notify(  # noqa: PLR0913 - what a message needs to be sent once
     return state
 
 
-def heartbeat(settings: Settings, exit_code: int, progress: Progress) -> bool:
+def _was_sent(warehouse: Path, audit_run_id: str, notification_id: str, progress: Progress) -> bool:
+    done = "select 1 from raw.notifications where audit_run_id = ? and notification_id = ? and state = 'sent' limit 1"
+    try:
+        return bool(fetch(warehouse, done, [audit_run_id, notification_id]))
+    except PromptauditError as failure:
+        progress.warn(f"whether it was told before is not known: {failure}")
+        return False
+
+
+def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_place: bool = True) -> bool:
     """Gets PROMPTAUDIT_HEARTBEAT_URL, so that a watcher notices a night that never ends; whether it answered.
 
     A plain GET says that the night took place, whatever it found. Watchers that take the exit code as well (`…/<uuid>/0`,
     `?status=0`) get it where the address says `{exit_code}`. Without an address nothing is called and False returned; a
-    redirect is not followed; a failure is one warning, after three tries within 20 seconds.
+    redirect is not followed; a failure is one warning, after three tries within 20 seconds. A night that began no run did
+    not take place: only an address that takes the exit code is told.
     """
     urls = _called(settings)
-    if not urls:
+    if not urls or not (took_place or EXIT_CODE in urls[0]):
         return False
     heard = _deliver({"url": urls[0].replace(EXIT_CODE, str(int(exit_code)))}, SECONDS)
     why = heard[0]["error"] if heard else f"no answer within {SECONDS:g} s"

@@ -48,7 +48,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[
                 task = folder / "registry/tasks/questions.yml"
                 task.write_text(task.read_text().replace("Classify the question", "In haste, classify the question"))
             ended = promptaudit(
-                folder, "nightly", AUDIT, "--json", AUDIT_KEY=KEY,
+                folder, "nightly", AUDIT, "--new", "--json", AUDIT_KEY=KEY,
                 PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told", TOKEN), PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"),
             )  # fmt: skip
             nights.append(Night(ended, len(webhooks.of("/ok/told")), len(webhooks.of("/ok/alive"))))
@@ -74,7 +74,6 @@ def test_one_alarm_a_change_with_its_reason_and_no_other(week: tuple[Path, list[
     first, second = (request.json() for request in webhooks.of("/ok/told"))
     assert "the provider changed the model" in first["title"]
     assert "we changed the prompt" in second["title"]
-    assert "small-2026-01-01 -> small-2026-06-30" in first["message"]
     assert "micro_f1" in first["message"]
     assert len(first["message"].splitlines()) <= 30
 
@@ -82,7 +81,7 @@ def test_one_alarm_a_change_with_its_reason_and_no_other(week: tuple[Path, list[
 def test_the_comparison_says_what_and_why(week: tuple[Path, list[Night], RunningWebhooks]) -> None:
     folder, nights, _ = week
     query = (
-        "select compared.candidate_run_id, compared.verdict, compared.cause, compared.difference, compared.q_value "
+        "select compared.candidate_run_id, compared.verdict, compared.cause, compared.reason, compared.difference, compared.q_value "
         "from marts.rpt_run_comparisons as compared inner join marts.dim_audit_runs as runs "
         "on compared.candidate_run_id = runs.audit_run_id where compared.measure = 'micro_f1' "
         "and compared.base_run_id = (select max_by(audit_run_id, started_at) from marts.dim_audit_runs as earlier "
@@ -94,6 +93,7 @@ def test_the_comparison_says_what_and_why(week: tuple[Path, list[Night], Running
         "within_noise", "within_noise", "regressed", "within_noise", "regressed", "within_noise",
     ]  # fmt: skip
     assert found[runs[3]]["cause"] == "provider_changed_the_model"
+    assert "served_model small-2026-01-01 -> small-2026-06-30" in found[runs[3]]["reason"]
     assert found[runs[3]]["difference"] == pytest.approx(-0.25, abs=0.08)
     assert found[runs[5]]["cause"] == "we_changed_the_prompt"
     assert [found[runs[n]]["cause"] for n in (1, 2, 4, 6)] == ["nothing_changed"] * 4

@@ -99,7 +99,7 @@ class Gated:
         known = {"comparison_id": by, "base_run_id": base, "candidate_run_id": candidate}
         request = {
             **known, "audit_run_id": candidate, "base_model_id": model, "candidate_model_id": model, "min_effect": 0.02,
-            "n_resamples": 0, "seed": 1, "requested_at": at or now(),
+            "n_resamples": 0, "seed": 1, "is_trial": False, "requested_at": at or now(),
         }  # fmt: skip
         self._pending.append(("raw.comparisons", request))
         for row in rows:

@@ -17,9 +17,9 @@ import psutil
 import pytest
 import requests
 
-from flows import notify as notifying
 from flows.progress import Progress
 from flows.settings import Settings
+from flows.telling import notify as notifying
 from flows.telling.alarms import Finding, changes, settle
 from flows.telling.deliver import send_all
 from flows.telling.message import Message, Night, compose

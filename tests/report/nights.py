@@ -121,7 +121,7 @@ def compare(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], a
             )
             con.execute(
                 "insert into raw.comparisons (audit_run_id, comparison_id, base_run_id, candidate_run_id, min_effect, "
-                "n_resamples, seed, requested_at) values ($run, $id, $base, $run, .02, 1000, 1, $at)",
+                "n_resamples, seed, is_trial, requested_at) values ($run, $id, $base, $run, .02, 1000, 1, false, $at)",
                 {
                     "run": candidate,
                     "id": f"comparison {place}",

@@ -121,19 +121,44 @@ costs as (
         candidate_cost_usd as candidate,
         if(base_n_landed != candidate_n_landed, 'another number of answers', null) as reason
     from paired
-    where base_cost_usd is not null and candidate_cost_usd is not null
+    where
+        base_cost_usd is not null
+        and candidate_cost_usd is not null
+        and exists (
+            select 1
+            from {{ ref('int_answers_paired') }} as answers
+            where
+                paired.comparison_id = answers.comparison_id
+                and paired.model_id = answers.model_id
+                and paired.task_id = answers.task_id
+                and paired.strategy = answers.strategy
+        )
 ),
 
+-- groups that cannot be held together, or that share no answered sample, say so of each measure
 apart as (
     select
-        comparison_id,
-        model_id,
-        task_id,
-        strategy,
-        'sensitivity' as measure,
-        reason
-    from {{ ref('int_groups_paired') }}
-    where reason is not null
+        groups.comparison_id,
+        groups.model_id,
+        groups.task_id,
+        groups.strategy,
+        unnest([
+            'sensitivity', 'consistency', 'micro_f1', 'pss_intra', 'pss_inter', 'invalid_rate', 'label_churn',
+            'accuracy', 'accuracy_std', 'cost_usd', 'latency_ms'
+        ]) as measure,
+        coalesce(groups.reason, 'other samples') as reason
+    from {{ ref('int_groups_paired') }} as groups
+    where
+        groups.reason is not null
+        or not exists (
+            select 1
+            from {{ ref('int_answers_paired') }} as answers
+            where
+                groups.comparison_id = answers.comparison_id
+                and groups.model_id = answers.model_id
+                and groups.task_id = answers.task_id
+                and groups.strategy = answers.strategy
+        )
 )
 
 select

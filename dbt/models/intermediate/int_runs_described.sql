@@ -25,7 +25,9 @@ models as (
     select
         audit_run_id,
         model_id,
-        [json_merge_patch(card, '{"limits": null, "price": null, "api_key_env": null, "batch": null}')::varchar] as card
+        [json_merge_patch(
+            card, '{"limits": null, "price": null, "api_key_env": null, "batch": null, "grid": null}'
+        )::varchar] as card
     from {{ ref('stg_models') }}
     where {{ in_this_build() }}
 ),

@@ -15,6 +15,7 @@ renamed as (
         max_latency_increase,
         n_resamples,
         seed,
+        is_trial,
         requested_at
     from source
 )

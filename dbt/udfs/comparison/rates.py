@@ -66,4 +66,5 @@ class Rates:
             return np.asarray(mean[None])
         # around the mean itself: sums of squares less the square of a sum would leave 1e-8 where variants are equal
         variance = (taken * np.square(means - mean[:, None])).sum(axis=1) / divisor
-        return np.stack([mean, np.sqrt(variance)])
+        # one variant has no spread: 0 would be taken for one that is known
+        return np.stack([mean, np.where(n_taken > 1, np.sqrt(variance), np.nan)])

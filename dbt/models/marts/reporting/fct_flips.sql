@@ -1,14 +1,32 @@
 -- One row per comparison, model, task, strategy, sample and flip: steady to unsteady and back, right to wrong and back.
 -- Steady: nine answers in ten say the same; unsteady: less than three in four. Right: three in four are; wrong: one in four.
 -- Between the two nothing flips, so that a sample at an edge does not flip every night.
-with variants as (
+with cells as (
     select
-        *,
-        count(*) filter (is_shared) over (partition by comparison_id, task_id, strategy) > 1 as has_shared
-    from {{ ref('int_variants_paired') }}
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_id,
+        variant,
+        repetition,
+        count(distinct side) = 2 as is_shared
+    from {{ ref('int_answers_paired') }}
+    group by all
 ),
 
--- on the wordings both runs asked; on all where they share none but the original
+groups as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        count(distinct variant) filter (is_shared) > 1 as has_shared
+    from cells
+    group by all
+),
+
+-- on the cells both runs have; on all where they share no wording but the original
 counted as (
     select
         answers.comparison_id,
@@ -23,8 +41,9 @@ counted as (
         count(*) filter (answers.is_correct) as n_correct,
         count(answers.is_correct) as n_keyed
     from {{ ref('int_answers_paired') }} as answers
-    inner join variants using (comparison_id, task_id, strategy, variant)
-    where variants.is_shared or not variants.has_shared
+    inner join cells using (comparison_id, model_id, task_id, strategy, sample_id, variant, repetition)
+    inner join groups using (comparison_id, model_id, task_id, strategy)
+    where cells.is_shared or not groups.has_shared
     group by all
 ),
 

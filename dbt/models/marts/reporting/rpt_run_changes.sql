@@ -56,6 +56,8 @@ changed as (
         base is distinct from candidate
         -- a provider serves one model from several stacks: while one of them is still there it is the same
         and not (what = 'system_fingerprint' and coalesce(list_has_any(base, candidate), false))
+        -- who leaves a name out one night has not changed it
+        and not (what in ('served_model', 'system_fingerprint', 'engine') and (base is null or candidate is null))
 )
 
 select
@@ -73,8 +75,13 @@ select
         when changed.what in ('reader', 'scoring_version', 'judge_card') then 'we_changed_the_scoring'
         else 'promptaudit_changed'
     end as cause,
-    array_to_string(changed.base, ', ') as base,
-    array_to_string(changed.candidate, ', ') as candidate,
+    {%- for side in ['base', 'candidate'] %}
+    if(
+        length(array_to_string(changed.{{ side }}, ', ')) <= 200,
+        array_to_string(changed.{{ side }}, ', '),
+        left(array_to_string(changed.{{ side }}, ', '), 180) || '... ' || left(md5(array_to_string(changed.{{ side }}, ', ')), 8)
+    ) as {{ side }},
+    {%- endfor %}
     {{ measure_version() }}
 from changed
 inner join comparisons using (comparison_id)

@@ -1,11 +1,13 @@
 -- One row per base run, candidate run, model, task, strategy and measure: is the difference more than chance, and why.
+-- Comes after the flips, so that a comparison which has rows here has them there.
+-- depends_on: {{ ref('fct_flips') }}
 {% set causes = [
-    ('we_changed_the_data', 'we changed the data'),
     ('we_changed_the_prompt', 'we changed the prompt'),
     ('we_changed_the_model', 'we changed the model'),
-    ('we_changed_the_scoring', 'we changed the scoring'),
     ('provider_changed_the_model', 'the provider changed the model'),
+    ('we_changed_the_scoring', 'we changed the scoring'),
     ('promptaudit_changed', 'promptaudit changed'),
+    ('we_changed_the_data', 'we changed the data, of which only what both runs asked is compared'),
 ] %}
 with measures as (
     select
@@ -21,7 +23,8 @@ with measures as (
     inner join {{ ref('int_groups_paired') }} as paired using (comparison_id, model_id, task_id, strategy)
 ),
 
--- Benjamini and Hochberg over all that is tested between the two runs
+-- Benjamini and Hochberg over all measures that are tested between the two runs; label_churn, which has a verdict of its own
+-- and would lend its certainty to the measures, is a family of its own
 ranked as (
     select
         comparison_id,
@@ -30,19 +33,23 @@ ranked as (
         strategy,
         measure,
         p_value,
-        count(*) over (partition by comparison_id) as n_tests,
-        row_number() over (partition by comparison_id order by p_value, model_id, task_id, strategy, measure) as place
+        measure = 'label_churn' as is_churn,
+        count(*) over (partition by comparison_id, measure = 'label_churn') as n_tests,
+        row_number() over (
+            partition by comparison_id, measure = 'label_churn'
+            order by p_value, model_id, task_id, strategy, measure
+        ) as place
     from measures
     where p_value is not null
 ),
 
 adjusted as (
     select
-        * exclude (p_value, place),
+        * exclude (p_value, place, is_churn),
         least(
             1,
             min(p_value * n_tests / place) over (
-                partition by comparison_id
+                partition by comparison_id, is_churn
                 order by place desc
                 rows between unbounded preceding and current row
             )
@@ -57,6 +64,7 @@ changes as (
         paired.task_id,
         paired.strategy,
         changed.cause,
+        bool_and(changed.what = 'judge_card') as is_of_judges,
         string_agg(
             changed.what || if(
                 len(changed.base) + len(changed.candidate) < 100, ' ' || changed.base || ' -> ' || changed.candidate, ''
@@ -79,6 +87,7 @@ attributed as (
         task_id,
         strategy,
         min_by(cause, precedence) as cause,
+        min_by(cause, precedence) filter (not is_of_judges) as cause_of_labels,
         string_agg(phrase || ' (' || details || ')', '; ' order by precedence) as why
     from changes
     inner join (
@@ -102,26 +111,37 @@ repeated as (
     where measure = 'label_churn'
 ),
 
+-- of pairs of earlier runs between which the provider named the same model and nothing changed; whatever order they were built in
 {% if is_incremental() -%}
 nights as (
     select
-        audit_id,
-        model_id,
-        task_id,
-        strategy,
-        median(candidate) as noise_floor
-    from {{ this }}
+        measures.comparison_id,
+        measures.model_id,
+        measures.task_id,
+        measures.strategy,
+        median(earlier.candidate) as noise_floor
+    from measures
+    inner join {{ ref('stg_audit_runs') }} as own on measures.base_run_id = own.audit_run_id
+    inner join {{ this }} as earlier
+        on
+            measures.audit_id = earlier.audit_id
+            and measures.model_id = earlier.model_id
+            and measures.task_id = earlier.task_id
+            and measures.strategy = earlier.strategy
+            and measures.measure = earlier.measure
+    inner join {{ ref('stg_audit_runs') }} as candidates on earlier.candidate_run_id = candidates.audit_run_id
     where
-        measure = 'label_churn'
-        and cause = 'nothing_changed'
-        and base_run_id != candidate_run_id
-        and not coalesce({{ compared_in_this_build() }}, false)
+        measures.measure = 'label_churn'
+        and earlier.base_run_id != earlier.candidate_run_id
+        and earlier.cause = 'nothing_changed'
+        and earlier.verdict = 'within_noise'
+        and candidates.started_at <= own.started_at
     group by all
 ),
 {%- else -%}
 nights as (
     select
-        audit_id,
+        comparison_id,
         model_id,
         task_id,
         strategy,
@@ -130,6 +150,19 @@ nights as (
     where false
 ),
 {%- endif %}
+
+-- whether the same cells are answered otherwise than chance would have it
+churned as (
+    select
+        measures.comparison_id,
+        measures.model_id,
+        measures.task_id,
+        measures.strategy,
+        adjusted.q_value <= 0.05 and measures.difference >= measures.min_effect as is_other
+    from measures
+    inner join adjusted using (comparison_id, model_id, task_id, strategy, measure)
+    where measures.measure = 'label_churn'
+),
 
 explained as (
     select
@@ -144,9 +177,11 @@ explained as (
         end as noise_source,
         case
             when measures.model_id != measures.base_model_id then 'other_model'
-            else coalesce(attributed.cause, 'nothing_changed')
+            when measures.measure like 'accuracy%' then coalesce(attributed.cause, 'nothing_changed')
+            else coalesce(attributed.cause_of_labels, 'nothing_changed') -- a judge scores, and reads no label
         end as cause,
         attributed.why,
+        churned.is_other,
         -- the side on which more is worse
         case
             when split_part(measures.measure, ':', 1) in ('sensitivity', 'invalid_rate', 'accuracy_std', 'cost_usd', 'latency_ms')
@@ -157,7 +192,8 @@ explained as (
     left join adjusted using (comparison_id, model_id, task_id, strategy, measure)
     left join attributed using (comparison_id, model_id, task_id, strategy)
     left join repeated using (comparison_id, model_id, task_id, strategy)
-    left join nights using (audit_id, model_id, task_id, strategy)
+    left join nights using (comparison_id, model_id, task_id, strategy)
+    left join churned using (comparison_id, model_id, task_id, strategy)
 ),
 
 judged as (
@@ -210,11 +246,14 @@ select
         when tested is null and max_increase is null then 'no threshold in the audit''s card'
         when cause = 'other_model' then 'two models'
         when why is not null then why
-        when noise_floor is null then 'nothing that was recorded changed: drift or noise, which nothing here tells apart'
         else
-            'nothing that was recorded changed: drift or noise; a cell differs from itself in '
-            || printf('%.1f', 100 * noise_floor)
-            || ' % of pairs of asks'
+            'nothing that was recorded changed: '
+            || case
+                when is_other is null then 'drift or noise, which nothing here tells apart'
+                when is_other then 'drift, since the same cells are answered otherwise than when they are asked again'
+                else 'noise, since the same cells differ no more than when they are asked again'
+            end
+            || coalesce(printf(' (%.1f %% of pairs)', 100 * noise_floor), '')
     end as reason,
     cause,
     noise_floor,
