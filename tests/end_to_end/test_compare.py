@@ -11,7 +11,7 @@ import pytest
 
 from tests.shell import promptaudit, sql
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 LABELS = ("a", "b", "c")
 N_SAMPLES, N_VARIANTS = 60, 12

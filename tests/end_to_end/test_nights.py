@@ -81,7 +81,7 @@ def test_one_alarm_a_change_with_its_reason_and_no_other(week: tuple[Path, list[
 def test_the_comparison_says_what_and_why(week: tuple[Path, list[Night], RunningWebhooks]) -> None:
     folder, nights, _ = week
     query = (
-        "select compared.candidate_run_id, compared.verdict, compared.cause, compared.reason, compared.difference, compared.q_value "
+        "select compared.candidate_run_id, compared.verdict, compared.cause, compared.reason, compared.difference "
         "from marts.rpt_run_comparisons as compared inner join marts.dim_audit_runs as runs "
         "on compared.candidate_run_id = runs.audit_run_id where compared.measure = 'micro_f1' "
         "and compared.base_run_id = (select max_by(audit_run_id, started_at) from marts.dim_audit_runs as earlier "

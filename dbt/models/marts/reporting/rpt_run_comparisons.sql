@@ -1,6 +1,7 @@
 -- One row per base run, candidate run, model, task, strategy and measure: is the difference more than chance, and why.
 -- Comes after the flips, so that a comparison which has rows here has them there.
 -- depends_on: {{ ref('fct_flips') }}
+-- depends_on: {{ ref('stg_audit_runs') }}
 {% set causes = [
     ('we_changed_the_prompt', 'we changed the prompt'),
     ('we_changed_the_model', 'we changed the model'),
