@@ -60,7 +60,8 @@ def check_run(  # noqa: PLR0913 - what may be said beside the card
         waivers = source.waivers(moment)
         results = [_waived(_result(rule, source), waivers) for rule in gate]
     run = source.run
-    return Checked(audit_run_id, run["audit_id"], run["started_at"], moment, tuple(results))
+    why = None if blocked is None else blocked[0]
+    return Checked(audit_run_id, run["audit_id"], run["started_at"], moment, tuple(results), why)
 
 
 def bases(warehouse: Path, audit_run_id: str, rules: Sequence[str]) -> dict[str, str]:

@@ -109,12 +109,13 @@ class Checked:
     started_at: datetime
     checked_at: datetime
     results: tuple[Result, ...]
+    blocked: str | None = None  # why no rule can be held against the run, whatever rules there are
 
     @property
     def exit_code(self) -> int:
-        """1 if a rule failed, else 3 if one could not be measured, else 0."""
+        """1 if a rule failed, else 3 if one could not be measured or none can be, else 0."""
         outcomes = {result.outcome for result in self.results}
-        return 1 if "failed" in outcomes else 3 if "unmeasured" in outcomes else 0
+        return 1 if "failed" in outcomes else 3 if "unmeasured" in outcomes or self.blocked else 0
 
     @property
     def headline(self) -> str:
@@ -123,6 +124,7 @@ class Checked:
         said = ", ".join(f"{count} {NAMED[outcome]}" for outcome, count in n.items() if count)
         rules = "1 rule" if len(self.results) == 1 else f"{len(self.results)} rules"
         outcome = f"{rules}: {said}" if self.results else "the audit's card has no gate: nothing is checked"
+        outcome += f"; {self.blocked}" if self.blocked and not self.results else ""
         return f"gate of run {self.audit_run_id} of '{cut(self.audit_id, MAX_NAME)}': {outcome}"
 
     def lines(self) -> list[str]:

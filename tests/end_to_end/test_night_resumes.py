@@ -1,0 +1,142 @@
+"""A night that is cut short at any step goes on at its next start: nothing is asked twice, nothing told twice, nothing lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from flows.warehouse import hold
+from models_registry.errors import WarehouseError
+from tests.servers.webhook_server import RunningWebhooks, running_webhooks
+from tests.shell import Ended, promptaudit, sql
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+AUDIT = """\
+small:
+  tasks: [question_type]
+  models: [lexical]
+  rephrasing: {rephraser: rules, variants: 3}
+  repetitions: {original: 2, variants: 2}
+  samples: {limit: 12}
+  gate: ["sensitivity_high <= 0.0001"]
+"""
+N_CELLS = 12 * 3 * 2
+
+
+@pytest.fixture(scope="module")
+def webhooks() -> Iterator[RunningWebhooks]:
+    with running_webhooks() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("nights")
+    (place / "registry/audits").mkdir(parents=True)
+    (place / "registry/audits/small.yml").write_text(AUDIT)
+    return place
+
+
+def nightly(folder: Path, webhooks: RunningWebhooks, *options: str, **variables: str) -> Ended:
+    return promptaudit(
+        folder, "nightly", "small", "--json", *options,
+        PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told"), PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"), **variables,
+    )  # fmt: skip
+
+
+def cells(folder: Path) -> list[dict[str, Any]]:
+    return sql(folder, "select count(*) as n from raw.predictions group by audit_run_id")
+
+
+def told(webhooks: RunningWebhooks) -> list[str]:
+    return [request.json()["title"] for request in webhooks.of("/ok/told")]
+
+
+def interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_first_night_cut_short_before_its_marts_goes_on(folder: Path, webhooks: RunningWebhooks) -> None:
+    from flows import steps
+
+    derive = steps.transform
+
+    def transform(warehouse: Path, runs: list[str], part: str) -> None:
+        derive(warehouse, runs, part) if part == "up_to_formats" else interrupt()  # type: ignore[arg-type]
+
+    with mock.patch.object(steps, "transform", transform):
+        assert nightly(folder, webhooks).code == 130
+    assert webhooks.of("/ok/alive") == []
+    ended = nightly(folder, webhooks)
+    assert ended.code == 1, ended.err  # the gate fails, and says so
+    assert ended.json()["run"]["n_asked"] == 0
+    assert cells(folder) == [{"n": N_CELLS}]
+    assert told(webhooks) == ["small: the gate failed: sensitivity_high <= 0.0001"]
+    assert len(webhooks.of("/ok/alive")) == 1
+
+
+def test_tonight_once_more_asks_and_tells_nothing(folder: Path, webhooks: RunningWebhooks) -> None:
+    before = told(webhooks)
+    ended = nightly(folder, webhooks)
+    assert ended.code == 1, ended.err
+    assert cells(folder) == [{"n": N_CELLS}]
+    assert told(webhooks) == before
+
+
+@pytest.mark.parametrize("step", ["compare", "check_run", "settle", "notify", "retain"])
+def test_cut_short_after_its_run_the_night_goes_on(folder: Path, webhooks: RunningWebhooks, step: str) -> None:
+    n_runs, before = len(cells(folder)), told(webhooks)
+    if step == "retain":
+        (folder / "registry/audits/small.yml").write_text(AUDIT + "  retention: {raw_nights: 40}\n")
+    if step == "notify":  # nothing new is told of a gate that failed before: a success is, if asked
+        (folder / "registry/audits/small.yml").write_text(
+            AUDIT.replace("<= 0.0001", "<= 1") + "  notify_success: true\n"
+        )
+    with mock.patch(f"flows.night.{step}", interrupt):
+        assert nightly(folder, webhooks, "--new").code == 130
+    ended = nightly(folder, webhooks)
+    assert ended.code == (0 if step == "notify" else 1), ended.err
+    assert cells(folder) == [{"n": N_CELLS}] * (n_runs + 1)
+    assert len(told(webhooks)) - len(before) <= 1
+    (folder / "registry/audits/small.yml").write_text(AUDIT)
+
+
+def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
+    def broken(*_: object) -> None:
+        msg = "the disk is full"
+        raise WarehouseError(msg)
+
+    before = len(told(webhooks))
+    with mock.patch("flows.night.compare", broken):
+        for _ in range(2):
+            ended = nightly(folder, webhooks)
+            assert ended.code == 2
+            assert "the disk is full" in ended.one_line()
+    assert [title for title in told(webhooks)[before:] if "could not be measured" in title] == told(webhooks)[before:]
+    assert len(told(webhooks)) == before + 1
+    assert nightly(folder, webhooks).code == 1
+
+
+def test_a_second_night_refuses_and_stays_silent(folder: Path, webhooks: RunningWebhooks) -> None:
+    n_alive, before = len(webhooks.of("/ok/alive")), told(webhooks)
+    with hold(folder / "warehouse/audit.duckdb", what="night"):
+        ended = nightly(folder, webhooks, PROMPTAUDIT_LOCK_WAIT_S="0")
+    assert ended.code == 2
+    assert "WarehouseLocked" in ended.one_line()
+    assert len(webhooks.of("/ok/alive")) == n_alive
+    assert told(webhooks) == before
+
+
+def test_a_card_that_cannot_be_read_is_told(folder: Path, webhooks: RunningWebhooks) -> None:
+    before, n_alive = len(told(webhooks)), len(webhooks.of("/ok/alive"))
+    (folder / "registry/audits/small.yml").write_text(AUDIT.replace("lexical", "lexicall"))
+    ended = nightly(folder, webhooks)
+    assert ended.code == 2
+    assert "nearest: lexical" in ended.one_line()
+    assert len(told(webhooks)) == before + 1
+    assert len(webhooks.of("/ok/alive")) == n_alive, "no night took place"
