@@ -112,7 +112,7 @@ def test_deploying_twice_leaves_each_thing_once(deployed: Server) -> None:
     for name, each in found.items():
         assert each["work_pool_name"] == name
         assert each["entrypoint"] == "flows.nightly.nightly"
-        assert each["global_concurrency_limit"] is None
+        assert each["global_concurrency_limit"]["limit"] == 1
         assert each["concurrency_options"]["collision_strategy"] == "ENQUEUE"
         (schedule,) = each["schedules"]
         assert (schedule["schedule"]["cron"], schedule["schedule"]["timezone"]) == ("0 2 * * *", "UTC")

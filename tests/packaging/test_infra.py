@@ -201,7 +201,7 @@ def test_deployments_run_the_nightly_flow_with_arguments_it_takes() -> None:
         # imported from the installed package: as a file, its folder would be searched first, and holds a trust, a plan, a run
         assert deployment["entrypoint"] == "flows.nightly.nightly"
         assert set(deployment["parameters"]) <= taken
-        assert "concurrency_limit" not in deployment, "its lease ends a night when the server is away"
+        assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
         (schedule,) = deployment["schedules"]
         assert (schedule["cron"], schedule["timezone"]) == ("0 2 * * *", "UTC")
         assert {"promptaudit", deployment["work_pool"]["name"]} == set(deployment["tags"])
