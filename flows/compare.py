@@ -94,11 +94,6 @@ def _derive(warehouse: Path, comparison_ids: Sequence[str]) -> None:
         transform(warehouse, [row["run"] for row in rows], "comparisons", some)
 
 
-def comparison_id(warehouse: Path, pair: Pair) -> str:
-    """The id that the comparison of a pair has; raises UsageError for a run without marts."""
-    return str(_row(warehouse, pair)["comparison_id"])
-
-
 def n_tests(warehouse: Path, pair: Pair) -> int:
     """How many tests are made together at most: seven a group, and two more for each of its scoring methods."""
     runs = (pair.base_run_id, pair.candidate_run_id)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flows.compare import SWAPS_A_TEST, compare, comparison_id, n_tests, pair_of
-from flows.gate.check import bases, check_run
+from flows.compare import SWAPS_A_TEST, compare, n_tests, pair_of
+from flows.gate.check import check_run
 from flows.gate.checked import Checked
 from flows.guard import guarded
 from flows.progress import Progress
-from flows.references import Reference, resolve, resolve_pair
+from flows.references import resolve, resolve_pair
 from flows.report.run_comparison import RunComparison, run_comparison
 from flows.settings import Settings
 from flows.warehouse import apply_schema, hold, publish, read_published
@@ -47,26 +47,19 @@ def compare_runs(  # noqa: PLR0913 - an option each
 
 
 def check_named(settings: Settings, registry: Registry, run: str) -> Checked:
-    """The gate of a run that a name says, by the rules and thresholds its audit's card has today.
+    """The gate of a run that a name says, by the rules its audit's card has today.
 
     Raises MeasureError where a name stands for the newest run of an audit and a newer one has failed or is not complete.
     """
     found = resolve(settings.warehouse, run)
     _refuse_older(settings, found.audit_id, found.audit_run_id, run)
-    return check_run(settings.warehouse, found.audit_run_id, **rules_of(settings, registry, found))
+    return check_run(settings.warehouse, found.audit_run_id, **rules_of(registry, found.audit_id))
 
 
-def rules_of(settings: Settings, registry: Registry, found: Reference) -> dict[str, Any]:
-    """What a run is checked by: the gate of its audit's card and the comparisons under that card's thresholds.
-
-    Without a card the run's own rules hold, under the thresholds a card has where it does not say.
-    """
-    card = card_of(registry, found.audit_id)
-    rules: dict[str, Any] = {} if card is None else {"rules": card.gate, "max_age": card.max_age}
-    warehouse = settings.warehouse
-    against = bases(warehouse, found.audit_run_id, rules.get("rules", ()))
-    pairs = [pair_of(base, found.audit_run_id, card) for base in against.values()]
-    return rules | {"comparison_ids": [comparison_id(warehouse, pair) for pair in pairs]}
+def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
+    """The gate of an audit's card; nothing without one, and the run's own then holds."""
+    card = card_of(registry, audit_id)
+    return {} if card is None else {"rules": card.gate, "max_age": card.max_age}
 
 
 def _refuse_older(settings: Settings, audit_id: str, audit_run_id: str, name: str) -> None:

@@ -108,7 +108,7 @@ def accept(
     from flows.references import resolve
 
     settings, registry = state.load()
-    rules = rules_of(settings, registry, resolve(settings.warehouse, run))
+    rules = rules_of(registry, resolve(settings.warehouse, run).audit_id)
     waived = waive_run(settings, run, reason, until, state.progress(), **rules)
     show(waived.as_dict(), "\n".join(waived.lines()))
 

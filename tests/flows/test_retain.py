@@ -354,6 +354,8 @@ for number, warehouse in enumerate(sys.argv[1:], 1):  # a process each, which is
 """
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_killed_at_any_instant_nothing_is_lost_and_the_next_call_goes_on(tmp_path: Path) -> None:
     start = tmp_path / "start"
     start.mkdir()

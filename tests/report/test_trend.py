@@ -53,6 +53,7 @@ def paths(drawing: str, paint: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_first_night_has_no_such_section_and_no_night_sees_a_later_one(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -39,6 +39,8 @@ from tests.udfs.comparison_worlds import (
 )
 from udfs.comparison import Compared
 
+pytestmark = pytest.mark.slow
+
 SMALL = Design(n_samples=60, n_variants=12)
 N_PAIRS, N_RESAMPLES = 60, 200
 LABELS = "abcde"

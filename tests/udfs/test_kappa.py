@@ -110,6 +110,7 @@ def test_names_and_order_change_nothing(seed: int, n_items: int, n_raters: int, 
     rng = np.random.default_rng(seed)
     ratings = random_ratings(seed, n_items, n_raters, n_categories)
     ratings[rng.random(ratings.shape) < 0.1] = -1
+    ratings[:, (ratings < 0).all(axis=0)] = 0  # who never rated is no rater, and has no number
     renamed = np.where(ratings < 0, -1, rng.permutation(n_categories)[ratings])
     shuffled = renamed[rng.permutation(n_items)][:, rng.permutation(n_raters)]
     assert agreement_of(shuffled) == pytest.approx(agreement_of(ratings), abs=1e-12, nan_ok=True)
