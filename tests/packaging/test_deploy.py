@@ -118,7 +118,7 @@ def test_deploying_twice_leaves_each_thing_once(deployed: Server) -> None:
         assert (schedule["schedule"]["cron"], schedule["schedule"]["timezone"]) == ("0 2 * * *", "UTC")
         assert schedule["active"] is (name == "api")
         assert set(each["tags"]) == {"promptaudit", name}
-        assert set(each["parameter_openapi_schema"]["properties"]) == {"audit_id", "warehouse"}
+        assert set(each["parameter_openapi_schema"]["properties"]) == {"audit_id", "warehouse", "new"}
     pools = {each["name"]: (each["type"], each["concurrency_limit"]) for each in deployed.ask("/work_pools/filter", {})}
     assert pools == {"api": ("process", None), "gpu": ("process", 1)}
     limits = {each["name"]: each["limit"] for each in deployed.ask("/v2/concurrency_limits/filter", {})}
