@@ -11,6 +11,7 @@ from typing import Any
 from flows.guard import guarded
 from flows.keys import content_id
 from flows.progress import Progress, visible
+from flows.publish import publish
 from flows.report import report
 from flows.retain import without_retired
 from flows.rows import as_json, frame_of
@@ -19,7 +20,7 @@ from flows.settings import Settings
 from flows.sheets import quoted
 from flows.spool import replay
 from flows.transform import transform
-from flows.warehouse import apply_schema, fetch, hold, land, now, publish, read_published
+from flows.warehouse import apply_schema, fetch, hold, land, now, read_published
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import read_text_table
 

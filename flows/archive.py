@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from flows.manifest import file_sha256
 from flows.warehouse import Connection, beside, force, parquet_source, private_folder, settle, write_parquet
 from models_registry.errors import WarehouseError
 
@@ -61,9 +62,7 @@ def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: st
             msg = f"{draft}: reads back otherwise than the rows of raw.{table} it was made of; nothing is dropped"
             raise WarehouseError(msg)
         settle(draft, path)
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        return Archived(table, str(path.relative_to(folder.parent)), n_rows, path.stat().st_size, sha256)
+        return Archived(table, str(path.relative_to(folder.parent)), n_rows, path.stat().st_size, file_sha256(path))
     except OSError as error:
         msg = f"{path}: cannot be written: {error.strerror}; nothing is dropped"
         raise WarehouseError(msg) from None

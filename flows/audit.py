@@ -85,7 +85,7 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     outcome.notes += asked.notes
     n_missing = count_missing(warehouse, run, order.design, made.variants)
     if n_missing:
-        msg = f"{n_missing} cells have no answer yet; `promptaudit run` asks only them"
+        msg = f"{n_missing} cells have no answer yet; the same command again asks only them"
         raise MeasureError(msg)
 
     def have_judged() -> None:
@@ -101,4 +101,8 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
             msg = f"{n_open} rulings have no verdict yet; `promptaudit run` asks only them"
             raise MeasureError(msg)
 
-    return derive(warehouse, outcome, order.design.audit.format, progress, tracked, have_judged)
+    # a trial shows its own figures: the report beside the published copy stays the audit's
+    is_reported = order.design.origin == "run"
+    return derive(
+        warehouse, outcome, order.design.audit.format, progress, tracked, have_judged, reports=is_reported
+    )

@@ -7,10 +7,10 @@ import signal
 import sys
 from typing import NoReturn
 
-from flows.commands import app, audits, cards, nights, questions
+from flows.commands import app, audits, cards, evidence, fixes, nights, questions
 from models_registry.errors import PromptauditError, UsageError
 
-__all__ = ["app", "audits", "cards", "main", "nights", "questions"]
+__all__ = ["app", "audits", "cards", "evidence", "fixes", "main", "nights", "questions"]
 
 INTERRUPTED = 130
 SHARED_VALUES = ("--warehouse", "--registry")  # accepted before or after the command

@@ -10,10 +10,11 @@ from flows.gate.check import check_run
 from flows.gate.checked import Checked
 from flows.guard import guarded
 from flows.progress import Progress
+from flows.publish import publish
 from flows.references import resolve, resolve_pair
 from flows.report.run_comparison import RunComparison, run_comparison
 from flows.settings import Settings
-from flows.warehouse import apply_schema, hold, publish, read_published
+from flows.warehouse import apply_schema, hold, read_published
 from models_registry.cards import AuditCard
 from models_registry.errors import MeasureError
 from models_registry.registry import Registry

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flows.keys import content_id, sent_by
-from flows.prompts import STRUCTURED
+from flows.prompts import STRUCTURED, TRIED
 from flows.rows import as_json
 from flows.templates import OWN, columns_of, weighs_options
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
@@ -17,7 +17,7 @@ from models_registry.registry import Entry, Registry
 from models_registry.samples import ChosenSamples, Sample, choose_samples
 
 # of a task card: these decide no request
-NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold"}
+NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,13 @@ class Design:
     samples: Mapping[str, ChosenSamples]
     fingerprint: str
     plan_fingerprint: str
+    origin: str = "run"  # or trial
+    tried: Mapping[str, TaskCard] = field(default_factory=dict)  # by task: its card in the changed arm of a trial
+    source: Mapping[str, object] | None = None  # a trial: its base run, samples and change
+
+    def card_of(self, task_id: str, strategy: str) -> TaskCard:
+        """The card a strategy asks by: a trial's changed arm may have one of its own."""
+        return self.tried.get(task_id, self.tasks[task_id]) if strategy.endswith(TRIED) else self.tasks[task_id]
 
     def n_samples(self, task_id: str) -> int:
         """How many samples of a task are asked."""

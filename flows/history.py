@@ -22,7 +22,8 @@ Row = dict[str, Any]
 Key = tuple[str, str, str | None]  # task, model, strategy
 
 RUNS = """
-select audit_id, audit_run_id from marts.dim_audit_runs where state = 'complete' order by started_at, audit_run_id
+select audit_id, audit_run_id from marts.dim_audit_runs
+where state = 'complete' and origin != 'trial' order by started_at, audit_run_id
 """
 COMPARED_AS = {"sensitivity_corrected": "sensitivity"}  # comparisons have it under another name
 GRAVITY = ("regressed", "changed", "not_comparable", "improved", "within_noise")

@@ -13,6 +13,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from flows.keys import content_id, prediction_id
+from flows.manifest import file_sha256, made_by
 from flows.recordings import VARIANT, fail, read_recordings, samples_of, typed, variants_of, without_duplicates
 from flows.rows import SCHEMAS, as_json, frame_of, label_rows, task_row
 from flows.runs import run_row
@@ -138,6 +139,7 @@ def import_predictions(warehouse: Path, files: Sequence[Path], registry: Registr
         audit_run_id=audit_run_id, audit_id=audit_id, origin="import", fingerprint=fingerprint[:16],
         plan_fingerprint=fingerprint[:16], card="{}", format_limits=options.format_limits.model_dump_json(),
         seed=options.seed, n_resamples=options.resamples, source=source,
+        manifest={"data": {"files": source["files"]}, **made_by()},
     )  # fmt: skip
     land(
         warehouse,
@@ -155,18 +157,6 @@ def import_predictions(warehouse: Path, files: Sequence[Path], registry: Registr
         audit_run_id, audit_id, True, frame.height + missing + n_duplicates, predictions.height,  # noqa: FBT003
         n_planned - predictions.height, n_duplicates, notes,
     )  # fmt: skip
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        msg = f"{path}: no such file"
-        raise DataError(msg) from None
-    except OSError as error:
-        msg = f"{path}: cannot be read: {error.strerror}"
-        raise DataError(msg) from None
 
 
 def _task_card(task_id: str, known: Mapping[str, object], options: ImportOptions) -> TaskCard:
@@ -261,3 +251,14 @@ def _task_ids(frame: pl.DataFrame, options: ImportOptions, first: Path) -> list[
         raise UsageError(msg)
     fail(frame, pl.col("task").is_null() | (pl.col("task") == ""), "task", "a task's name is wanted")
     return frame["task"].unique(maintain_order=True).to_list()
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return file_sha256(path)
+    except FileNotFoundError:
+        msg = f"{path}: no such file"
+        raise DataError(msg) from None
+    except OSError as error:
+        msg = f"{path}: cannot be read: {error.strerror}"
+        raise DataError(msg) from None

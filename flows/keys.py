@@ -13,12 +13,17 @@ NOTHING = b"-"  # a missing part: shorter than any netstring, so never equal to 
 
 
 def content_id(*parts: str | None) -> str:
-    """32 hex digits of the sha256 over the parts as netstrings, so that no two lists of parts run together."""
+    """The first 32 hex digits of `sha256_of` the parts."""
+    return sha256_of(*parts)[:32]
+
+
+def sha256_of(*parts: str | None) -> str:
+    """64 hex digits: the sha256 over the parts as netstrings, so that no two lists of parts run together."""
     strings = []
     for part in parts:
         raw = b"" if part is None else part.encode("utf-8", "backslashreplace")
         strings.append(NOTHING if part is None else b"%d:%b" % (len(raw), raw))
-    return hashlib.sha256(b"".join(strings)).hexdigest()[:32]
+    return hashlib.sha256(b"".join(strings)).hexdigest()
 
 
 def temperature_key(temperature: float | None) -> str | None:

@@ -27,6 +27,7 @@ from flows.gate.checked import Checked
 from flows.guard import guarded
 from flows.keys import content_id
 from flows.progress import Progress
+from flows.publish import publish
 from flows.report import report
 from flows.retain import Retired, retain
 from flows.rows import as_json, frame_of
@@ -37,7 +38,7 @@ from flows.telling.alarms import Changes, Finding, open_alarms, open_bases, sett
 from flows.telling.findings import compared
 from flows.telling.message import Message, Night, compose
 from flows.telling.notify import Delivery, heartbeat, notify, report_link
-from flows.warehouse import apply_schema, fetch, hold, land, now, publish
+from flows.warehouse import apply_schema, fetch, hold, land, now
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError, WarehouseLocked

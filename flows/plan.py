@@ -98,7 +98,8 @@ def _prompter(design: Design, variant: Variant) -> Callable[[Sample], Messages]:
     template = template_of(variant)
     if template is not None:
         return functools.partial(ask, template)
-    card, chosen = dressed(design.tasks[variant.task_id], variant.strategy), design.samples[variant.task_id]
+    card = dressed(design.card_of(variant.task_id, variant.strategy), variant.strategy)
+    chosen = design.samples[variant.task_id]
     block = label_block(card, variant.strategy, chosen.examples)
     return functools.partial(render, card, variant.instruction, block)
 
@@ -120,7 +121,7 @@ def _landed_cells(warehouse: Path, audit_run_id: str, model_id: str, variant: Va
 
 def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> str:
     """A variant's messages as JSON, the data's placeholders left open."""
-    card = dressed(design.tasks[task_id], strategy)
+    card = dressed(design.card_of(task_id, strategy), strategy)
     block = label_block(card, strategy, design.samples[task_id].examples)
     return json.dumps([{"role": r, "content": c} for r, c in template(card, instruction, block)], ensure_ascii=False)
 

@@ -12,16 +12,22 @@ Messages = tuple[tuple[str, str], ...]
 
 
 STRUCTURED = "structured"  # the strategy whose labels go as a JSON schema, beside the messages
+TRIED = "+tried"  # ends the name of a strategy in the changed arm of a trial
+
+
+def dressing(strategy: str) -> str:
+    """How a strategy dresses the instruction: as its name says, in both arms of a trial."""
+    return strategy.removesuffix(TRIED)
 
 
 def dressed(card: TaskCard, strategy: str) -> TaskCard:
     """The card as a strategy sends it: a schema stands in place of the output format."""
-    return card.model_copy(update={"output_format": ""}) if strategy == STRUCTURED else card
+    return card.model_copy(update={"output_format": ""}) if dressing(strategy) == STRUCTURED else card
 
 
 def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> str:
     """How a strategy shows the labels: their names, a description each, an example each, or not in the messages."""
-    names = card.label_names
+    names, strategy = card.label_names, dressing(strategy)
     if strategy == STRUCTURED:
         return ""
     if strategy == "detail":

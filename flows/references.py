@@ -30,6 +30,7 @@ class Known:
     audit_run_id: str
     audit_id: str
     started_at: datetime
+    is_trial: bool = False  # found by its id alone: it is of chosen samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ class Reference:
 
 def resolve(warehouse: Path, text: str) -> Reference:
     """The run, and perhaps model, that a text names; raises UsageError with the nearest name there is."""
-    known = complete_runs(warehouse)
-    if not known:
+    known = _known_runs(warehouse)
+    if all(run.is_trial for run in known):
         msg = f"{published_path(warehouse)} holds no complete run"
         raise DataError(msg)
     parts = _RUN.fullmatch(text)
@@ -81,13 +82,17 @@ def resolve_pair(warehouse: Path, base: str, candidate: str) -> tuple[Reference,
 
 
 def complete_runs(warehouse: Path, audit_id: str | None = None) -> list[Known]:
-    """The published complete runs, of an audit or all, newest first."""
+    """The published complete runs that are no trials, of an audit or all, newest first."""
+    return [run for run in _known_runs(warehouse) if not run.is_trial and audit_id in (None, run.audit_id)]
+
+
+def _known_runs(warehouse: Path) -> list[Known]:
     _, rows = read_published(
         warehouse,
-        "select audit_run_id, audit_id, started_at from marts.dim_audit_runs where state = 'complete' "
+        "select audit_run_id, audit_id, started_at, origin = 'trial' from marts.dim_audit_runs where state = 'complete' "
         "order by started_at desc, audit_run_id desc",
     )
-    return [Known(*row) for row in rows if audit_id is None or row[1] == audit_id]
+    return [Known(*row) for row in rows]
 
 
 def models_of(warehouse: Path, audit_run_id: str) -> set[str]:
@@ -108,12 +113,13 @@ def baselines(warehouse: Path) -> dict[str, str]:
 
 
 def _run_named(warehouse: Path, known: list[Known], name: str, back: int, text: str) -> Known:
-    audits = {run.audit_id for run in known}
+    whole = [run for run in known if not run.is_trial]
+    audits = {run.audit_id for run in whole}
     pinned = baselines(warehouse)
     if name == LATEST:
-        found = known[0]
+        found = whole[0]
     elif name in audits:
-        found = next(run for run in known if run.audit_id == name)
+        found = next(run for run in whole if run.audit_id == name)
     else:
         wanted = pinned.get(name, name)
         matching = [run for run in known if run.audit_run_id.startswith(wanted)]
@@ -123,7 +129,7 @@ def _run_named(warehouse: Path, known: list[Known], name: str, back: int, text: 
             msg = f"{what} {name!r}{nearest(name, names)}"
             raise UsageError(msg)
         found = matching[0]
-    before = [run for run in known if run.audit_id == found.audit_id]
+    before = [run for run in known if run == found or (run.audit_id == found.audit_id and not run.is_trial)]
     before = before[before.index(found) :]
     if back >= len(before):
         msg = f"{text!r}: audit '{found.audit_id}' has {len(before)} complete runs up to there"

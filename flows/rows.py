@@ -23,7 +23,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "audit_run_id": TEXT, "audit_id": TEXT, "origin": TEXT, "state": TEXT, "started_at": TIME, "finished_at": TIME,
         "fingerprint": TEXT, "plan_fingerprint": TEXT, "card": TEXT, "format_limits": TEXT, "seed": pl.Int64(),
         "n_resamples": WHOLE, "code_version": TEXT, "code_commit": TEXT, "is_code_dirty": YES,
-        "library_versions": TEXT, "source": TEXT,
+        "library_versions": TEXT, "source": TEXT, "manifest": TEXT,
     },
     "models": {
         "audit_run_id": TEXT, "model_id": TEXT, "engine": TEXT, "model": TEXT, "card": TEXT, "fingerprint": TEXT,
@@ -121,6 +121,15 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "audit_run_id": TEXT, "table_name": TEXT, "path": TEXT, "n_rows": pl.Int64(), "sha256": TEXT,
         "retired_at": TIME,
     },
+    "erasures": {
+        "audit_run_id": TEXT, "erasure_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "n_rows": TEXT, "reason": TEXT,
+        "erased_at": TIME,
+    },
+    "seals": {
+        "audit_run_id": TEXT, "seal_index": pl.Int64(), "reason": TEXT, "manifest": TEXT, "previous_seal": TEXT,
+        "seal": TEXT, "sealed_at": TIME,
+    },
+    "row_digests": {"audit_run_id": TEXT, "seal_index": pl.Int64(), "table_name": TEXT, "digests": pl.Binary()},
 }  # fmt: skip
 
 

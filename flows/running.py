@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,9 +14,11 @@ from flows.editing import export_prompts, read_prompts
 from flows.guard import guarded
 from flows.importing import ImportOptions, import_predictions
 from flows.judge import land_changed_judges
+from flows.lineage.follow import following
 from flows.paraphrase import make_proposals
 from flows.prices import price_of
 from flows.progress import Progress
+from flows.publish import publish
 from flows.report import report_of
 from flows.retain import restore, without_retired
 from flows.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
@@ -26,7 +28,7 @@ from flows.steps import Order, Outcome, derive
 from flows.transform import transform
 from flows.trust import refuse_untrusted
 from flows.variants import same_wordings
-from flows.warehouse import apply_schema, fetch, hold, now, publish, published_path, read_published
+from flows.warehouse import apply_schema, fetch, hold, now, published_path, read_published
 from models_registry.cards import RephraserCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
@@ -99,10 +101,11 @@ def run_audit(  # noqa: PLR0913 - one option each
     design = design_audit(registry, audit_id)
     if prompts is not None:
         read_prompts(prompts, design)
-    _refuse_unpriced(design, design.audit.budget.max_usd if max_usd is None else max_usd)
+    asked = registry.used_by(audit_id)["models"]
+    refuse_unpriced(registry, asked, design.audit.budget.max_usd if max_usd is None else max_usd)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        _make_ready(warehouse, progress)
+        make_ready(warehouse, progress)
         found = None if new or rephrase else _same_run(warehouse, design, prompts)
         changed = [] if found is None else _changes(warehouse, found.audit_run_id, design, progress)
         is_done = found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id)
@@ -120,7 +123,8 @@ def run_audit(  # noqa: PLR0913 - one option each
         from flows.tracking import run_tracked
 
         order = Order(warehouse, audit_run_id, design, rephrase, prompts, max_usd, max_requests)
-        outcome = run_tracked(order, progress)
+        with following(warehouse, audit_run_id, progress.warn):
+            outcome = run_tracked(order, progress)
     judged = f", {outcome.n_judged} rulings made" if design.judges else ""
     return _done(audit_id, f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{judged}", outcome)
 
@@ -131,7 +135,7 @@ def run_import(
     """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        _make_ready(warehouse, progress)
+        make_ready(warehouse, progress)
         taken = import_predictions(warehouse, files, registry, options)
         audit_run_id = taken.audit_run_id
         if not taken.is_new and _is_published(warehouse, audit_run_id):
@@ -144,7 +148,8 @@ def run_import(
             outcome.notes.append(f"{taken.n_duplicates} rows said the same cell twice and count once")
         if taken.n_missing:
             outcome.notes.append(f"{taken.n_missing} cells of the file's grid have no answer")
-        outcome = derive(warehouse, outcome, options.format_limits, progress)
+        with following(warehouse, audit_run_id, progress.warn):
+            outcome = derive(warehouse, outcome, options.format_limits, progress)
     return _done(
         taken.audit_id, f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported", outcome
     )
@@ -164,7 +169,7 @@ def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
     )
 
 
-def _make_ready(warehouse: Path, progress: Progress) -> None:
+def make_ready(warehouse: Path, progress: Progress) -> None:
     """The warehouse at this version, with what a killed run had been answered and not landed."""
     apply_schema(warehouse)
     n_rows = replay(warehouse)
@@ -172,15 +177,15 @@ def _make_ready(warehouse: Path, progress: Progress) -> None:
         progress.say(f"landed {n_rows} rows that an interrupted run had kept")
 
 
-def _refuse_unpriced(design: Design, max_usd: float | None) -> None:
+def refuse_unpriced(registry: Registry, models: Iterable[str], max_usd: float | None) -> None:
     """A budget in dollars holds only where every price is known, the rephraser's too."""
     if max_usd is None:
         return
-    for name, entry in design.registry.used_by(design.audit_id)["models"].items():
-        if price_of(design.registry.model(name)) is None:
+    for name in models:
+        if price_of(registry.model(name)) is None:
             msg = (
                 f"a budget of {max_usd:g} USD, but no price of model '{name}' is known; put `price` in its card "
-                f"({entry.where(name)}), `price: free` for a machine of one's own"
+                f"({registry.entry('models', name).where(name)}), `price: free` for a machine of one's own"
             )
             raise UsageError(msg)
 
@@ -252,7 +257,9 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
 def find_run(warehouse: Path, audit_run_id: str | None) -> str:
     """A published run by id or the beginning of one; the newest without."""
     _, rows = read_published(
-        warehouse, "select audit_run_id from marts.dim_audit_runs order by started_at desc, audit_run_id desc"
+        warehouse,
+        "select audit_run_id from marts.dim_audit_runs "
+        "order by origin = 'trial', started_at desc, audit_run_id desc",  # a trial is meant by its id
     )
     known = [row[0] for row in rows]
     if not known:
@@ -280,7 +287,7 @@ def rebuild_runs(
         raise UsageError(msg)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        _make_ready(warehouse, progress)
+        make_ready(warehouse, progress)
         rows = fetch(warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
         if audit_run_id is not None:
             known = [row["audit_run_id"] for row in rows]

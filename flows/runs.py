@@ -15,6 +15,7 @@ import polars as pl
 
 from flows.design import Design, used_fields
 from flows.keys import content_id
+from flows.manifest import manifest_of
 from flows.prices import price_of
 from flows.rows import as_json, frame_of, label_rows, sample_row, task_row
 from flows.warehouse import connect, fetch, land, now
@@ -46,6 +47,7 @@ def run_row(  # noqa: PLR0913 - one row's columns
     format_limits: str,
     seed: int,
     n_resamples: int,
+    manifest: dict[str, Any],
     source: dict[str, Any] | None = None,
 ) -> pl.DataFrame:
     """The row that opens a run, with the code and libraries it is made by."""
@@ -68,6 +70,7 @@ def run_row(  # noqa: PLR0913 - one row's columns
         "is_code_dirty": is_dirty,
         "library_versions": as_json(library_versions()),
         "source": None if source is None else as_json(source),
+        "manifest": as_json(manifest),
     }
     return frame_of("audit_runs", [row])
 
@@ -183,9 +186,10 @@ def open_run(warehouse: Path, design: Design) -> str:
             (
                 "audit_runs",
                 run_row(
-                    audit_run_id=audit_run_id, audit_id=design.audit_id, origin="run",
+                    audit_run_id=audit_run_id, audit_id=design.audit_id, origin=design.origin,
                     fingerprint=design.fingerprint, plan_fingerprint=design.plan_fingerprint, card=as_json(cards),
                     format_limits=audit.format.model_dump_json(), seed=audit.seed, n_resamples=audit.resamples,
+                    manifest=manifest_of(design), source=None if design.source is None else dict(design.source),
                 ),
             ),
             ("models", frame_of("models", models)),

@@ -10,7 +10,7 @@ create table if not exists raw.schema_versions (
 create table if not exists raw.audit_runs (
     audit_run_id varchar not null,
     audit_id varchar not null,
-    origin varchar not null, -- run, import
+    origin varchar not null, -- run, import, trial
     state varchar not null, -- running, complete, failed
     started_at timestamp not null,
     finished_at timestamp,
@@ -24,7 +24,8 @@ create table if not exists raw.audit_runs (
     code_commit varchar,
     is_code_dirty boolean,
     library_versions varchar not null, -- JSON
-    source varchar -- JSON, import: the files with their sha256, and the options
+    source varchar, -- JSON, import: the files with their sha256, and the options; trial: base run, samples, what is tried
+    manifest varchar -- JSON: hashes of the cards, data, code and dbt project it opened with
 );
 
 create table if not exists raw.models (
@@ -324,4 +325,31 @@ create table if not exists raw.retirements (
     n_rows bigint not null,
     sha256 varchar not null,
     retired_at timestamp not null
+);
+
+create table if not exists raw.erasures (
+    audit_run_id varchar not null,
+    erasure_id varchar not null, -- one call's
+    task_id varchar not null,
+    sample_id varchar not null,
+    n_rows varchar not null, -- JSON: rows of each table whose texts are gone
+    reason varchar,
+    erased_at timestamp not null
+);
+
+create table if not exists raw.seals (
+    audit_run_id varchar not null,
+    seal_index bigint not null, -- from 1, over all runs of the warehouse
+    reason varchar not null, -- complete, failed, landed, derived, erased
+    manifest varchar not null, -- JSON: state, and of each table the rows and a hash of them
+    previous_seal varchar, -- of the seal before it, whichever run's
+    seal varchar not null, -- sha256 over all of the above
+    sealed_at timestamp not null
+);
+
+create table if not exists raw.row_digests (
+    audit_run_id varchar not null,
+    seal_index bigint not null,
+    table_name varchar not null,
+    digests blob not null -- 24 bytes a row the seal added: of the row, then of its key
 );

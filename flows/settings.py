@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -45,12 +45,17 @@ class Settings(BaseSettings):
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")
 
+    text: Literal["none", "excerpt", "full"] | None = Field(
+        None,
+        description="texts in reports: none, excerpts or whole ones; default: excerpts, none of tasks marked sensitive",
+    )
     notify: SecretStr | None = Field(
         None, description="whom a night is told: addresses of apprise, white space or commas between"
     )
     heartbeat_url: SecretStr | None = Field(
         None, description="an address called after each night; {exit_code} in it becomes the night's exit code"
     )
+    lineage: bool = Field(True, description="off: no OpenLineage events of runs are written or sent")
     report_url: str | None = Field(
         None, description="where the published folder is served; a message links to the run's page there"
     )

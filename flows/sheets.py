@@ -14,6 +14,7 @@ from typing import Any
 from flows.keys import content_id
 from flows.running import find_run
 from flows.settings import Settings
+from flows.spreadsheets import cell_of
 from flows.warehouse import read_published
 from models_registry.errors import DataError, UsageError, nearest
 
@@ -21,9 +22,6 @@ COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_ma
 JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and judge disagree", "rules disagree"
 UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
 STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take the beginning of a formula for
-CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"}
-MAX_CELL = 16_000  # Excel holds 32,767 UTF-16 units, up to two a character, and lets more run over into other cells
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = {run}"
 # one row an answer, as judges have it: equal answers to a sample under equal signs of its options are one
 ANSWERS = """
@@ -185,15 +183,6 @@ def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:
         "references": "\n".join(right), "answer": text["completion"], "is_match": "", "reason": "",
     }  # fmt: skip
     return {name: cell_of(value) for name, value in cells.items()}
-
-
-def cell_of(text: str) -> str:
-    r"""A text as a spreadsheet can show it: no formula, control characters as \x00, no more than a cell holds."""
-    text = text.translate(CONTROLS)
-    if len(text) > MAX_CELL:
-        half = MAX_CELL // 2
-        text = f"{text[:half]}\n… {len(text) - 2 * half} characters are left out here …\n{text[-half:]}"
-    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, str]], *, force: bool) -> None:

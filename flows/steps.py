@@ -11,11 +11,13 @@ from flows.budget import Purse, budget_of
 from flows.compare import compare_again
 from flows.design import Design
 from flows.engines import Say
+from flows.lineage.follow import landed
 from flows.progress import Progress
+from flows.publish import publish
 from flows.runs import close_run
 from flows.transform import transform
 from flows.validate import Validated, validate
-from flows.warehouse import publish, published_path
+from flows.warehouse import published_path
 from models_registry.cards import FormatLimits
 from models_registry.errors import MeasureError
 
@@ -67,12 +69,15 @@ def derive(  # noqa: PLR0913 - what its steps need
     progress: Progress,
     step: Step = plain,
     judge: Callable[[], None] | None = None,
+    *,
+    reports: bool = True,
 ) -> Outcome:
     """Validate, judge, transform, publish and report a run whose answers have landed; judges see what passed the gate.
 
     Raises MeasureError when the format gate's policy is fail, or leaves nothing to measure: the last publication stays.
     """
     run = outcome.audit_run_id
+    landed(warehouse, run)
     progress.step("reading answers")
     step(transform)(warehouse, [run], "up_to_formats")
     progress.step("checking formats")
@@ -80,15 +85,17 @@ def derive(  # noqa: PLR0913 - what its steps need
     refuse_failed(warehouse, outcome)
     if judge is not None:
         judge()
+    landed(warehouse, run)
     close_run(warehouse, run, "complete")
     progress.step("deriving measures")
     step(transform)(warehouse, [run], "after_formats")
     compare_again(warehouse, [run])
     progress.step("publishing")
     outcome.published = step(publish)(warehouse, [run])
-    from flows.report import report
+    if reports:
+        from flows.report import report
 
-    outcome.report = step(report)(warehouse, run)
+        outcome.report = step(report)(warehouse, run)
     return outcome
 
 

@@ -7,21 +7,26 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from flows.lineage.follow import built
 from flows.settings import SILENT, dbt_project
 from models_registry.errors import WarehouseError
 from udfs import COMPARISON_IDS, RUN_IDS
 
 Part = Literal["up_to_formats", "after_formats", "comparisons"]
-_HIDDEN = ("_KEY", "_TOKEN", "_SECRET", "PASSWORD", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "AUTH_STRING")
+_HIDDEN = ("_KEY", "_TOKEN", "_SECRET", "PASSWORD", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "AUTH_STRING", "OPENLINEAGE")
 
 
 def transform(warehouse: Path, audit_run_ids: Sequence[str], part: Part, comparison_ids: Sequence[str] = ()) -> None:
     """Builds one part of the project for these runs, and comparisons; raises WarehouseError naming the model that failed."""
-    dbt(warehouse, "build", "--selector", part, audit_run_ids=audit_run_ids, comparison_ids=comparison_ids)
+    try:
+        dbt(warehouse, "build", "--selector", part, audit_run_ids=audit_run_ids, comparison_ids=comparison_ids)
+    finally:
+        built(warehouse, audit_run_ids, comparison_ids)
 
 
 def dbt(
@@ -32,18 +37,33 @@ def dbt(
     comparison_ids: Sequence[str] = (),
 ) -> None:
     """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
-    project, place = dbt_project(), warehouse.parent.resolve() / "dbt"
-    target = place / "target"
+    place = warehouse.parent.resolve() / "dbt"
+    _dbt(str(warehouse.resolve()), place, audit_run_ids, comparison_ids, [command, *arguments])
+
+
+def compiled() -> dict[str, Any]:
+    """The manifest dbt makes of the whole project, with the SQL of every model; no warehouse is opened."""
+    with tempfile.TemporaryDirectory(prefix="promptaudit-dbt-") as folder:
+        _dbt(":memory:", Path(folder), (), (), ["compile"])
+        manifest: dict[str, Any] = json.loads((Path(folder) / "target" / "manifest.json").read_text(encoding="utf-8"))
+    return manifest
+
+
+def _dbt(
+    database: str, place: Path, audit_run_ids: Sequence[str], comparison_ids: Sequence[str], arguments: Sequence[str]
+) -> None:
+    project, target = dbt_project(), place / "target"
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     (target / "run_results.json").unlink(missing_ok=True)
     # dbt writes its environment into no artefact, and has no business with a key
     environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
-    environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": str(warehouse.resolve()), RUN_IDS: ",".join(audit_run_ids)}
+    environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": database, RUN_IDS: ",".join(audit_run_ids)}
     environment[COMPARISON_IDS] = ",".join(comparison_ids)
+    command, *rest = arguments
     line = [
         sys.executable, "-P", "-m", "dbt.cli.main", "--no-use-colors", "--log-level", "warn", "--log-level-file", "none", command,
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
-        "--log-path", str(place), *arguments,
+        "--log-path", str(place), *rest,
     ]  # fmt: skip
     child = subprocess.Popen(  # noqa: S603 - our own words, no shell
         line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 Connection = duckdb.DuckDBPyConnection  # for what other modules do with a connection of `connect`
+DatabaseError = duckdb.Error
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -50,6 +51,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     drop table raw.verdicts; -- no version before this one wrote to it
     """,
     4: "",  # tables alone
+    5: "alter table raw.audit_runs add column manifest varchar;",
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 ONE_LINE = 300
@@ -78,6 +80,9 @@ KEYS: dict[str, tuple[str, ...]] = {
     "alarms": (*_BY_RUN, "alarm_id", "event"),
     "notifications": (*_BY_RUN, "notification_id", "state", "recorded_at"),
     "retirements": (*_BY_RUN, "table_name", "retired_at"),
+    "erasures": (*_BY_RUN, "erasure_id", "task_id", "sample_id"),
+    "seals": (*_BY_RUN, "seal_index"),
+    "row_digests": (*_BY_RUN, "seal_index", "table_name"),
 }
 
 
@@ -163,6 +168,21 @@ def connect(warehouse: Path, *, wait_s: float = 30) -> Iterator[duckdb.DuckDBPyC
         con.close()
 
 
+@contextmanager
+def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A reader's connection to a file of ours for queries of ours; nothing else writes it meanwhile."""
+    try:
+        con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
+    except duckdb.Error as error:
+        raise _translated(error, path) from None
+    try:
+        yield con
+    except duckdb.Error as error:
+        raise _translated(error, path) from None
+    finally:
+        con.close()
+
+
 def _opened(warehouse: Path, wait_s: float) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + wait_s
     while True:
@@ -221,7 +241,7 @@ def apply_schema(warehouse: Path) -> None:
         if found is not None:
             con.execute("checkpoint")
     if found is not None:
-        _copy_durably(warehouse, warehouse.with_name(f"{warehouse.name}.v{found}.backup"))
+        copy_durably(warehouse, warehouse.with_name(f"{warehouse.name}.v{found}.backup"))
     with connect(warehouse) as con:
         con.execute("begin")
         for version in range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
@@ -270,38 +290,6 @@ def fetch(
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def publish(warehouse: Path, audit_run_ids: Sequence[str] = ()) -> Path:
-    """Checkpoints, copies to the published place, fsyncs and renames; and these runs' marts as Parquet beside it.
-
-    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
-    """
-    target = published_path(warehouse)
-    private_folder(target.parent)
-    with connect(warehouse) as con:
-        con.execute("force checkpoint")
-        for audit_run_id in audit_run_ids:
-            _export_marts(con, target.parent / "marts", audit_run_id)
-    _copy_durably(warehouse, target)
-    return target
-
-
-def _export_marts(con: duckdb.DuckDBPyConnection, folder: Path, audit_run_id: str) -> None:
-    tables = con.execute(
-        "select table_name from information_schema.tables "
-        "where table_schema = 'marts' and table_type = 'BASE TABLE' order by all"
-    ).fetchall()
-    for (table,) in tables:
-        columns = {row[0] for row in con.execute(f'describe marts."{table}"').fetchall()}
-        of_run = "audit_run_id" if "audit_run_id" in columns else "candidate_run_id"
-        if of_run not in columns:
-            continue
-        place = folder / table / f"audit_run_id={audit_run_id}"
-        private_folder(place)
-        draft = place / "data.parquet.new"
-        write_parquet(con, f"select * from marts.\"{table}\" where {of_run} = '{audit_run_id}'", draft)  # noqa: S608 - ours, hex
-        draft.replace(place / "data.parquet")
-
-
 def write_parquet(con: Connection, query: str, draft: Path) -> None:
     """Writes the rows of a query of ours to a file that its owner alone reads; none stays where that fails."""
     try:
@@ -341,7 +329,7 @@ def force(path: Path) -> None:
         os.close(handle)
 
 
-def _copy_durably(source: Path, target: Path) -> None:
+def copy_durably(source: Path, target: Path) -> None:
     draft = target.with_name(target.name + ".new")
     try:
         with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:

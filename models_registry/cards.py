@@ -28,6 +28,7 @@ from models_registry.model_cards import (
     SimulatedAnswers,
     StructuredOutput,
     VllmServer,
+    WeakOn,
 )
 from models_registry.task_cards import Data, Level, Message, TaskCard, TaskLabel, is_number
 from models_registry.template_cards import Example, Template, TemplateCard
@@ -63,5 +64,6 @@ __all__ = [
     "Template",
     "TemplateCard",
     "VllmServer",
+    "WeakOn",
     "is_number",
 ]

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from models_registry.base import Card, Name, Names, Rate
+from models_registry.task_cards import RegexReader
 
 
 class Sampling(Card):
@@ -88,6 +89,29 @@ def _price(value: object) -> object:
     return {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0} if value == "free" else value
 
 
+class WeakOn(Card):
+    """A weakness of the `simulated` annotator: samples that it answers by the wording, until a prompt says what mends it."""
+
+    pattern: str = Field(max_length=1000, description="RE2; the samples whose text it matches")
+    distribution: dict[str, float] = Field(
+        description="label to probability; drawn once a sample and prompt variant, the same in every repetition"
+    )
+    repaired_by: str | None = Field(
+        None, min_length=1, description="a prompt that has this text is answered as if there were no weakness"
+    )
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str) -> str:
+        return RegexReader(regex=value).regex
+
+    @field_validator("distribution")
+    @classmethod
+    def _sums(cls, value: dict[str, float]) -> dict[str, float]:
+        _refuse_no_distribution("distribution", value)
+        return value
+
+
 class SimulatedAnswers(Card):
     """What the `simulated` annotator draws from: one distribution a sample, independent draws a cell."""
 
@@ -97,6 +121,7 @@ class SimulatedAnswers(Card):
     samples: dict[str, int] | None = Field(
         None, description="sample id to the index of its distribution; default: by a hash of the id"
     )
+    weak_on: WeakOn | None = Field(None, description="samples that are answered otherwise with every wording")
 
     @model_validator(mode="after")
     def _indexes(self) -> Self:
@@ -110,10 +135,14 @@ class SimulatedAnswers(Card):
     @classmethod
     def _sums(cls, value: tuple[dict[str, float], ...]) -> tuple[dict[str, float], ...]:
         for index, distribution in enumerate(value):
-            if any(p < 0 for p in distribution.values()) or sum(distribution.values()) > 1 + 1e-9:
-                msg = f"distribution {index} has a negative probability or sums to more than 1"
-                raise ValueError(msg)
+            _refuse_no_distribution(f"distribution {index}", distribution)
         return value
+
+
+def _refuse_no_distribution(name: str, distribution: Mapping[str, float]) -> None:
+    if any(p < 0 for p in distribution.values()) or sum(distribution.values()) > 1 + 1e-9:
+        msg = f"{name} has a negative probability or sums to more than 1"
+        raise ValueError(msg)
 
 
 class Examinee(Card):

@@ -160,6 +160,9 @@ class TaskCard(Card):
         None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
     )
     protected: tuple[str, ...] = Field((), description="words a rephrasing must keep, beside labels and placeholders")
+    sensitive: bool = Field(
+        default=False, description="its inputs and completions are left out of reports unless asked for"
+    )
     data: Data = Field(description="where the samples come from")
 
     @model_validator(mode="before")

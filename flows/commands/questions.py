@@ -30,14 +30,51 @@ def sql(
 
 
 @app.command()
-def report(audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None) -> None:
-    """Write report.html of a published run again."""
+def report(
+    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
+    format_: Annotated[
+        str,
+        typer.Option("--format", envvar="PROMPTAUDIT_REPORT_FORMAT", help="html; md, for chat; csv, a line a figure."),
+    ] = "html",
+    text: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_TEXT",
+            help="Inputs, completions and prompts: none, excerpt (300 characters) or full (20,000, 2 MB in all); default: "
+            "excerpt, none of tasks marked sensitive.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_REPORT_OUTPUT",
+            help="The file; default: report.html beside the published copy, stdout for md and csv.",
+        ),
+    ] = None,
+) -> None:
+    """Report on a published run again: as a page, as Markdown or as CSV."""
+    from flows.files import SHARED, write_text
+    from flows.report import FORMS, report_as
     from flows.report import report as write_report
+    from flows.report.texts import policy_of
     from flows.running import find_run
 
-    settings = state.settings()
-    path = write_report(settings.warehouse, find_run(settings.warehouse, audit_run_id))
-    show({"report": str(path)}, str(path))
+    form = next((known for known in FORMS if known == format_), None)
+    if form is None:
+        msg = f"--format {format_}{nearest(format_, FORMS)}"
+        raise UsageError(msg)
+    policy, settings = policy_of(text), state.settings()
+    run = find_run(settings.warehouse, audit_run_id)
+    if form == "html" and output is None:
+        path = write_report(settings.warehouse, run, policy)
+        show({"report": str(path)}, str(path))
+        return
+    made = report_as(settings.warehouse, run, form, policy)
+    if output is not None:
+        write_text(made, output, SHARED)
+        show({"report": str(output)}, str(output))
+    else:
+        show({"report": None, form: made}, made.rstrip("\n"))
 
 
 @app.command()

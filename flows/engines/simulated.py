@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+import re2
+
 from flows.engines import Request
 from flows.engines.draws import uniform
 from flows.engines.embedded import Annotate, cell_parts
-from models_registry.cards import ModelCard, SimulatedAnswers
+from models_registry.cards import ModelCard, SimulatedAnswers, WeakOn
 
 INVALID = "I cannot say."
 
@@ -24,20 +28,38 @@ def distribution_of(card: ModelCard, sample_id: str) -> dict[str, float]:
 
 
 def simulated_annotator(card: ModelCard) -> Annotate:
-    """Draws from the sample's distribution, independently in every cell."""
+    """Draws from the sample's distribution, independently in every cell; where it is weak, once a prompt variant."""
+    weak_on = _simulated(card).weak_on
+    is_weak = None if weak_on is None else _weakness(weak_on)
 
     def annotate(request: Request) -> str:
+        if weak_on is not None and is_weak is not None and is_weak(request):
+            parts = (card.seed, request.model_id, request.sample_id, request.prompt_variant_id)
+            return _drawn(weak_on.distribution, uniform("weak", *parts))
         draw = uniform(*cell_parts("simulated", card.seed, request))
-        distribution = distribution_of(card, request.sample_id)
-        total = sum(distribution.values())
-        for label, probability in distribution.items():
-            draw -= probability
-            if draw < 0:
-                return label
-        # thirds sum to a little less than 1: that gap is rounding, not an invalid answer
-        return label if total > 1 - 1e-9 else INVALID
+        return _drawn(distribution_of(card, request.sample_id), draw)
 
     return annotate
+
+
+def _weakness(weak_on: WeakOn) -> Callable[[Request], bool]:
+    pattern = re2.compile(weak_on.pattern)
+
+    def is_weak(request: Request) -> bool:
+        if pattern.search(request.text) is None:
+            return False
+        return weak_on.repaired_by is None or all(weak_on.repaired_by not in content for _, content in request.messages)
+
+    return is_weak
+
+
+def _drawn(distribution: Mapping[str, float], draw: float) -> str:
+    for label, probability in distribution.items():
+        draw -= probability
+        if draw < 0:
+            return label
+    # thirds sum to a little less than 1: that gap is rounding, not an invalid answer
+    return label if sum(distribution.values()) > 1 - 1e-9 else INVALID
 
 
 def _simulated(card: ModelCard) -> SimulatedAnswers:

@@ -12,11 +12,12 @@ from flows.gate.check import check_run
 from flows.gate.rows import Source
 from flows.keys import content_id
 from flows.progress import Progress
+from flows.publish import publish
 from flows.references import LATEST, complete_runs, resolve
 from flows.report.text import cut, when
 from flows.rows import frame_of
 from flows.settings import Settings
-from flows.warehouse import apply_schema, hold, land, publish
+from flows.warehouse import apply_schema, hold, land
 from flows.warehouse import now as this_instant
 from models_registry.errors import UsageError
 from models_registry.gate_rules import LAST_NIGHT

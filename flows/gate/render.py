@@ -6,19 +6,17 @@ in code spans, where nothing is markup, a link or a mention.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from flows.files import SHARED, write_text
 from flows.gate.checked import Checked, Result
+from flows.markdown import code, table
 from flows.report.text import cut, shown
-from models_registry.errors import WarehouseError
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SIGNS = {"passed": "✅", "first_night": "✅", "waived": "🟡", "failed": "❌", "unmeasured": "❔"}
-_MAX_CELL = 1000
 
 
 def junit(checked: Checked) -> str:
@@ -61,36 +59,25 @@ def junit(checked: Checked) -> str:
 
 def markdown(checked: Checked) -> str:
     """A heading, and a table with a row a rule."""
-    lines = [f"### {_code(checked.headline)}", ""]
+    lines = [f"### {code(checked.headline)}", ""]
     if not checked.results:
         return "\n".join(lines)
-    lines += ["| | Rule | Outcome | Found | Look closer |", "| --- | --- | --- | --- | --- |"]
-    lines += [_row(result) for result in checked.results]
+    lines += table(("", "Rule", "Outcome", "Found", "Look closer"), map(_row, checked.results))
     return "\n".join([*lines, ""])
 
 
-def _row(result: Result) -> str:
+def _row(result: Result) -> tuple[str, ...]:
     findings, n_more = result.shown()
-    found = [_code(result.reason), *(_code(f"{finding.where()}: {finding.found()}") for finding in findings)]
+    found = [code(result.reason), *(code(f"{finding.where()}: {finding.found()}") for finding in findings)]
     if n_more:
         found.append(f"and {n_more} more")
-    cells = (
+    return (
         _SIGNS[result.outcome],
-        _code(result.rule),
+        code(result.rule),
         result.outcome.replace("_", " "),
         "<br>".join(found),
-        "<br>".join(_code(command) for command in result.look_closer),
+        "<br>".join(code(command) for command in result.look_closer),
     )
-    return f"| {' | '.join(cells)} |"
-
-
-def _code(text: str) -> str:
-    """A code span of one table cell, whatever back quotes and bars the text has."""
-    safe = cut(text, _MAX_CELL).replace("|", "\\|")
-    longest = max((len(run) for run in re.findall("`+", safe)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " if safe[:1] in ("`", " ") or safe[-1:] in ("`", " ") else ""
-    return f"{fence}{space}{safe or ' '}{space}{fence}"
 
 
 def _xml(text: str) -> str:
@@ -100,31 +87,9 @@ def _xml(text: str) -> str:
 
 def write_junit(checked: Checked, path: Path) -> Path:
     """Writes the JUnit report: a reader sees the old file or the new one. Raises WarehouseError where it cannot."""
-    return _write(checked.junit(), path)
+    return write_text(checked.junit(), path, SHARED)
 
 
 def write_markdown(checked: Checked, path: Path) -> Path:
     """Writes the Markdown table, likewise."""
-    return _write(checked.markdown(), path)
-
-
-def _write(text: str, path: Path) -> Path:
-    target = Path(os.path.realpath(path))  # a link stays one
-    draft = target.with_name(target.name + ".new")
-    try:
-        if path.is_relative_to("/dev"):  # standard output, however it is redirected
-            with path.open("a", encoding="utf-8") as stream:
-                stream.write(text)
-            return path
-        draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
-        msg = f"{path}: cannot be written: {error.strerror}"
-        raise WarehouseError(msg) from None
-    return path
+    return write_text(checked.markdown(), path, SHARED)

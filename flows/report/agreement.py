@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from flows.report.blocks import Block, Row, Section, Table, by_task, limited
+from flows.report.cells import Cell, Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.judged import control_errors
-from flows.report.text import count, number, percent
+from flows.report.text import number
 
 _PAIR = 2
 _REPEATED = " repetitions"
@@ -32,7 +33,7 @@ def agreement(found: Gathered) -> Section:
         elif judged.judges:
             block.absent.append("No two of those who ruled, judges, people or rules, ruled on the same answer.")
         if task_id in controls:
-            block.tables.append(_controls(controls[task_id]))
+            block.tables.append(_controls(controls[task_id], found.run["audit_run_id"]))
         elif judged.judges:
             block.absent.append("No controls were shown to the judges.")
         block.tables.append(_templates(spreads[task_id], errors))
@@ -40,12 +41,14 @@ def agreement(found: Gathered) -> Section:
 
 
 def _raters(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
-    lines = [
-        (row["raters"], row["kind"], _errors_of(row, errors), count(row["n_raters"]), count(row["n_rated"]),
-         percent(row["agreement_rate"]), percent(row["perfect_agreement_rate"]),
-         _kappa(row, "cohen_kappa") if row["n_raters"] == _PAIR else "of two alone", _kappa(row, "fleiss_kappa"))
-        for row in rows
-    ]  # fmt: skip
+    lines: list[tuple[Printed, ...]] = []
+    for row in rows:
+        of = Traced("fct_judge_agreement", row)
+        lines.append(
+            (row["raters"], row["kind"], _errors_of(row, errors), of.count("n_raters"), of.count("n_rated"),
+             of.percent("agreement_rate"), of.percent("perfect_agreement_rate"),
+             _kappa(of, "cohen_kappa") if row["n_raters"] == _PAIR else "of two alone", _kappa(of, "fleiss_kappa"))
+        )  # fmt: skip
     kept, note = limited(lines)
     columns = (
         "Raters", "Kind", "Judge wrong on controls", "Raters", "Answers rated", "Agreement", "Perfect agreement",
@@ -54,10 +57,10 @@ def _raters(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
     return Table("Agreement of those who ruled", columns, kept, 2, 6, is_open=True, note=note)
 
 
-def _kappa(row: Row, name: str) -> str:
-    if row[name] is not None:
-        return number(row[name])
-    return "one verdict alone" if row["n_rated"] else number(None)
+def _kappa(of: Traced, name: str) -> Cell:
+    if of.row[name] is None and of.row["n_rated"]:
+        return of.cell(name, "one verdict alone")
+    return of.number(name)
 
 
 def _errors_of(row: Row, errors: dict[tuple[str, str], str]) -> str:
@@ -67,24 +70,26 @@ def _errors_of(row: Row, errors: dict[tuple[str, str], str]) -> str:
     return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {said}" for name, said in known)
 
 
-def _controls(rows: list[Row]) -> Table:
-    lines = [
-        (row["scoring_method"], row["kind"], count(row["n_controls"]), count(row["n_scored"]), count(row["n_wrong"]),
-         percent(row["error_rate"]))
-        for row in rows
-    ]  # fmt: skip
+def _controls(rows: list[Row], audit_run_id: str) -> Table:
+    lines: list[tuple[Printed, ...]] = []
+    for row in rows:
+        of = Traced("fct_judge_controls", row, audit_run_id)
+        counts = map(of.count, ("n_controls", "n_scored", "n_wrong"))
+        lines.append((row["scoring_method"], row["kind"], *counts, of.percent("error_rate")))
     kept, note = limited(lines)
     columns = ("Judge", "Controls", "Shown", "Verdicts read", "Wrong", "Error rate")
     return Table("Judges on their controls", columns, kept, 2, 4, is_open=True, note=note)
 
 
 def _templates(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
-    lines = [
-        (row["model_id"], row["scoring_method"], errors.get((row["task_id"], row["scoring_method"]), ""),
-         count(row["n_variants"]), count(row["n_samples_scored_everywhere"]), percent(row["perfect_agreement_rate"]),
-         _fleiss(row))
-        for row in rows
-    ]  # fmt: skip
+    lines: list[tuple[Printed, ...]] = []
+    for row in rows:
+        of = Traced("fct_scoring_sensitivity", row)
+        lines.append(
+            (row["model_id"], row["scoring_method"], errors.get((row["task_id"], row["scoring_method"]), ""),
+             of.count("n_variants"), of.count("n_samples_scored_everywhere"), of.percent("perfect_agreement_rate"),
+             of.cell("fleiss_kappa", _fleiss(row)))
+        )  # fmt: skip
     kept, note = limited(lines)
     columns = (
         "Model", "Scored by", "Judge wrong on controls", "Templates", "Samples scored under all", "Perfect agreement",

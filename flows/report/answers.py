@@ -8,9 +8,10 @@ from markupsafe import Markup
 
 from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
+from flows.report.cells import Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.sensitivity import why_no_answers, why_open
-from flows.report.text import count, cut, interval, number, percent
+from flows.report.text import ABSENT, count, cut, number, percent
 
 STATUSES = tuple(charts.STATUSES)
 MOST_DRAWN = 200  # variants a panel
@@ -72,12 +73,12 @@ def formats(found: Gathered, budget: Budget) -> Section:
             block.absent.append(f"Every answer was {read}." if groups else "No answer was planned.")
         lines = []
         for (model, strategy), rows in groups.items():
-            score = scores.get((task_id, model, strategy), {})
+            score = scores.get((task_id, model, strategy))
+            of = None if score is None else Traced("rpt_audit", score)
             names = ("planned", "landed", "valid", *STATUSES, "error", "missing")
             lines.append(
                 (model, strategy, *(count(_sum(rows, f"n_{name}")) for name in names),
-                 percent(score.get("invalid_rate")),
-                 interval(score.get("invalid_rate_low"), score.get("invalid_rate_high")))
+                 ABSENT if of is None else of.percent("invalid_rate"), "" if of is None else of.bounds("invalid_rate"))
             )  # fmt: skip
         kept, note = limited(lines)
         columns = ("Model", "Strategy", "Planned", "Landed", "Valid", *(s.capitalize() for s in STATUSES), "Error",
@@ -153,7 +154,7 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
     return section
 
 
-def _spread(group: Group, method: str, rows: list[Row], variants: dict[str, Row]) -> tuple[str, ...]:
+def _spread(group: Group, method: str, rows: list[Row], variants: dict[str, Row]) -> tuple[Printed, ...]:
     values = [row["accuracy"] for row in rows]
     of = [variants.get(row["prompt_variant_id"]) or {} for row in rows]
     originals = [row["accuracy"] for row, variant in zip(rows, of, strict=True) if variant.get("is_original")]
@@ -162,5 +163,6 @@ def _spread(group: Group, method: str, rows: list[Row], variants: dict[str, Row]
         f"{named(variant or None)}: {cut(variant.get('instruction') or 'not recorded', 160)}"
         for variant in (of[0], of[-1])
     ]
-    figures = (original, min(values), statistics.fmean(values), max(values), statistics.pstdev(values))
-    return (*group, method, count(len(rows)), *(number(value) for value in figures), *worded)
+    least, most = (Traced("fct_variant_accuracy", row).number("accuracy") for row in (rows[0], rows[-1]))
+    mean, std = number(statistics.fmean(values)), number(statistics.pstdev(values))
+    return (*group, method, count(len(rows)), number(original), least, mean, most, std, *worded)

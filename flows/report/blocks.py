@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from flows.report.cells import Printed
 from flows.report.text import NAME, cut
 
 Row = dict[str, Any]
@@ -21,11 +22,14 @@ MOST_ROWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of printed cells; the first `n_heads` of each name the row, the last `n_figures` are aligned as figures."""
+    """Rows of printed cells; the first `n_heads` of each name the row, the last `n_figures` are aligned as figures.
+
+    A cell is text, a figure with its name, or several of them in a row (`cells.py`).
+    """
 
     caption: str
     columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
+    rows: Sequence[tuple[Printed, ...]]
     n_heads: int = 1
     n_figures: int = 0
     is_open: bool = False
@@ -46,8 +50,8 @@ class Panel:
 class Figure:
     """A printed figure with what stands below it: its interval, its standard deviation, why it is missing."""
 
-    value: str
-    below: str = ""
+    value: Printed
+    below: Printed = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,9 @@ class Comparison:
     judge: str
     figures: tuple[Figure, ...]
     is_verified: bool
-    vouching: tuple[str, ...]
+    vouching: tuple[Printed, ...]
     sentence: str
+    row: str  # the name of the mart's row
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,7 @@ def by_group(rows: Sequence[Row]) -> dict[Group, list[Row]]:
     return found
 
 
-def limited(rows: Sequence[tuple[str, ...]], most: int = MOST_ROWS) -> tuple[Sequence[tuple[str, ...]], str]:
+def limited(rows: Sequence[tuple[Printed, ...]], most: int = MOST_ROWS) -> tuple[Sequence[tuple[Printed, ...]], str]:
     """The first rows, and a sentence about the rest."""
     note = "" if len(rows) <= most else f"The first {most} of {len(rows):,} rows; `promptaudit sql` has the rest."
     return rows[:most], note

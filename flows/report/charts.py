@@ -1,4 +1,4 @@
-"""Draws small panels with Altair, as inline SVG through vl-convert: no JavaScript, no network, the page's own font.
+"""Draws small panels with Altair (`drawing.py`): each kind of chart a function.
 
 Data arrive as data, never as expressions; names are made visible (`text.shown`) before they become an axis label.
 """
@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from flows.report.svg import COLOURS, clean
+from flows.report.drawing import CONFIG, HEIGHT, PAINT, WIDTH, drawn, undrawn
 from flows.report.text import cut
 
 if TYPE_CHECKING:
     import altair as alt
 
-WIDTH = 340
-HEIGHT = 190
+__all__ = [
+    "CONFIG", "HEIGHT", "MOST_BARS", "PAINT", "PSS_SERIES", "SERIES", "SHAPES", "STATUSES", "WIDTH", "bars", "domain_of",
+    "dots", "drawn", "histogram", "lines", "nights", "ranges", "stacks", "told_apart", "undrawn",
+]  # fmt: skip
+
 ROW = 20
 MOST_BARS = 20
-_PAINT = {name: colour for colour, name in COLOURS.items()}
+_PAINT = PAINT
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
 SERIES = ("first", "second", "third", "fourth")
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
@@ -45,7 +48,7 @@ def histogram(bins: Rows, mean: float, label: str) -> Markup:
             y2="zero:Q",
         )
     )
-    return _drawn([bars, _rule(mean)], label)
+    return drawn([bars, _rule(mean)], label, fields={"low": "from", "high": "to", "n": "samples"})
 
 
 def bars(found: Rows, label: str) -> Markup:
@@ -65,7 +68,10 @@ def bars(found: Rows, label: str) -> Markup:
         .mark_rule(color=_PAINT["ink"], strokeWidth=1.5)
         .encode(x=alt.X("low:Q", title="consistency", scale=_unit(), axis=_fifths()), x2="high:Q"),
     ]
-    return _drawn(layers, label, height=max(70, ROW * len(data) + 46))
+    return drawn(
+        layers, label, height=max(70, ROW * len(data) + 46), has_table=False,
+        fields={"name": "class", "value": "consistency", "low": "low", "high": "high"},
+    )  # fmt: skip
 
 
 def lines(points: Rows, domain: tuple[float, float], title: str, label: str) -> Markup:
@@ -94,27 +100,9 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str) -> 
             strokeDash=alt.StrokeDash("series:N", legend=None, scale=alt.Scale(domain=names, range=[[1, 0], [5, 3]])),
         ),
     ]
-    return _drawn(layers, label)
-
-
-def temperatures(points: Rows, domain: tuple[float, float], label: str) -> Markup:
-    """PSS at each paraphrase temperature with its interval; rows have temperature, pss, low, high."""
-    import altair as alt
-
-    most = max(row["temperature"] for row in points)
-    x = alt.X(
-        "temperature:Q", title="paraphrase temperature", scale=alt.Scale(domain=[0, most * 1.05 or 1], nice=False)
+    return drawn(
+        layers, label, fields={"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
     )
-    y = alt.Y("pss:Q", title="PSS", scale=_between(domain))
-    base = alt.Chart(_values(points)).encode(x=x)
-    layers = [
-        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .mark_rule(color=_PAINT["first"], strokeWidth=1.5, clip=True)
-        .encode(y=alt.Y("low:Q", title="PSS", scale=_between(domain)), y2="high:Q"),
-        base.transform_filter("isValid(datum.pss)").mark_line(color=_PAINT["first"], opacity=0.45).encode(y=y),
-        base.transform_filter("isValid(datum.pss)").mark_circle(color=_PAINT["first"], size=46, opacity=1).encode(y=y),
-    ]
-    return _drawn(layers, label)
 
 
 def stacks(found: Rows, n_variants: int, label: str) -> Markup:
@@ -137,7 +125,7 @@ def stacks(found: Rows, n_variants: int, label: str) -> Markup:
             ),
         )
     )  # fmt: skip
-    return _drawn([chart], label)
+    return drawn([chart], label, fields={"place": "variant", "status": "became", "rate": "rate"})
 
 
 def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
@@ -159,16 +147,21 @@ def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
             color=_PAINT["second"], size=70, filled=True, opacity=1, shape="diamond"
         ),
     ]
-    return _drawn(layers, label)
+    return drawn(layers, label, fields={"place": "place", "is_original": "original", "accuracy": "accuracy"})
 
 
-def ranges(found: Rows, series: Sequence[str], domain: tuple[float, float], title: str, label: str) -> Markup:
-    """A point with its range for each name and series, side by side; rows have name, series, value, low, high."""
+def ranges(  # noqa: PLR0913 - what the axes say
+    found: Rows, series: Sequence[str], domain: tuple[float, float], title: str, label: str, of: str = "scored by"
+) -> Markup:
+    """A point with its range for each name and series, side by side; rows have name, series, value, low, high.
+
+    of: what the series are, in tooltips.
+    """
     import altair as alt
 
-    names = _told_apart([row["name"] for row in found])
+    names = told_apart([row["name"] for row in found])
     data = [
-        {**row, "name": names[row["name"]], "series": series.index(row["series"])}
+        {**row, "name": names[row["name"]], "series": series.index(row["series"]), "method": cut(row["series"], 60)}
         for row in found
         if row["value"] is not None
     ]  # fmt: skip
@@ -191,7 +184,10 @@ def ranges(found: Rows, series: Sequence[str], domain: tuple[float, float], titl
             shape=alt.Shape("series:N", legend=None, scale=alt.Scale(domain=places, range=SHAPES[: len(series)])),
         ),
     ]
-    return _drawn(layers, label, height=max(90, (8 + 13 * len(series)) * len(names) + 46))
+    return drawn(
+        layers, label, height=max(90, (8 + 13 * len(series)) * len(names) + 46), has_table=False,
+        fields={"name": "model", "method": of, "value": title, "low": "low", "high": "high"},
+    )  # fmt: skip
 
 
 def nights(
@@ -234,10 +230,13 @@ def nights(
         .mark_point(shape="diamond", filled=True, size=110, opacity=1, stroke=_PAINT["ink"], strokeWidth=1.5)
         .encode(y=y),
     ]
-    return _drawn(layers, label, named={"points": list(points), "changed": [{"night": night} for night in changed]})
+    return drawn(
+        layers, label, named={"points": list(points), "changed": [{"night": night} for night in changed]},
+        fields={"model": "model", "night": "night", "value": "value", "low": "low", "high": "high"}, has_table=False,
+    )  # fmt: skip
 
 
-def _told_apart(names: Sequence[str]) -> dict[str, str]:
+def told_apart(names: Sequence[str]) -> dict[str, str]:
     """Names as an axis shows them: cut, and numbered where that makes two of them one."""
     found: dict[str, str] = {}
     for name in dict.fromkeys(names):
@@ -290,30 +289,3 @@ def _rule(at: float) -> alt.Chart:
     rule = alt.Chart(_values([{"at": at}])).mark_rule(color=_PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
     encoded: alt.Chart = rule.encode(x=alt.X("at:Q", title="sensitivity", scale=_unit(), axis=_fifths()))
     return encoded
-
-
-def _drawn(
-    layers: Sequence[alt.Chart], label: str, height: int = HEIGHT, named: dict[str, list[Any]] | None = None
-) -> Markup:
-    import altair as alt
-    import vl_convert
-
-    axis = {
-        "labelColor": _PAINT["muted"], "titleColor": _PAINT["muted"], "titleFontWeight": "normal", "labelFontSize": 11,
-        "titleFontSize": 11, "gridColor": _PAINT["line"], "domainColor": _PAINT["line"], "tickColor": _PAINT["line"],
-        "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5, "labelFlush": False,
-    }  # fmt: skip
-    chart = alt.layer(*layers).properties(
-        width=WIDTH,
-        height=height,
-        autosize=alt.AutoSizeParams(type="fit", contains="padding"),
-        padding=6,
-        background="transparent",
-    )
-    spec = (
-        chart.configure_view(stroke=None).configure_axis(**axis).configure_axisX(grid=False).to_dict(validate=not named)
-    )
-    if named:
-        spec["datasets"] = named
-    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    return clean(vl_convert.vegalite_to_svg(spec, vl_version=version, allowed_base_urls=[]), label)

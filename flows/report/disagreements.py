@@ -38,7 +38,7 @@ def disagreements(found: Gathered) -> Section:
         by_rank: dict[int, list[Row]] = {}
         for row in own:
             by_rank.setdefault(row["rank"], []).append(row)
-        block.disagreements = [_disagreement(rows) for rank, rows in by_rank.items() if rank <= most]
+        block.disagreements = [_disagreement(rows, found.texts.long) for rank, rows in by_rank.items() if rank <= most]
         n_answers = own[0]["n_answers"]
         if n_answers > len(block.disagreements):
             block.notes.append(f"{len(block.disagreements)} of {count(n_answers)} different answers are shown.")
@@ -61,7 +61,7 @@ def _crossed(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
     return Table("Predictions by what rule and judge make of them", columns, kept, 2, 3, is_open=True, note=note)
 
 
-def _disagreement(rows: list[Row]) -> Disagreement:
+def _disagreement(rows: list[Row], long: int) -> Disagreement:
     """One answer, from its rows of the scoring methods."""
     row = rows[0]
     models = cut(row["model_id"], 60) if row["n_models"] == 1 else f"{row['n_models']} models"
@@ -70,28 +70,28 @@ def _disagreement(rows: list[Row]) -> Disagreement:
     templates = "one template" if variants == 1 else f"{count(variants)} templates"
     return Disagreement(
         sample_id=row["sample_id"],
-        rulings=tuple((each["scoring_method"], each["ruling"], _reason(each)) for each in rows[:MOST_METHODS]),
+        rulings=tuple((each["scoring_method"], each["ruling"], _reason(each, long)) for each in rows[:MOST_METHODS]),
         said=f"said {times} by {models} under {templates}",
-        lines=None if row["input"] is None else paragraph(row["input"]),
-        right_answers=_right_answers(row),
-        completion=cut(row["completion"] or ""),
+        lines=None if row["input"] is None else paragraph(row["input"], long),
+        right_answers=_right_answers(row, long),
+        completion=cut(row["completion"] or "", long),
         glimpse=cut(row["completion"] or "", 60),
     )
 
 
-def _reason(row: Row) -> str:
+def _reason(row: Row, long: int) -> str:
     """Why a judge or a rule says so: in the judge's words, or what the rule read or reckoned."""
     if row["is_judge"] or row["ruling"] == "unscored":
-        return cut(row["reason"] or "no reason given")
+        return cut(row["reason"] or "no reason given", long)
     if row["score"] not in (None, 0, 1):
         return f"score {number(row['score'])}"
     return f"read as {cut(row['label'], 120)}" if row["label"] is not None and row["scoring_method"] in READERS else ""
 
 
-def _right_answers(row: Row) -> tuple[str, ...]:
+def _right_answers(row: Row, long: int) -> tuple[str, ...]:
     """What is right: the gold label with its option, or the reference answers as far as they are shown."""
     if row["gold_label"] is not None:
-        option = "" if row["gold_option"] is None else f": {cut(row['gold_option'])}"
+        option = "" if row["gold_option"] is None else f": {cut(row['gold_option'], long)}"
         return (f"{cut(row['gold_label'], 120)}{option}",)
     known = tuple(cut(reference, 100) for reference in row["reference_answers"] or ())
     more = (row["n_references"] or 0) - MOST_REFERENCES

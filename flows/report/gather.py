@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from flows.report import queries
+from flows.report.changes import gather_changes
 from flows.report.judged import Judged, gather_judged
 from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
+from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
+from flows.report.text import LONG
+from flows.report.texts import Policy, Texts
 from flows.warehouse import published_path, read_published
 from models_registry.errors import WarehouseError
 
@@ -20,6 +24,7 @@ class Gathered:
     """One run, as rows of the marts: what each is, `queries.py` says under the same name."""
 
     run: Row
+    texts: Texts
     models: list[Row]
     tasks: list[Row]
     scorecard: list[Row]
@@ -38,27 +43,34 @@ class Gathered:
     top_examples: list[Row]
     judged: Judged
     nights: Nights
+    changes: list[Row]
+    sampled: Sampled
+    answered: Answered
 
 
-def rows(warehouse: Path, query: str, audit_run_id: str) -> list[Row]:
-    """Rows of one query about one run, from the published copy."""
+def rows(warehouse: Path, query: str, audit_run_id: str, long: int = LONG) -> list[Row]:
+    """Rows of one query about one run, from the published copy; long texts with one character more than `long`."""
     quoted = "'" + audit_run_id.replace("'", "''") + "'"
-    names, found = read_published(warehouse, query.replace("$run", quoted))
+    names, found = read_published(warehouse, query.replace("$run", quoted).replace("$long", str(long + 1)))
     return [dict(zip(names, row, strict=True)) for row in found]
 
 
-def gather(warehouse: Path, audit_run_id: str) -> Gathered:
-    """Everything the report prints; raises WarehouseError where the run is not published."""
+def gather(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> Gathered:
+    """Everything the report prints, texts as `text` says; raises WarehouseError where the run is not published."""
+    texts = Texts(text)
 
     def ask(query: str) -> list[Row]:
-        return rows(warehouse, query, audit_run_id)
+        return texts.kept(rows(warehouse, query, audit_run_id, texts.long))
 
     runs = ask(queries.RUN)
     if not runs:
         msg = f"{published_path(warehouse)}: no run '{audit_run_id[:80]}' is published"
         raise WarehouseError(msg)
+    cards = rows(warehouse, queries.TASKS, audit_run_id)
+    texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])
     return Gathered(
         run=runs[0],
+        texts=texts,
         models=ask(queries.MODELS),
         tasks=ask(queries.TASKS),
         scorecard=ask(queries.SCORECARD),
@@ -77,4 +89,7 @@ def gather(warehouse: Path, audit_run_id: str) -> Gathered:
         top_examples=ask(queries.TOP_EXAMPLES),
         judged=gather_judged(ask),
         nights=gather_nights(ask, queries.NIGHTLY, MOST_NIGHTS),
+        changes=gather_changes(ask),
+        sampled=gather_sampled(ask),
+        answered=gather_answered(ask),
     )

@@ -154,3 +154,8 @@ CONVENTIONS = (
     "A missing answer is never a wrong one. Every figure here stands in the published warehouse's schema marts: "
     'promptaudit sql "select * from marts.rpt_audit".'
 )
+TRACING = (
+    "In small type behind the figures stands the name of the row of the marts that they are from. promptaudit trace NAME "
+    "follows it to the raw answers behind it; a single figure is named by the column between mart and digits, as in "
+    "rpt_audit.sensitivity.4f1c2a9b0d3e."
+)

@@ -41,6 +41,7 @@ def facts(found: Gathered) -> list[Fact]:
         ("Seed", str(run["seed"])),
         ("Resamples an interval", count(run["n_resamples"])),
         ("Measures", f"version {run['measure_version']}"),
+        ("Texts", found.texts.said),
         ("Code", f"promptaudit {run['code_version']}"),
         ("Commit", commit),
     ]
@@ -81,7 +82,7 @@ def tables(found: Gathered) -> list[Table]:
     out.append(Table("Models", columns, kept, note=note))
     tasks = [
         (row["task_id"], row["kind"], row["level"], cut(", ".join((row["labels"] or [])[:50])),
-         cut(row["instruction"] or ABSENT),
+         cut(row["instruction"] or ABSENT, found.texts.long),
          row["fingerprint"])
         for row in found.tasks
     ]  # fmt: skip

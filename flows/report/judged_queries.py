@@ -148,7 +148,7 @@ chosen as (
 
 said as (
     select answer,
-        any_value(left(completion, 301)) as completion,
+        any_value(left(completion, $long)) as completion,
         any_value(left(label, 121)) as label,
         count(distinct prediction_id) as n_predictions,
         count(distinct model_id) as n_models,
@@ -170,7 +170,7 @@ verdicts as (
 
 -- a verdict stands at one of the predictions that say the same, a panel's with its members
 reasons as (
-    select answers.answer, given.rater, given.is_match, min_by(left(given.reason, 301), given.repetition) as reason
+    select answers.answer, given.rater, given.is_match, min_by(left(given.reason, $long), given.repetition) as reason
     from (
         select * from verdicts
         union all by name
@@ -184,10 +184,10 @@ reasons as (
 select
     chosen.task_id, chosen.rank, chosen.n_answers, chosen.sample_id, said.* exclude (answer),
     rulings.scoring_method, rulings.is_judge, rulings.ruling, rulings.score,
-    coalesce(reasons.reason, left(rulings.reason, 301)) as reason,
-    left(samples.input, 301) as input,
+    coalesce(reasons.reason, left(rulings.reason, $long)) as reason,
+    left(samples.input, $long) as input,
     samples.gold_label,
-    left(samples.options[list_position(tasks.labels, samples.gold_label)], 301) as gold_option,
+    left(samples.options[list_position(tasks.labels, samples.gold_label)], $long) as gold_option,
     [left(reference, 101) for reference in samples.reference_answers[:{MOST_REFERENCES}]] as reference_answers,
     len(samples.reference_answers) as n_references
 from chosen

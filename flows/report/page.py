@@ -1,37 +1,35 @@
-"""Renders the gathered figures as one self-contained HTML page and puts it into place."""
+"""Renders the gathered figures as one self-contained HTML page."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from markupsafe import Markup, escape
-
-from flows.report import guide, identity
+from flows.report import charts, guide, identity
 from flows.report.agreement import agreement
-from flows.report.answers import accuracy, formats
-from flows.report.blocks import Budget, Row, Section
+from flows.report.blocks import Row, Section
+from flows.report.changes import base_of, by_base, changes, counts_of
 from flows.report.disagreements import disagreements
+from flows.report.filters import FILTERS, trace_links
 from flows.report.gate import gate
 from flows.report.gather import Gathered
+from flows.report.live import as_json, script
+from flows.report.measured import measured
 from flows.report.rankings import rankings
 from flows.report.samples import samples
 from flows.report.scoring import scoring
-from flows.report.sensitivity import consistency, sensitivity
-from flows.report.stability import paraphrase, repetition
-from flows.report.text import NAME, count, cut, interval, number, percent, shown, usd, when
+from flows.report.text import NAME, count, cut
 from flows.report.trend import trend
-from models_registry.errors import WarehouseError
 
 TEMPLATE = "report.html.j2"
 MOST_SCORECARD = 1000
 
 
-def render(found: Gathered) -> str:
-    """The page as text. Data reach the template as values: escaped, made visible, isolated; never as markup."""
+def render(found: Gathered, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
+    """The page as text. Data reach the template as values: escaped, made visible, isolated; never as markup.
+
+    traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
+    """
     import jinja2
 
     environment = jinja2.Environment(
@@ -39,87 +37,53 @@ def render(found: Gathered) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    filters: dict[str, Callable[..., Any]] = {
-        "said": said, "name": name, "number": number, "interval": interval, "percent": percent, "usd": usd,
-        "count": count,
-        "when": when, "range_bar": range_bar, "width": width,
-    }  # fmt: skip
-    environment.filters.update(filters)
-    budget = Budget(len({row["task_id"] for row in found.scorecard}))
-    judged = judged_sections(found)
-    n_first = 1 if found.judged.comparisons else 0  # what a run with judges was made for
-    over_nights = trend(found)
-    sections = [
-        *over_nights, *judged[n_first:],
-        sensitivity(found, budget), consistency(found, budget), repetition(found, budget), paraphrase(found, budget),
-        formats(found, budget), accuracy(found, budget),
-    ]  # fmt: skip
+    environment.filters.update(FILTERS)
+    environment.filters["trace"] = trace_links(found.run["audit_run_id"], traces, base)
+    told = sections(found)
     return environment.get_template(TEMPLATE).render(
         run=found.run,
         title=cut(found.run["audit_id"], NAME),
         scorecard=found.scorecard[:MOST_SCORECARD],
         n_scorecard=len(found.scorecard),
         summary=summary(found),
-        first=judged[:n_first],
-        sections=sections,
+        first=told.first,
+        sections=told.others,
         samples=samples(found),
         gate=gate(found),
         facts=identity.facts(found),
         identity_tables=identity.tables(found),
-        measures=(*guide.MEASURES, *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ())),
+        measures=told.measures,
         conventions=guide.CONVENTIONS,
+        tracing=guide.TRACING,
+        seal=found.run.get("seal"),
+        script=script(),
+        config=as_json(charts.CONFIG),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The sections of a report: before the scorecard, after it, and the measures that they print."""
+
+    first: list[Section]
+    others: list[Section]
+    measures: tuple[guide.Measure, ...]
+
+
+def sections(found: Gathered) -> Told:
+    """Every section that has a chart or a table of figures, in the page's order."""
+    judged = judged_sections(found)
+    n_first = 1 if found.judged.comparisons else 0  # what a run with judges was made for
+    over_nights = trend(found)
+    others = [*changes(found.changes), *over_nights, *judged[n_first:], *measured(found)]
+    measures = (*guide.MEASURES, *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
+    return Told(judged[:n_first], others, measures)
 
 
 def judged_sections(found: Gathered) -> list[Section]:
     """The sections on scoring and judges that this run has something for."""
     sections = [scoring(found), rankings(found), agreement(found), disagreements(found)]
     return [section for section in sections if section.blocks]
-
-
-def write(page: str, path: Path) -> Path:
-    """Writes beside, then renames: a reader sees the old page or the new one, and only its owner sees either."""
-    draft = path.with_name(path.name + ".new")
-    try:
-        draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
-        msg = f"{path}: cannot be written: {error.strerror}"
-        raise WarehouseError(msg) from None
-    return path
-
-
-def said(text: str) -> Markup:
-    """Somebody's words: escapes for what is invisible, isolated so that their direction stays theirs."""
-    safe = escape(shown(text))
-    return safe if text.isascii() else Markup("<bdi>{}</bdi>").format(safe)
-
-
-def name(text: str | None) -> Markup:
-    """A name, cut."""
-    return Markup("–") if text is None else said(cut(text, NAME))
-
-
-def width(share: float) -> str:
-    """A share as a CSS width."""
-    return f"{100 * min(1.0, max(0.0, share)):.1f}%"
-
-
-def range_bar(value: float | None, low: float | None, high: float | None) -> Markup:
-    """A figure and its interval as a mark on a line from 0 to 1; nothing without a figure."""
-    if value is None:
-        return Markup("")
-    span = ""
-    if low is not None and high is not None:
-        start, end = min(1.0, max(0.0, low)), min(1.0, max(0.0, high))
-        span = f'<i style="left:{width(start)};width:{width(end - start)}"></i>'
-    return Markup(f'<span class="range" aria-hidden="true">{span}<b style="left:{width(value)}"></b></span>')  # noqa: S704 - numbers
 
 
 def summary(found: Gathered) -> list[str]:
@@ -139,6 +103,7 @@ def summary(found: Gathered) -> list[str]:
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
     out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {asked}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
+    out += [f"Against {base_of(own[0])}: {counts_of(own)}." for own in by_base(found.changes)[:1]]
     if found.run["state"] != "complete":
         out.append(f"The run is marked {cut(found.run['state'], 20)}.")
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# texts are fetched with one character more than is shown (`left(…, 301)`), so that a cut is seen
+# texts are fetched with one character more than is shown (`left(…, $long)`), so that a cut is seen
 TOP_SAMPLES = 20
 EXAMPLES = 3
 MOST_ROWS = 200
@@ -15,7 +15,9 @@ from marts.dim_models where audit_run_id = $run order by model_id
 """
 
 TASKS = """
-select task_id, kind, level, fingerprint, labels, left(instruction, 301) as instruction
+select task_id, kind, level, fingerprint, labels, left(instruction, $long) as instruction,
+    -- from the card, for copies that were published before the column was there
+    coalesce(card ->> '$.sensitive' = 'true', false) as is_sensitive
 from marts.dim_tasks where audit_run_id = $run order by task_id
 """
 
@@ -50,8 +52,8 @@ group by all order by all
 
 CONSISTENCIES = """
 select
-    found.task_id, found.strategy, found.model_id, found.gold_label, found.consistency, found.consistency_low,
-    found.consistency_high, found.consistency_distinct, found.n_samples
+    found.audit_run_id, found.task_id, found.strategy, found.model_id, found.gold_label, found.consistency,
+    found.consistency_low, found.consistency_high, found.consistency_distinct, found.n_samples
 from marts.fct_consistency as found
 left join marts.dim_tasks as tasks using (audit_run_id, task_id)
 where found.audit_run_id = $run
@@ -60,18 +62,21 @@ order by found.task_id, found.strategy, found.model_id, list_position(tasks.labe
 
 STABILITIES = """
 select
-    task_id, strategy, model_id, scope, series, annotation_filter, paraphrase_temperature, n_annotators, pss, pss_low,
-    pss_high, pss_wordings_low, pss_wordings_high, is_degenerate, n_samples, n_annotations, n_distinct_wordings
+    audit_run_id, task_id, strategy, model_id, scope, series, annotation_filter, paraphrase_temperature, n_annotators, pss,
+    pss_low, pss_high, pss_wordings_low, pss_wordings_high, is_degenerate, n_samples, n_annotations, n_distinct_wordings
 from marts.fct_prompt_stability
 where
-    audit_run_id = $run and series in ('cumulative', 'all') and annotation_filter in ('valid', 'verbatim')
-    and (series = 'all' or scope = 'intra' or (scope = 'inter' and paraphrase_temperature is null))
+    audit_run_id = $run and annotation_filter in ('valid', 'verbatim')
+    and (
+        series = 'all' or scope = 'intra'
+        or (series = 'cumulative' and scope = 'inter' and paraphrase_temperature is null)
+    )
 order by all
 """
 
 VARIANTS = """
 select prompt_variant_id, task_id, strategy, paraphrase_temperature, variant_index, is_original,
-    left(instruction, 301) as instruction
+    left(instruction, $long) as instruction
 from marts.dim_prompt_variants where audit_run_id = $run and not is_refused
 order by task_id, strategy, paraphrase_temperature nulls first, variant_index, prompt_variant_id
 """
@@ -88,7 +93,9 @@ group by all order by all
 """
 
 ACCURACIES = """
-select task_id, strategy, model_id, scoring_method, prompt_variant_id, accuracy, accuracy_scored, n_scored, n_unscored
+select
+    audit_run_id, task_id, strategy, model_id, scoring_method, prompt_variant_id, accuracy, accuracy_scored, n_scored,
+    n_unscored
 from marts.fct_variant_accuracy where audit_run_id = $run and accuracy is not null
 order by task_id, strategy, model_id, scoring_method, accuracy, prompt_variant_id
 """
@@ -96,7 +103,7 @@ order by task_id, strategy, model_id, scoring_method, accuracy, prompt_variant_i
 # the newest check of a run holds, as in the marts; checks have no mart of their own
 FAILED_CHECKS = f"""
 select expectation, model_id, task_id, prompt_variant_id, observed, allowed, policy, action, left(reason,
-301) as reason,
+$long) as reason,
     count(*) over () as n_failed
 from raw.format_checks
 where
@@ -125,7 +132,7 @@ with top as (
 """  # noqa: S608 - our own number
 
 TOP = f"""{_TOP}
-select top.*, left(samples.input, 301) as input
+select top.*, left(samples.input, $long) as input
 from top
 left join marts.dim_samples as samples
     on samples.audit_run_id = $run and samples.task_id = top.task_id and samples.sample_id = top.sample_id
@@ -144,7 +151,7 @@ _ANSWERS = """
 answers as (
     select
         said.task_id, said.sample_id, said.strategy, said.model_id,
-        if(said.answer_status = 'valid', said.label, null) as label, left(said.completion, 301) as completion
+        if(said.answer_status = 'valid', said.label, null) as label, left(said.completion, $long) as completion
     from marts.fct_predictions as said
     semi join top on said.task_id = top.task_id and said.sample_id = top.sample_id
     where said.audit_run_id = $run and not said.is_quarantined and said.answer_status <> 'error'

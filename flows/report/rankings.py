@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from flows.report.blocks import Block, Row, Section, Table, by_task, limited
+from flows.report.cells import Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.judged import control_errors
-from flows.report.text import count, number
+from flows.report.text import number
 
 LEAST_MODELS = 3
 
@@ -22,13 +23,16 @@ def rankings(found: Gathered) -> Section:
     for task_id, rows in by_task(found.judged.rankings).items():
         block = Block(task_id)
         section.blocks.append(block)
-        lines = [
-            (row["scoring_method"], row["model_set"], errors.get((task_id, row["scoring_method"]), ""),
-             count(row["n_models"]), count(row["n_variants"]), correlation(row, "mean_spearman", row["n_pairs"]),
-             number(row["mean_spearman_textbook"]), count(row["n_pairs"]), count(row["n_undefined_pairs"]),
-             correlation(row, "mean_spearman_scored", row["n_pairs_scored"]), count(row["n_pairs_scored"]))
-            for row in rows
-        ]  # fmt: skip
+        lines: list[tuple[Printed, ...]] = []
+        for row in rows:
+            of = Traced("fct_ranking_consistency", row)
+            mean = of.cell("mean_spearman", correlation(row, "mean_spearman", row["n_pairs"]))
+            scored = of.cell("mean_spearman_scored", correlation(row, "mean_spearman_scored", row["n_pairs_scored"]))
+            lines.append(
+                (row["scoring_method"], row["model_set"], errors.get((task_id, row["scoring_method"]), ""),
+                 of.count("n_models"), of.count("n_variants"), mean, of.number("mean_spearman_textbook"), of.count("n_pairs"),
+                 of.count("n_undefined_pairs"), scored, of.count("n_pairs_scored"))
+            )  # fmt: skip
         kept, note = limited(lines)
         is_few = any(row["is_of_few_models"] and row["mean_spearman"] is not None for row in rows)
         few = "* of three or four models alone, where one exchange of two ranks moves it far." if is_few else ""

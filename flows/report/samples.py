@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flows.report.blocks import Group
+from flows.report.cells import Cell, Traced
 from flows.report.gather import Gathered
 from flows.report.text import count, cut, number, paragraph
 
@@ -18,7 +19,7 @@ class Answers:
 
     model_id: str
     strategy: str
-    sensitivity: str
+    sensitivity: Cell
     labels: list[tuple[str | None, str, float]] = field(default_factory=list)
     n_more_labels: int = 0
     examples: list[tuple[str, str]] = field(default_factory=list)  # completion, count
@@ -35,6 +36,7 @@ class Sample:
     lines: list[str] | None  # of the input; None: not recorded
     groups: list[Answers]
     n_more_groups: int
+    is_left_out: bool  # its texts
 
 
 def samples(found: Gathered) -> list[Sample]:
@@ -43,7 +45,8 @@ def samples(found: Gathered) -> list[Sample]:
     for row in found.top_sensitivities:
         group = (row["model_id"], row["strategy"])
         of_sample = parts.setdefault((row["task_id"], row["sample_id"]), {})
-        of_sample[group] = Answers(*group, number(row["sensitivity"]))
+        of = Traced("fct_sensitivity", row, found.run["audit_run_id"])
+        of_sample[group] = Answers(*group, of.number("sensitivity"))
     counts: dict[tuple[str, ...], int] = {}
     for row in found.top_labels:
         key = (row["task_id"], row["sample_id"], row["model_id"], row["strategy"])
@@ -59,17 +62,18 @@ def samples(found: Gathered) -> list[Sample]:
         answers.labels.append((row["label"], count(row["n"]), share))
     for row in found.top_examples:
         answers = parts[row["task_id"], row["sample_id"]].get((row["model_id"], row["strategy"]))
-        if answers is not None:
-            answers.examples.append((cut(row["completion"] or ""), count(row["n"])))
+        if answers is not None and found.texts.of(row["task_id"]) != "none":
+            answers.examples.append((cut(row["completion"] or "", found.texts.long), count(row["n"])))
     out = []
     for row in found.top:
         groups = list(parts.get((row["task_id"], row["sample_id"]), {}).values())
-        lines = None if row["input"] is None else paragraph(row["input"])
+        lines = None if row["input"] is None else paragraph(row["input"], found.texts.long)
         out.append(
             Sample(
                 row["task_id"], row["sample_id"], row["gold_label"], number(row["sensitivity"]), lines,
                 groups[:MOST_GROUPS],
                 max(0, len(groups) - MOST_GROUPS),
+                found.texts.of(row["task_id"]) == "none",
             )
         )  # fmt: skip
     return out

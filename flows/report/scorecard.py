@@ -22,6 +22,13 @@ COLUMNS = (
     ("PSS intra", 14), ("PSS inter", 14), ("wording\nshare", 7), ("invalid\nrate", 7), ("cost", 7),
 )  # fmt: skip
 
+# of rpt_audit: what the report prints, on the page or as data
+FIGURES = (
+    "n_samples", "n_variants", "n_variants_quarantined", "n_repetitions", "n_planned", "n_landed", "sensitivity",
+    "sensitivity_std", "sensitivity_corrected", "consistency", "consistency_std", "micro_f1", "micro_f1_std", "pss_intra",
+    "pss_inter", "wording_share", "noise_share", "item_share", "invalid_rate", "cost_usd",
+)  # fmt: skip
+
 
 def scorecard_rows(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
     """Rows of marts.rpt_audit of one run at full precision, by task, strategy and model; empty for an unknown run."""

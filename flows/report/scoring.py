@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from flows.figures import figure_id, row_id
 from flows.report import charts
 from flows.report.blocks import Block, Comparison, Figure, Panel, Row, Section, Table, by_task, limited
+from flows.report.cells import Printed, Traced, parts
 from flows.report.conclusion import VERIFIED, conclusion, findings, why_no_share
 from flows.report.gather import Gathered
 from flows.report.judged import control_errors, is_judge
-from flows.report.text import ABSENT, NAME, count, cut, interval, number, share, share_interval
+from flows.report.text import ABSENT, NAME, count, cut, number
 
 MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart
 MOST_COMPARED = 100  # a task
@@ -75,7 +77,7 @@ def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], sta
         )
     n_variants = max((row["n_variants"] or 0 for row in own), default=0)
     accuracies = [
-        _range(row, row["accuracy_mean"], *_around(row["accuracy_mean"], row["accuracy_std_sample"])) for row in own
+        _range(row, "accuracy_mean", *_around(row["accuracy_mean"], row["accuracy_std_sample"])) for row in own
     ]
     about = f"{cut(block.task_id, NAME)}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
     block.panels.append(
@@ -85,9 +87,7 @@ def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], sta
         )
     )  # fmt: skip
     spreads = [
-        _range(
-            row, row["accuracy_std_corrected"], row["accuracy_std_corrected_low"], row["accuracy_std_corrected_high"]
-        )
+        _range(row, "accuracy_std_corrected", row["accuracy_std_corrected_low"], row["accuracy_std_corrected_high"])
         for row in own
     ]
     if any(row["value"] is not None for row in spreads):
@@ -109,8 +109,11 @@ def _around(mean: float | None, std: float | None) -> tuple[float | None, float 
     return max(0.0, mean - std), min(1.0, mean + std)
 
 
-def _range(row: Row, value: float | None, low: float | None, high: float | None) -> Row:
-    return {"name": row["model_id"], "series": row["scoring_method"], "value": value, "low": low, "high": high}
+def _range(row: Row, column: str, low: float | None, high: float | None) -> Row:
+    return {
+        "name": row["model_id"], "series": row["scoring_method"], "value": row[column], "low": low, "high": high,
+        "figure": figure_id("fct_scoring_sensitivity", row, column),
+    }  # fmt: skip
 
 
 def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], states: dict[str, str]) -> str:
@@ -122,45 +125,48 @@ def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], state
 
 
 def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
+    of = Traced("rpt_rule_against_judge", row)
+
     def accuracy(who: str) -> Figure:
         std = row[f"accuracy_std_{who}"]
-        return Figure(number(row[f"accuracy_{who}"]), "" if std is None else f"± {number(std)}")
+        return Figure(of.number(f"accuracy_{who}"), "" if std is None else f"± {number(std)}")
 
     def spread(name: str) -> Figure:
-        return Figure(number(row[name]), interval(row[f"{name}_low"], row[f"{name}_high"]))
+        return Figure(of.number(name), of.bounds(name))
 
-    removed = Figure(share(row["share_removed"]), share_interval(row["share_removed_low"], row["share_removed_high"]))
+    removed = Figure(of.share("share_removed"), of.bounds("share_removed", "share"))
     if row["share_removed"] is None:
-        removed = Figure(ABSENT, why_no_share(row))
+        removed = Figure(of.cell("share_removed", ABSENT), why_no_share(row))
     is_verified = row["judge_state"] == VERIFIED
-    vouching = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
+    vouching: list[Printed] = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
     if row["youden_index"] is not None or row["n_ruled_by_people"]:
-        ruled = count(row["n_ruled_by_people"])
-        vouching.append(f"Youden index {number(row['youden_index'])} on {ruled} answers that people ruled on")
+        ruled = of.count("n_ruled_by_people")
+        vouching.append(("Youden index ", of.number("youden_index"), " on ", ruled, " answers that people ruled on"))
     if row["spread_judge_rectified"] is not None:
-        vouching.append(f"rectified: corrected spread {number(row['spread_judge_rectified'])}")
+        vouching.append(("rectified: corrected spread ", of.number("spread_judge_rectified")))
     if row["share_removed_rectified"] is not None:
-        bounds = share_interval(row["share_removed_rectified_low"], row["share_removed_rectified_high"])
-        vouching.append(f"rectified: share removed {share(row['share_removed_rectified'])} {bounds}".rstrip())
+        bounds = parts(of.bounds("share_removed_rectified", "share"))
+        vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *bounds))
     figures = (
         accuracy("rule"), accuracy("judge"), spread("spread_rule"), spread("spread_judge"), spread("difference"), removed,
     )  # fmt: skip
+    name = row_id("rpt_rule_against_judge", row)
     return Comparison(
-        row["model_id"], row["rule"], row["judge"], figures, is_verified, tuple(vouching), conclusion(row)
+        row["model_id"], row["rule"], row["judge"], figures, is_verified, tuple(vouching), conclusion(row), name
     )
 
 
 def _spreads(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
-    lines = [
-        (row["model_id"], row["scoring_method"], errors.get((row["task_id"], row["scoring_method"]), ""),
-         count(row["n_variants"]), count(row["n_samples"]), number(row["accuracy_mean"]), number(row["accuracy_std"]),
-         number(row["accuracy_std_sample"]), number(row["accuracy_range"]), number(row["accuracy_std_corrected"]),
-         interval(row["accuracy_std_corrected_low"], row["accuracy_std_corrected_high"]),
-         number(row["accuracy_scored_mean"]), number(row["accuracy_scored_std_sample"]),
-         number(row["accuracy_scored_std_corrected"]),
-         interval(row["accuracy_scored_std_corrected_low"], row["accuracy_scored_std_corrected_high"]))
-        for row in rows
-    ]  # fmt: skip
+    lines: list[tuple[Printed, ...]] = []
+    for row in rows:
+        of = Traced("fct_scoring_sensitivity", row)
+        figures = ("accuracy_mean", "accuracy_std", "accuracy_std_sample", "accuracy_range", "accuracy_std_corrected")
+        scored = ("accuracy_scored_mean", "accuracy_scored_std_sample", "accuracy_scored_std_corrected")
+        lines.append(
+            (row["model_id"], row["scoring_method"], errors.get((row["task_id"], row["scoring_method"]), ""),
+             of.count("n_variants"), of.count("n_samples"), *map(of.number, figures), of.bounds("accuracy_std_corrected"),
+             *map(of.number, scored), of.bounds("accuracy_scored_std_corrected"))
+        )  # fmt: skip
     kept, note = limited(lines)
     columns = (
         "Model", "Scored by", "Judge wrong on controls", "Templates", "Samples", "Mean accuracy", "std (ddof 0)",

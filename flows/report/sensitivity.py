@@ -8,8 +8,9 @@ from markupsafe import Markup
 
 from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
+from flows.report.cells import Traced
 from flows.report.gather import Gathered
-from flows.report.text import count, interval, number, percent
+from flows.report.text import count, number, percent
 
 
 def why_no_answers(rows: Sequence[Row]) -> str | None:
@@ -116,9 +117,10 @@ def consistency(found: Gathered, budget: Budget) -> Section:
 
         budget.draw(block, by_group(rows_of[task_id]), panel)
         lines = [
-            (row["model_id"], row["strategy"], row["gold_label"], count(row["n_samples"]), number(row["consistency"]),
-             interval(row["consistency_low"], row["consistency_high"]), number(row["consistency_distinct"]))
+            (row["model_id"], row["strategy"], row["gold_label"], of.count("n_samples"), of.number("consistency"),
+             of.bounds("consistency"), of.number("consistency_distinct"))
             for row in rows_of[task_id]
+            for of in (Traced("fct_consistency", row),)
         ]  # fmt: skip
         kept, note = limited(lines)
         columns = ("Model", "Strategy", "Gold label", "Samples", "Consistency", "95 % interval", "Without self-pairs")

@@ -6,25 +6,34 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from flows.figures import figure_id
 from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
+from flows.report.cells import Printed, Traced
+from flows.report.charts_of_answers import Axes, curves
 from flows.report.gather import Gathered
+from flows.report.room import Room, Wanted
 from flows.report.sensitivity import why_no_answers, why_one_wording, why_open
-from flows.report.text import count, interval, number, ranged
+from flows.report.text import NAME, count, cut, number, ranged
 
 _BANDS = (("first", "labels (valid answers)"), ("second", "verbatim (every distinct completion)"))
+_SERIES = tuple(charts.PSS_SERIES)
 _PSS = ("Model", "Strategy", "Answers", "Annotators", "Samples", "PSS", "95 % interval")
+_BY_K = ("Model", "Strategy", "Answers", "Asks", "First k", "95 % interval", "k against k - 1", "95 % interval")
+CONVENTION = "A threshold of .8 is often read as stable; that is a convention, and no law."
 
 
-def repetition(found: Gathered, budget: Budget) -> Section:
-    """PSS of the original wording over its identical asks."""
+def repetition(found: Gathered, budget: Budget, room: Room) -> Section:
+    """PSS of the original wording over its identical asks: the first k, and each against the one before."""
     section = Section(
         "repetition",
         "PSS by repetition",
-        "Agreement of a model with itself over the first k identical asks of the original wording; 1 is perfect. "
-        "Bands are 95 % intervals.",
+        "Agreement of a model with itself over the first k identical asks of the original wording (cumulative), and of each "
+        f"ask with the one before (adjacent); 1 is perfect. Bands and lines are 95 % intervals. {CONVENTION}",
     )
-    rows_of = by_task([row for row in found.stabilities if row["scope"] == "intra" and row["series"] == "cumulative"])
+    intra = [row for row in found.stabilities if row["scope"] == "intra"]
+    rows_of = by_task([row for row in intra if row["series"] == "cumulative"])
+    adjacent = by_task([row for row in intra if row["series"] == "adjacent"])
     for task_id, rows in tasks_of(found.scorecard):
         block = Block(task_id, legend=_BANDS)
         section.blocks.append(block)
@@ -33,7 +42,11 @@ def repetition(found: Gathered, budget: Budget) -> Section:
             block.absent.append(why_open(found, task_id) or why_no_answers(rows) or once)
             continue
         _draw_series(block, rows_of[task_id], budget, "asks of the same prompt")
+        next_to = adjacent.get(task_id, [])
+        if any(row["n_annotators"] > 2 for row in next_to):  # noqa: PLR2004 - with two asks both are the same
+            _draw_adjacent(block, next_to, room)
         _last_of(block, rows_of[task_id], "PSS over all repetitions")
+        block.tables.append(_by_k(rows_of[task_id], next_to, room))
     return section
 
 
@@ -44,9 +57,8 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
     section = Section(
         "paraphrase",
         "PSS by paraphrase temperature" if is_warm else "PSS by number of wordings",
-        "Agreement of a model with itself over rephrased prompts, original included: at each temperature of "
-        "the rephraser, "
-        "or over the first k wordings where it has none. Lines and bands are 95 % intervals.",
+        "Agreement of a model with itself over rephrased prompts, original included: at each temperature of the rephraser, "
+        f"or over the first k wordings where it has none. Lines and bands are 95 % intervals. {CONVENTION}",
     )
     rows_of = by_task(inter)
     for task_id, rows in tasks_of(found.scorecard):
@@ -56,33 +68,27 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
             block.absent.append(why_open(found, task_id) or why_one_wording(rows, "PSS over wordings"))
             continue
         both = rows_of[task_id]
-        warm = [
-            row for row in both
-            if row["paraphrase_temperature"] is not None
-            and (row["series"], row["annotation_filter"]) == ("all", "valid")
-        ]  # fmt: skip
+        warm = [row for row in both if row["paraphrase_temperature"] is not None and row["series"] == "all"]
         cold = [row for row in both if row["paraphrase_temperature"] is None and row["series"] == "cumulative"]
+        if warm or cold:
+            block.legend = _BANDS
         if warm:
-            domain = charts.domain_of([row["pss_low"] if row["pss_low"] is not None else row["pss"] for row in warm])
+            domain = _domain(warm)
 
             def panel(
                 who: str, _group: Group, rows: list[Row], domain: tuple[float, float] = domain
             ) -> tuple[str, Markup]:
-                points = [
-                    {
-                        "temperature": row["paraphrase_temperature"],
-                        "pss": row["pss"],
-                        "low": row["pss_low"],
-                        "high": row["pss_high"],
-                    }
-                    for row in rows
-                ]
-                said = "; ".join(f"{row['paraphrase_temperature']:g}: {number(row['pss'])}" for row in rows[:12])
-                return "", charts.temperatures(points, domain, f"{who}PSS at each paraphrase temperature: {said}.")
+                said = "; ".join(
+                    f"{row['paraphrase_temperature']:g}: {number(row['pss'])}"
+                    for row in [row for row in rows if row["annotation_filter"] == "valid"][:12]
+                )
+                label = f"{who}PSS at each paraphrase temperature, of labels: {said}."
+                ticks = sorted({row["paraphrase_temperature"] for row in rows})
+                axes = Axes("paraphrase temperature", "PSS", ticks, domain)
+                return "", curves(_points(rows, "paraphrase_temperature"), _SERIES, axes, _fields("temperature"), label)
 
             budget.draw(block, by_group(warm), panel)
         if cold:
-            block.legend = _BANDS
             _draw_series(block, cold, budget, "wordings")
         _by_wording(block, [row for row in both if row["series"] == "all"])
     _between_models(section, found)
@@ -90,7 +96,7 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
 
 
 def _draw_series(block: Block, rows: list[Row], budget: Budget, axis: str) -> None:
-    domain = charts.domain_of([row["pss_low"] if row["pss_low"] is not None else row["pss"] for row in rows])
+    domain = _domain(rows)
 
     def panel(who: str, _group: Group, rows: list[Row]) -> tuple[str, Markup]:
         points = [
@@ -108,11 +114,67 @@ def _draw_series(block: Block, rows: list[Row], budget: Budget, axis: str) -> No
     budget.draw(block, by_group(rows), panel)
 
 
+def _draw_adjacent(block: Block, rows: list[Row], room: Room) -> None:
+    domain = _domain(rows)
+
+    def wanted(group: Group, own: list[Row]) -> Wanted:
+        def draw() -> tuple[str, Markup]:
+            who = ", ".join(cut(name, NAME) for name in (*group, block.task_id))
+            values = [row["pss"] for row in own if row["pss"] is not None]
+            span = f"{number(min(values, default=None))} to {number(max(values, default=None))}"
+            ticks = sorted({row["n_annotators"] for row in own})
+            axes = Axes("ask k against ask k - 1", "PSS", ticks, domain)
+            label = f"{who}: PSS of each ask of the same prompt with the ask before, {span}."
+            return f"adjacent, {span}", curves(_points(own, "n_annotators"), _SERIES, axes, _fields("ask"), label)
+
+        return Wanted(*group, draw)
+
+    room.draw(block, [wanted(group, own) for group, own in by_group(rows).items()])
+
+
+def _domain(rows: list[Row]) -> tuple[float, float]:
+    return charts.domain_of([row["pss_low"] if row["pss_low"] is not None else row["pss"] for row in rows])
+
+
+def _points(rows: list[Row], at: str) -> list[Row]:
+    return [
+        {"at": row[at], "series": row["annotation_filter"], "value": row["pss"], "low": row["pss_low"],
+         "high": row["pss_high"], "figure": figure_id("fct_prompt_stability", row, "pss")}
+        for row in rows
+    ]  # fmt: skip
+
+
+def _fields(at: str) -> dict[str, str]:
+    return {"series": "answers", "at": at, "value": "PSS", "low": "low", "high": "high"}
+
+
+def _by_k(cumulative: list[Row], adjacent: list[Row], room: Room) -> Table:
+    """Both series side by side, as far as there is room."""
+    beside = {(*_who(row), row["n_annotators"]): row for row in adjacent}
+    lines = []
+    for row in cumulative:
+        of, other = Traced("fct_prompt_stability", row), beside.get((*_who(row), row["n_annotators"]))
+        next_to: tuple[Printed, Printed] = ("", "")
+        if other is not None:
+            next_to = (_pss(other), Traced("fct_prompt_stability", other).bounds("pss"))
+        lines.append((*_who(row), count(row["n_annotators"]), _pss(row), of.bounds("pss"), *next_to))
+    note = _explained([*cumulative, *adjacent], "")
+    return room.table("PSS by number of asks", _BY_K, lines, 3, 5, note=note)
+
+
+def _who(row: Row) -> tuple[str, str, str]:
+    return row["model_id"], row["strategy"], row["annotation_filter"]
+
+
+def _pss(row: Row) -> Printed:
+    return Traced("fct_prompt_stability", row).number("pss", mark=_mark(row))
+
+
 def _last_of(block: Block, rows: list[Row], caption: str) -> None:
     last = {(row["model_id"], row["strategy"], row["annotation_filter"]): row for row in rows}
     lines = [
-        (model, strategy, answers, count(row["n_annotators"]), count(row["n_samples"]), number(row["pss"]) + _mark(row),
-         interval(row["pss_low"], row["pss_high"]))
+        (model, strategy, answers, count(row["n_annotators"]), count(row["n_samples"]), _pss(row),
+         Traced("fct_prompt_stability", row).bounds("pss"))
         for (model, strategy, answers), row in last.items()
     ]  # fmt: skip
     kept, note = limited(lines)
@@ -124,8 +186,8 @@ def _by_wording(block: Block, rows: list[Row]) -> None:
         (row["model_id"], row["strategy"], row["annotation_filter"],
          "none" if row["paraphrase_temperature"] is None else f"{row['paraphrase_temperature']:g}",
          count(row["n_annotators"]),
-         count(row["n_distinct_wordings"]), count(row["n_samples"]), number(row["pss"]) + _mark(row),
-         interval(row["pss_low"], row["pss_high"]), interval(row["pss_wordings_low"], row["pss_wordings_high"]))
+         count(row["n_distinct_wordings"]), count(row["n_samples"]), _pss(row),
+         Traced("fct_prompt_stability", row).bounds("pss"), Traced("fct_prompt_stability", row).bounds("pss_wordings"))
         for row in rows
     ]  # fmt: skip
     kept, note = limited(lines)
@@ -142,7 +204,7 @@ def _between_models(section: Section, found: Gathered) -> None:
             continue
         lines = [
             (row["strategy"], row["annotation_filter"], count(row["n_annotators"]), count(row["n_samples"]),
-             number(row["pss"]) + _mark(row), interval(row["pss_low"], row["pss_high"]))
+             _pss(row), Traced("fct_prompt_stability", row).bounds("pss"))
             for row in between
         ]  # fmt: skip
         columns = ("Strategy", "Answers", "Models", "Samples", "PSS", "95 % interval")

@@ -28,6 +28,14 @@ COLOURS = {
     "#505050": "second",
     "#606060": "third",
     "#707070": "fourth",
+    "#808080": "fifth",
+    "#909090": "sixth",
+    "#a0a0a0": "seventh",
+    "#b0b0b0": "eighth",
+    "#c0c0c0": "ninth",
+    "#d0d0d0": "tenth",
+    "#e0e0e0": "eleventh",
+    "#f0f0f0": "twelfth",
 }
 
 

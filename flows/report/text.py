@@ -40,11 +40,12 @@ def cut(text: str, limit: int = LONG) -> str:
 
 
 def paragraph(text: str, limit: int = LONG) -> list[str]:
-    """The same with its first line breaks kept, as lines."""
+    """The same with its first line breaks kept, as lines: eight of an excerpt, more of a longer text."""
+    most = LINES * max(1, limit // LONG)
     is_long = len(text) > limit
     lines = [shown(line) for line in text[:limit].replace("\r\n", "\n").split("\n")]
-    if is_long or len(lines) > LINES:
-        lines = lines[:LINES]
+    if is_long or len(lines) > most:
+        lines = lines[:most]
         lines[-1] += "…"
     return lines
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from flows.report import charts
 from flows.report.blocks import Block, Panel, Row, Section, Table, limited
+from flows.report.cells import Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.nights import DATED, Nights, differs, night_names
-from flows.report.text import ABSENT, NAME, count, cut, number, ranged
+from flows.report.text import ABSENT, NAME, cut, ranged
 from flows.report.trend_points import MEASURES, Domain, domains, points
 
 MOST_BLOCKS = 8  # five charts and 200 rows each: about a megabyte and six seconds at 60 nights
@@ -156,16 +157,17 @@ def _table(group: Group, told: Told) -> Table:
                 f"{cut(row['measure'], NAME)} {row['verdict']}"
             )
     places = {run: place for place, run in enumerate(told.names)}
-    lines = []
+    lines: list[tuple[int, tuple[Printed, ...]]] = []
     for model, rows in group.models.items():
         for before, row in zip([None, *rows], rows, strict=False):
             run = row["audit_run_id"]
             changes = "" if before is None else differs(before, row)
             words = [*([f"not of the same: {changes}"] if changes else []), *said.get((run, model), [])]
             quiet = "nothing regressed or changed" if (run, model) in compared else ABSENT
-            size = " × ".join(count(row[name]) for name in ("n_samples", "n_variants", "n_repetitions"))
-            cells = (told.dates[run], model, "; ".join(words) or quiet, size, number(row["sensitivity"]))
-            lines.append((-places[run], (*cells, *(_ranged(row, drawn.column) for drawn in MEASURES))))
+            of = Traced("rpt_audit", row)
+            size = (of.count("n_samples"), " × ", of.count("n_variants"), " × ", of.count("n_repetitions"))
+            cells = (told.dates[run], model, "; ".join(words) or quiet, size, of.number("sensitivity"))
+            lines.append((-places[run], (*cells, *(of.ranged(drawn.column) for drawn in MEASURES))))
     lines.sort(key=lambda line: line[0])  # stable: models keep their order within a night
     kept, note = limited([cells for _, cells in lines])
     columns = (

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from flows.figures import figure_id
 from flows.report import charts
 from flows.report.blocks import Row
 from flows.report.nights import differs
+from flows.report.text import cut
 
 Domain = tuple[float, float]
 
@@ -72,7 +74,8 @@ def points(
         out.append(
             {"night": names[run], "series": series, "value": row[column], "low": row[column + "_low"],
              "high": row[column + "_high"], "segment": out[-1]["segment"] if is_joined else f"{series} {len(out)}",
-             "is_marked": (run, row["model_id"]) in worse}
+             "is_marked": (run, row["model_id"]) in worse, "model": cut(row["model_id"], 60),
+             "figure": figure_id("rpt_audit", row, column)}
         )  # fmt: skip
         last = row
     for _, segment in groupby(out, key=lambda point: point["segment"]):

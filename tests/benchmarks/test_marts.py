@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 from flows.importing import ImportOptions, import_predictions
+from flows.publish import publish
 from flows.transform import transform
-from flows.warehouse import apply_schema, publish
+from flows.warehouse import apply_schema
 from models_registry.registry import load_registry
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]

@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 from flows.importing import ImportOptions, import_predictions
+from flows.publish import publish
 from flows.transform import transform
-from flows.warehouse import apply_schema, publish, read_published
+from flows.warehouse import apply_schema, read_published
 from models_registry.registry import load_registry
 
 TOLERANCE = 1e-9

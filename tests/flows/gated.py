@@ -12,8 +12,9 @@ from typing import Any
 
 import yaml
 
+from flows.publish import publish
 from flows.runs import run_row
-from flows.warehouse import apply_schema, connect, now, publish, published_path
+from flows.warehouse import apply_schema, connect, now, published_path
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 TABLES = (
@@ -75,7 +76,7 @@ class Gated:
         cards = {"audits": {audit: {"gate": list(gate), **card}}} if origin == "run" else {}
         (row,) = run_row(
             audit_run_id=run, audit_id=audit, origin=origin, fingerprint="f", plan_fingerprint="p",
-            card=json.dumps(cards), format_limits="{}", seed=1, n_resamples=0,
+            card=json.dumps(cards), format_limits="{}", seed=1, n_resamples=0, manifest={},
         ).to_dicts()  # fmt: skip
         row |= {"state": state, "started_at": now() - timedelta(hours=hours)}
         self._pending += [("raw.audit_runs", row), ("marts.dim_audit_runs", row)]

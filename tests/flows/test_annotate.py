@@ -14,6 +14,7 @@ import pytest
 
 from flows.annotate import read_rulings, take_sheet
 from flows.progress import Progress
+from flows.publish import publish
 from flows.rows import frame_of
 from flows.settings import Settings
 from flows.sheets import (
@@ -30,7 +31,7 @@ from flows.sheets import (
     stratum_of,
     write_sheet,
 )
-from flows.warehouse import apply_schema, land, now, publish
+from flows.warehouse import apply_schema, land, now
 from models_registry.errors import DataError, PromptauditError, UsageError
 
 RUN, OTHER_RUN = "a" * 32, "b" * 32

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from flows.history import history
+from flows.publish import publish
 from flows.report.history_card import BLOCKS, sparkline
-from flows.warehouse import apply_schema, publish, read_published
+from flows.warehouse import apply_schema, read_published
 from models_registry.errors import UsageError, WarehouseError
 from tests.report.nights import AUDIT, FIRST, Verdict, change, compare, fresh
 

@@ -20,15 +20,17 @@ ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought 
         "predictions": ("option_loglikelihoods",),
         "verdicts": ("ask", "control_id", "is_settled"),  # and more: the table is made anew
     },
+    5: {"audit_runs": ("manifest",)},
 }
 NEW = {
     2: ("rephrasings", "engines", "batches"),
     3: ("judges", "judge_controls"),
     4: ("comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements"),
+    5: ("erasures", "seals", "row_digests"),
 }
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     apply_schema(warehouse)

@@ -30,6 +30,7 @@ SQL_TYPES: dict[pl.DataType, str] = {
     pl.Boolean(): "BOOLEAN",
     pl.Datetime("us"): "TIMESTAMP",
     pl.List(pl.Int32()): "INTEGER[]",
+    pl.Binary(): "BLOB",
 }
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from flows.warehouse import connect, publish
+from flows.publish import publish
+from flows.warehouse import connect
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, published
 

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from flows.report import charts
+from flows.report.charts_of_answers import Axes, curves
 from flows.report.svg import clean
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -74,8 +75,9 @@ def test_every_series_has_its_own_mark_and_a_missing_value_none() -> None:
 
 
 def test_a_missing_interval_leaves_the_figure() -> None:
-    points = [{"temperature": t, "pss": 0.9, "low": None, "high": None} for t in (0.1, 1.0)]
-    assert "<path" in charts.temperatures(points, (0.0, 1.0), "x")
+    points = [{"at": t, "series": "valid", "value": 0.9, "low": None, "high": None} for t in (0.1, 1.0)]
+    axes = Axes("temperature", "PSS", (0.1, 1.0), (0.0, 1.0))
+    assert "<path" in curves(points, ["valid"], axes, {"value": "PSS"}, "x")
 
 
 @pytest.mark.parametrize(

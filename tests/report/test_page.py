@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
+from flows.files import write_text
 from flows.report import report, scorecard_rows
 from flows.report.blocks import Block, Budget, Group
 from flows.report.gather import gather
-from flows.report.page import render, write
+from flows.report.page import render
 from flows.report.text import number, percent, shown
 from flows.warehouse import read_published
 from models_registry.errors import WarehouseError
@@ -196,7 +197,7 @@ def test_the_page_is_private_and_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
     path.with_name("report.html.new").write_text("left by a killed process")
-    write("new", path)
+    write_text("new", path)
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
@@ -208,4 +209,4 @@ def test_what_cannot_be_reported_is_one_line(ordinary: Reported, tmp_path: Path)
     with pytest.raises(WarehouseError, match="nothing is published yet"):
         report(tmp_path / "audit.duckdb", "nowhere")
     with pytest.raises(WarehouseError, match="cannot be written"):
-        write("x", tmp_path / "missing" / "report.html")
+        write_text("x", tmp_path / "missing" / "report.html")

@@ -11,10 +11,11 @@ from typing import Any
 import polars as pl
 
 from flows.importing import ImportOptions, import_predictions
+from flows.publish import publish
 from flows.runs import close_run
 from flows.transform import transform
 from flows.validate import validate
-from flows.warehouse import apply_schema, publish
+from flows.warehouse import apply_schema
 from models_registry.cards import FormatLimits
 from models_registry.registry import Registry, load_registry
 

@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 from flows.importing import ImportOptions, import_predictions
+from flows.publish import publish
 from flows.runs import close_run
 from flows.settings import dbt_project
 from flows.transform import dbt, transform
-from flows.warehouse import apply_schema, connect, publish, read_published
+from flows.warehouse import apply_schema, connect, read_published
 from models_registry.registry import load_registry
 from tests.transform.cases import ABCD, Case, Variant, answered
 from tests.transform.reference import Answer

@@ -20,7 +20,8 @@ renamed as (
         code_commit,
         is_code_dirty,
         library_versions,
-        source
+        source,
+        manifest
     from source
 )
 

@@ -15,6 +15,7 @@ renamed as (
         -- runs of before this column had no other rule
         from_json(coalesce(scoring_methods, '["label_match"]'), '["VARCHAR"]') as scoring_methods,
         token_f1_threshold,
+        coalesce(card ->> '$.sensitive' = 'true', false) as is_sensitive,
         card,
         fingerprint,
         recorded_at

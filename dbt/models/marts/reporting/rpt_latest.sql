@@ -4,7 +4,7 @@
 with newest as (
     select audit_run_id
     from {{ ref('dim_audit_runs') }}
-    where state = 'complete'
+    where state = 'complete' and origin != 'trial' -- which is of chosen samples
     qualify row_number() over (partition by audit_id order by started_at desc, audit_run_id desc) = 1
 )
 

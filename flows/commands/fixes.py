@@ -1,0 +1,85 @@
+"""Commands from figure to fix: diagnose, try."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from flows.commands import DEFAULT_AUDIT, AuditName, app, show, state
+
+ModelOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")]
+TaskOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")]
+StrategyOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="A strategy; default: all.")]
+
+
+@app.command()
+def diagnose(
+    run: Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")] = "latest",
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
+    top: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="At most so many of each list.")] = 10,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_TEXT", help="none, excerpt or full; default: excerpt, none of tasks marked sensitive."
+        ),
+    ] = None,
+) -> None:
+    """What a run points to: sensitive samples, inconsistent groups, confused labels, formats; or that nothing stands out."""
+    from flows.diagnose import diagnose as diagnosis_of
+
+    settings = state.settings()
+    found = diagnosis_of(settings.warehouse, run, model=model, task=task, strategy=strategy, text=text)
+    show(found.as_dict(top), "\n".join(found.lines(top)))
+
+
+@app.command("try")
+def try_(
+    audit: AuditName = DEFAULT_AUDIT,
+    on: Annotated[
+        str,
+        typer.Option(envvar="PROMPTAUDIT_ON", help="The samples: worst:N, group:K as diagnose numbers them, or ID,ID."),
+    ] = "worst:50",
+    add: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_ADD", help="A text added to the end of every variant's instruction."),
+    ] = None,
+    edited: Annotated[
+        bool,
+        typer.Option("--edited", envvar="PROMPTAUDIT_EDITED", help="The task's card as it is now, in place of --add."),
+    ] = False,
+    task: TaskOption = None,
+    model: ModelOption = None,
+    strategy: StrategyOption = None,
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control/--no-control",
+            envvar="PROMPTAUDIT_CONTROL",
+            help="Ask the unchanged prompts again beside the changed ones.",
+        ),
+    ] = True,
+    plan: Annotated[bool, typer.Option("--plan", envvar="PROMPTAUDIT_PLAN", help="Price it; ask nothing.")] = False,
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")
+    ] = None,
+    max_requests: Annotated[
+        int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")
+    ] = None,
+) -> None:
+    """Try a change of the prompt on a few samples of an audit's newest run: before and after, with intervals."""
+    from flows.trying.run import try_change
+    from flows.trying.trial import Wanted, estimate, plan_trial
+
+    settings, registry = state.load()
+    wanted = Wanted(audit, on, add, edited, task, model, strategy, control)
+    if plan:
+        from flows.estimate import render_estimate
+
+        found = estimate(plan_trial(settings, registry, wanted))
+        show(found, render_estimate(found))
+        return
+    tried = try_change(settings, registry, wanted, state.progress(), max_usd=max_usd, max_requests=max_requests)
+    show(tried.as_dict(), "\n".join(tried.lines()))

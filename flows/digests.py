@@ -1,0 +1,69 @@
+"""Hashes rows, so that what stands in a table can be held against what stood there.
+
+A row's text is its columns' texts as netstrings, in the order of their names; its digest the first 16 bytes of the sha256.
+A key's digest is 8 bytes of an md5: it says which row, and proves nothing. Values are hashed as DuckDB writes them, which
+is the same on every machine: floating point numbers as the shortest text that reads back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from flows.warehouse import Connection
+
+WORDS = ("row_high", "row_low", "key")
+N_BYTES = 8 * len(WORDS)
+
+
+def columns_of(con: Connection, relation: str) -> tuple[str, ...]:
+    """Names of a relation's columns, sorted."""
+    return tuple(sorted(row[0] for row in con.execute(f"describe from {relation}").fetchall()))
+
+
+def digests(con: Connection, relation: str, where: str, columns: Sequence[str], key: Sequence[str]) -> pl.DataFrame:
+    """A row's digest (`row_high`, `row_low`) and its key's (`key`), one line a row, sorted; all unsigned 64-bit.
+
+    `relation` and `where` are SQL of ours; `columns` and `key` are names of its columns.
+    """
+    query = f"""
+        select
+            ('0x' || digest[1:16])::ubigint as row_high, ('0x' || digest[17:32])::ubigint as row_low,
+            md5_number_upper({netstrings(key)}) as key
+        from (select *, sha256({netstrings(columns)}) as digest from {relation} where {where})
+        order by all
+    """  # noqa: S608 - names of ours
+    return con.execute(query).pl()
+
+
+def table_sha256(
+    con: Connection, relation: str, where: str, columns: Sequence[str], by: str = "''"
+) -> dict[str, tuple[int, str]]:
+    """How many rows a relation has, and one sha256 over all of them in whatever order; for each value of `by`."""
+    query = f"""
+        select part, count(*), sha256(string_agg(digest, '' order by digest))
+        from (select {by} as part, sha256({netstrings(columns)}) as digest from {relation} where {where})
+        group by part
+    """  # noqa: S608 - names of ours
+    return {part: (n_rows, sha256) for part, n_rows, sha256 in con.execute(query).fetchall()}
+
+
+NO_ROWS = (0, "")  # what a table without rows of a run has
+
+
+def netstrings(columns: Sequence[str]) -> str:
+    """SQL for the text of a row: no two different rows have the same."""
+    return " || ".join(f"coalesce(strlen(\"{name}\"::varchar) || ':' || \"{name}\"::varchar, '-')" for name in columns)
+
+
+def packed(found: pl.DataFrame) -> bytes:
+    """Digests as bytes, 24 a row, big-endian."""
+    return found.select(WORDS).to_numpy().astype(">u8").tobytes()
+
+
+def unpacked(content: bytes) -> pl.DataFrame:
+    """Digests from bytes; raises ValueError where these are no whole rows."""
+    words = np.frombuffer(content, dtype=">u8").astype("u8").reshape(-1, len(WORDS))
+    return pl.DataFrame({name: words[:, place] for place, name in enumerate(WORDS)})

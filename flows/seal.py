@@ -1,0 +1,198 @@
+"""Seals what a run holds: a hash of every row it landed and of its marts, chained to the seal before it.
+
+A seal is made where a run is published. It covers the rows landed since the run's last one, so what an earlier seal holds
+can still be checked. Whoever can write the warehouse could make the whole chain anew: a copy of a seal kept elsewhere (the
+report and the message print it) is what proves more than order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from flows.digests import NO_ROWS, WORDS, columns_of, digests, packed, table_sha256, unpacked
+from flows.keys import sha256_of
+from flows.manifest import made_by
+from flows.rows import as_json, frame_of
+from flows.warehouse import KEYS, Connection, insert_new, now
+
+OWN = ("seals", "row_digests")
+SEALED = tuple(table for table in KEYS if table not in OWN)
+MUTABLE = {"audit_runs": ("state", "finished_at")}
+"""Columns that change while a run is one: the manifest has them, the row's digest has not."""
+NOTHING = pl.DataFrame(
+    {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """A seal as it landed; `manifest` is its text, which the hash is over."""
+
+    audit_run_id: str
+    seal_index: int
+    reason: str
+    manifest: str
+    previous_seal: str | None
+    seal: str
+    sealed_at: datetime
+
+    @property
+    def held(self) -> dict[str, Any]:
+        """The manifest read."""
+        return dict(json.loads(self.manifest))
+
+
+def seal_of(found: Seal) -> str:
+    """The hash that a seal's row should have."""
+    return sha256_of(
+        found.previous_seal,
+        str(found.seal_index),
+        found.audit_run_id,
+        found.reason,
+        found.sealed_at.isoformat(),
+        found.manifest,
+    )
+
+
+def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
+    """The chain in order, or one run's part of it."""
+    rows = con.execute(
+        "select audit_run_id, seal_index, reason, manifest, previous_seal, seal, sealed_at from raw.seals "
+        "where audit_run_id = coalesce($run, audit_run_id) order by seal_index",
+        {"run": audit_run_id},
+    ).fetchall()
+    return [Seal(*row) for row in rows]
+
+
+def marts(con: Connection) -> dict[str, str]:
+    """Each mart that is a table, with the column that says whose run a row is."""
+    found = con.execute(
+        "select table_name, bool_or(column_name = 'audit_run_id') from information_schema.columns "
+        "semi join (select table_name from information_schema.tables "
+        "where table_schema = 'marts' and table_type = 'BASE TABLE') using (table_name) "
+        "where table_schema = 'marts' and column_name in ('audit_run_id', 'candidate_run_id') group by all order by all"
+    ).fetchall()
+    return {name: "audit_run_id" if has_run else "candidate_run_id" for name, has_run in found}
+
+
+def row_counts(con: Connection) -> dict[str, dict[str, int]]:
+    """How many rows each run has in each table of raw that seals cover."""
+    parts = [f"select audit_run_id, '{table}' as name, count(*) from raw.{table} group by all" for table in SEALED]  # noqa: S608 - ours
+    counts: dict[str, dict[str, int]] = {}
+    for run, table, n in con.execute(" union all ".join(parts)).fetchall():
+        counts.setdefault(run, {})[table] = n
+    return counts
+
+
+def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection[str] = ()) -> None:
+    """Seals, in one transaction, each run that is not running and has what no seal covers: rows, a state, marts.
+
+    `derived` are runs whose marts are new; `erased` those whose rows were rewritten without their texts, which only a seal
+    with that reason may do to rows that an earlier one covers.
+    """
+    last = {found.audit_run_id: found for found in seals(con)}
+    states = {
+        run: (audit, state, None if at is None else at.isoformat())
+        for run, audit, state, at in con.execute(
+            "select audit_run_id, audit_id, state, finished_at from raw.audit_runs"
+        ).fetchall()
+    }
+    con.execute("begin")
+    for run, n_rows in sorted(row_counts(con).items()):
+        audit_id, state, finished_at = states.get(run, (None, None, None))  # rows without a run: a night that had none
+        if state == "running":
+            continue
+        before = last.get(run)
+        held = {} if before is None else before.held
+        has_more = any(n > held.get("raw", {}).get(table, {}).get("n_rows", 0) for table, n in n_rows.items())
+        if run in erased:
+            reason = "erased"
+        elif before is None or state != held["state"]:
+            reason = state or "landed"
+        elif has_more:
+            reason = "landed"
+        elif run in derived:
+            reason = "derived"
+        else:
+            continue
+        head = {"audit_id": audit_id, "state": state, "finished_at": finished_at}
+        _seal(con, run, reason, head, held, n_rows, is_derived=run in derived or run in erased)
+    con.execute("commit")
+
+
+def _seal(  # noqa: PLR0913 - what a seal holds
+    con: Connection,
+    run: str,
+    reason: str,
+    head: dict[str, Any],
+    held: dict[str, Any],
+    n_rows: dict[str, int],
+    *,
+    is_derived: bool,
+) -> None:
+    covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in held.get("raw", {}).items()}
+    added = {}
+    for table, n in n_rows.items():
+        known = covered.get(table, {"n_rows": 0})
+        if n <= known["n_rows"] and reason != "erased":
+            continue
+        new, n_keys = _uncovered(con, run, table, is_rewritten=reason == "erased")
+        added[table] = packed(new)
+        covered[table] = {
+            "n_rows": known["n_rows"] + n_keys, "n_new": new.height, "columns": list(sealed_columns(con, table)),
+            "sha256": hashlib.sha256(added[table]).hexdigest(),
+        }  # fmt: skip
+    made = held.get("marts", {})
+    if is_derived:
+        made = {mart: mart_entry(con, mart, of_run, run) for mart, of_run in marts(con).items()}
+    chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
+    index, previous = (0, None) if chain is None else chain
+    manifest = as_json({**head, "raw": covered, "marts": made, **made_by()})
+    found = Seal(run, index + 1, reason, manifest, previous, "", now())
+    row = {**asdict(found), "seal": seal_of(found)}
+    insert_new(con, "seals", frame_of("seals", [row]))
+    rows = [
+        {"audit_run_id": run, "seal_index": index + 1, "table_name": table, "digests": content}
+        for table, content in added.items()
+        if content
+    ]
+    insert_new(con, "row_digests", frame_of("row_digests", rows))
+
+
+def mart_entry(con: Connection, mart: str, of_run: str, run: str) -> dict[str, Any]:
+    """What a manifest says of a run's rows of a mart: `n_rows`, `sha256` and the `columns` it is over."""
+    columns = columns_of(con, f"marts.{mart}")
+    n_rows, sha256 = table_sha256(con, f"marts.{mart}", f"{of_run} = '{run}'", columns).get("", NO_ROWS)
+    return {"n_rows": n_rows, "sha256": sha256, "columns": list(columns)}
+
+
+def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
+    """The columns of a raw table that a row's digest is over."""
+    return tuple(name for name in columns_of(con, f"raw.{table}") if name not in MUTABLE.get(table, ()))
+
+
+def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
+    """Digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words."""
+    found = con.execute(
+        "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ? order by seal_index",
+        [run, table],
+    ).fetchall()
+    frames = [unpacked(content).with_columns(seal_index=pl.lit(index, pl.Int64())) for index, content in found]
+    return pl.concat([NOTHING.with_columns(seal_index=pl.lit(0, pl.Int64())).clear(), *frames])
+
+
+def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
+    """Rows that no seal covers, and how many of their keys are new; rewritten rows are such, though their keys are covered."""
+    now_there = digests(con, f"raw.{table}", f"audit_run_id = '{run}'", sealed_columns(con, table), KEYS[table])
+    before = covered_rows(con, run, table)
+    fresh = now_there.join(before, on="key", how="anti")
+    if not is_rewritten:
+        return fresh, fresh.height
+    return now_there.join(before, on=list(WORDS), how="anti"), fresh.height

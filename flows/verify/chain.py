@@ -1,0 +1,53 @@
+"""Checks the chain of seals: each is the hash of what it says and of the one before it, and none is missing between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flows.seal import Seal, seal_of
+from flows.verify.findings import Finding
+from models_registry.errors import UsageError
+
+LEAST_DIGITS = 12  # of a seal given by hand
+
+
+def check_chain(chain: Sequence[Seal], where: str) -> list[Finding]:
+    """The first place where the chain breaks; what comes after it proves nothing and is not looked at."""
+    previous: str | None = None
+    for place, found in enumerate(chain, start=1):
+        which = f"{found.seal_index} of run {found.audit_run_id}"
+        if found.seal_index != place:
+            return [Finding("gone", where, "seal", str(place), "", None)]
+        if found.previous_seal != previous:
+            return [Finding("broken", where, "seal", which, f"it does not follow seal {place - 1}", found.audit_run_id)]
+        if seal_of(found) != found.seal:
+            return [Finding("broken", where, "seal", which, "it is not the hash of its manifest", found.audit_run_id)]
+        previous = found.seal
+    return []
+
+
+def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[Finding]:
+    """A copy has the beginning of the chain, and nothing else."""
+    for own, found in zip(chain, copy, strict=False):
+        if own != found:
+            which = f"{found.seal_index} of run {found.audit_run_id}"
+            return [Finding("changed", where, "seal", which, "the warehouse has another", found.audit_run_id)]
+    if len(copy) > len(chain):
+        found = copy[len(chain)]
+        which = f"{found.seal_index} of run {found.audit_run_id}"
+        return [Finding("gone", "the warehouse", "seal", which, f"{where} has it", found.audit_run_id)]
+    return []
+
+
+def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tuple[Seal | None, list[Finding]]:
+    """The seal of the chain that somebody kept; raises UsageError where the text is no seal's beginning."""
+    wanted = text.strip().lower()
+    if len(wanted) < LEAST_DIGITS or not set(wanted) <= set("0123456789abcdef"):
+        msg = f"--seal {text[:80]!r}: {LEAST_DIGITS} to 64 digits of 0 to 9 and a to f are wanted, as the report prints them"
+        raise UsageError(msg)
+    for found in chain:
+        if found.seal.startswith(wanted) and audit_run_id in (None, found.audit_run_id):
+            return found, []
+    of = "" if audit_run_id is None else f" for run {audit_run_id}"
+    detail = f"no seal of the chain{of} is it: this is another history than the one it was copied from"
+    return None, [Finding("broken", "the warehouse", "seal", wanted[:LEAST_DIGITS], detail, audit_run_id)]

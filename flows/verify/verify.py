@@ -1,0 +1,191 @@
+"""Checks a warehouse, its published copy and its Parquet files, or one report, against the chain of seals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from flows.seal import Seal, marts, row_counts, seals
+from flows.verify.chain import check_chain, check_copy, find_seal
+from flows.verify.findings import Finding
+from flows.verify.marts import check_marts
+from flows.verify.places import Place
+from flows.verify.rows import check_rows
+from flows.warehouse import Connection, beside, look_into, published_path
+from models_registry.errors import UsageError, WarehouseError, nearest
+
+State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
+ORDER_ONLY = (
+    "without a copy of a seal kept elsewhere the chain proves order only: whoever can write the warehouse could make it anew "
+    "(--seal holds it against the one that a report or a message printed)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerified:
+    """What became of one run: its newest seal, what was held against it, and what differs."""
+
+    audit_run_id: str
+    audit_id: str | None
+    state: State
+    seal: str | None
+    n_rows: int = 0
+    n_retired: int = 0
+    n_erased: int = 0
+
+
+@dataclass(slots=True)
+class Verified:
+    """What `verify` found; `exit_code` is 1 where something differs, 3 where something could not be held against a seal."""
+
+    runs: list[RunVerified] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    against: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1 or 3, as of the gate."""
+        if any(found.kind != "unsealed" for found in self.findings):
+            return 1
+        return 3 if self.findings or any(run.state == "unsealed" for run in self.runs) else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For --json."""
+        return {
+            "exit_code": self.exit_code,
+            "runs": [{name: getattr(run, name) for name in RunVerified.__slots__} for run in self.runs],
+            "findings": [found.as_dict() for found in self.findings],
+            "against": self.against,
+            "notes": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """For people: the first thing that differs stands first."""
+        said = [found.line() for found in self.findings]
+        for run in self.runs:
+            rows = f"{run.n_rows:,} rows"
+            of = ", ".join(
+                [
+                    rows,
+                    *([f"{run.n_retired:,} of them retired"] if run.n_retired else []),
+                    *([f"{run.n_erased:,} erased"] if run.n_erased else []),
+                ]
+            )
+            seal = "no seal" if run.seal is None else f"seal {run.seal[:12]}"
+            said.append(f"{run.state}: run {run.audit_run_id} of '{run.audit_id}', {of}, {seal}")
+        return said + self.notes
+
+
+def verify(
+    warehouse: Path,
+    audit_run_id: str | None = None,
+    *,
+    seal: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Verified:
+    """Holds one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
+
+    The warehouse is held by the caller. Without it the published copy alone is looked at.
+
+    Raises:
+        UsageError: no run is called so, or `seal` is no beginning of a seal.
+        WarehouseError: there is neither a warehouse nor a published copy, or one cannot be read.
+    """
+    own, copy = beside(warehouse, ""), published_path(warehouse)
+    if not own.is_file() and not copy.is_file():
+        msg = f"{warehouse}: no such warehouse, and nothing is published beside it"
+        raise WarehouseError(msg)
+    done = Verified()
+    with ExitStack() as stack:
+        files = [path for path in (own, copy) if path.is_file()]
+        cons = [stack.enter_context(look_into(path)) for path in files]
+        names = ["the warehouse" if path == own else "the published copy" for path in files]
+        if len(files) < 2:  # noqa: PLR2004 - both
+            done.notes.append(f"{copy if own.is_file() else own} is not there: {names[0]} alone was looked at")
+        chains = [seals(con) for con in cons]
+        for chain, name in zip(chains, names, strict=True):
+            done.findings += check_chain(chain, name)
+        if not done.findings and len(chains) > 1:
+            done.findings += check_copy(chains[0], chains[1], names[1])
+        if seal is not None:
+            _hold_against(done, chains[0], seal, audit_run_id)
+        if done.findings:  # what follows rests on the chain
+            done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
+            return done
+        chosen = _runs(cons[0], audit_run_id)
+        only = chosen[0][0] if len(chosen) == 1 else None
+        places = [
+            Place(name, con, warehouse, chain, marts(con), row_counts(con), only=only)
+            for name, con, chain in zip(names, cons, chains, strict=True)
+        ]
+        if (files_of_marts := copy.parent / "marts").is_dir():
+            places.append(replace(places[-1], where="the Parquet marts", folder=files_of_marts))
+        for run, audit_id, state in chosen:
+            say(f"run {run}")
+            done.runs.append(_verify_run(done.findings, (run, audit_id, state), places))
+    if done.against is None:
+        done.notes.append(ORDER_ONLY)
+    return done
+
+
+def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None], places: list[Place]) -> RunVerified:
+    run, audit_id, state = who
+    own = places[0].seals_of(run)
+    if not own:
+        if state == "running":
+            return RunVerified(run, audit_id, "running", None)
+        why = "no seal covers it: its next publication makes one"
+        findings.append(Finding("unsealed", places[0].where, "run", run, why, run))
+        return RunVerified(run, audit_id, "unsealed", None)
+    found: list[Finding] = []
+    looks = []
+    for place in places:
+        if not place.seals_of(run):  # published before it was sealed
+            continue
+        others = [other for other in places if other is not place]
+        if place.folder is None:
+            looks.append(check_rows(place, run, next((other for other in others if other.folder is None), None)))
+            found += looks[-1].findings
+        found += check_marts(run, place.seals_of(run)[-1], place, others)
+    findings += found
+    first = looks[0]
+    verdict: State = "erased" if first.n_erased else "retired" if first.n_retired else "untouched"
+    if any(each.kind != "unsealed" for each in found):
+        verdict = "differs"
+    elif found:
+        verdict = "unsealed"
+    return RunVerified(run, audit_id, verdict, own[-1].seal, first.n_rows, first.n_retired, first.n_erased)
+
+
+def _runs(con: Connection, audit_run_id: str | None) -> list[tuple[str, str | None, str | None]]:
+    """Run, audit and state of what there is to verify, oldest first; rows of nights that had no run are such too."""
+    rows = con.execute(
+        "select coalesce(runs.audit_run_id, sealed.audit_run_id), runs.audit_id, runs.state from raw.audit_runs as runs "
+        "full join (select distinct audit_run_id from raw.seals) as sealed using (audit_run_id) "
+        "order by runs.started_at nulls last, 1"
+    ).fetchall()
+    if audit_run_id is None:
+        return rows
+    chosen = [row for row in rows if row[0].startswith(audit_run_id)]
+    if len(chosen) != 1:
+        what = "several runs begin with" if chosen else "no run is"
+        msg = f"{what} {audit_run_id[:80]!r}{nearest(audit_run_id, [row[0] for row in rows])}"
+        raise UsageError(msg)
+    return chosen
+
+
+def _hold_against(done: Verified, chain: list[Seal], seal: str, audit_run_id: str | None) -> None:
+    """Says whether the chain holds a seal that somebody kept, and what came after it."""
+    found, wrong = find_seal(chain, seal, audit_run_id)
+    done.findings += wrong
+    if found is None:
+        return
+    done.against = found.seal
+    later = sum(each.audit_run_id == found.audit_run_id and each.seal_index > found.seal_index for each in chain)
+    after = f", and {later} later ones of it follow" if later else ""
+    at = f"{found.sealed_at:%Y-%m-%d %H:%M} UTC"
+    done.notes.append(f"seal {found.seal[:12]} is run {found.audit_run_id}'s of {at} ({found.reason}){after}")

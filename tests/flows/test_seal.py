@@ -1,0 +1,216 @@
+"""What a run holds is sealed where it is published; what differs later is named, and what may change is no alarm."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from flows.digests import digests, packed, unpacked
+from flows.keys import sha256_of
+from flows.publish import publish
+from flows.retain import restore, retain
+from flows.rows import frame_of
+from flows.seal import seals
+from flows.verify import verify
+from flows.verify.verify import Verified
+from flows.warehouse import connect, land, now, published_path
+from models_registry.errors import UsageError
+from tests.flows.audits import query
+from tests.flows.gated import Gated
+from tests.flows.nights import AUDIT, land_night
+
+NAMES = {"model_id": "m", "task_id": "t", "strategy": "simple"}
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Gated:
+    return Gated(tmp_path)
+
+
+def sealed_night(gated: Gated, night: int = 0) -> str:
+    run = land_night(gated.warehouse, night)
+    gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25, n_samples=4)
+    gated.written()
+    publish(gated.warehouse, [run])
+    return run
+
+
+def change(path: Path, statement: str) -> None:
+    with connect(path) as con:
+        con.execute(statement)
+
+
+def told(found: Verified) -> list[tuple[str, str, str, str]]:
+    return [(each.kind, each.what, each.where, each.detail) for each in found.findings]
+
+
+def test_a_row_is_hashed_as_its_columns_netstrings(gated: Gated) -> None:
+    with connect(gated.warehouse) as con:
+        con.execute("create table one as select 'ab' as name, 0.1::double as figure, null::varchar as nothing")
+        (row,) = digests(con, "one", "true", ("figure", "name", "nothing"), ("name",)).rows()
+    whole = hashlib.sha256(b"3:0.12:ab-").digest()  # 0.1 has three characters, ab two, nothing none
+    assert row[0] == int.from_bytes(whole[:8])
+    assert row[1] == int.from_bytes(whole[8:16])
+
+
+def test_digests_survive_their_bytes(gated: Gated) -> None:
+    sealed_night(gated)
+    with connect(gated.warehouse) as con:
+        found = digests(con, "raw.predictions", "true", ("completion", "prediction_id"), ("prediction_id",))
+    assert found.height == 4
+    assert unpacked(packed(found)).equals(found)
+    assert len(packed(found)) == 4 * 24
+
+
+def test_a_published_run_has_a_seal_that_follows_the_one_before(gated: Gated) -> None:
+    first, second = sealed_night(gated, 0), sealed_night(gated, 1)
+    with connect(gated.warehouse) as con:
+        chain = seals(con)
+    assert [(found.seal_index, found.audit_run_id, found.reason) for found in chain] == [
+        (1, first, "complete"), (2, second, "complete"),
+    ]  # fmt: skip
+    one, two = chain
+    assert (one.previous_seal, two.previous_seal) == (None, one.seal)
+    assert two.seal == sha256_of(one.seal, "2", second, "complete", two.sealed_at.isoformat(), two.manifest)
+    held = two.held
+    assert {name: held["raw"][name]["n_rows"] for name in held["raw"]} == {
+        "audit_runs": 1, "predictions": 4, "attempts": 1, "verdicts": 1, "prompt_variants": 1,
+    }  # fmt: skip
+    assert held["marts"]["rpt_audit"]["n_rows"] == 1
+    assert len(held["code"]) == len(held["dbt_project"]) == 64
+
+
+def test_publishing_again_seals_nothing_and_what_lands_later_is_sealed_alone(gated: Gated) -> None:
+    run = sealed_night(gated)
+    publish(gated.warehouse)
+    with connect(gated.warehouse) as con:
+        assert len(seals(con)) == 1
+    row = {"audit_run_id": run, "audit_id": AUDIT, "name": "good", "reason": None, "pinned_at": now()}
+    land(gated.warehouse, [("baselines", frame_of("baselines", [row]))])
+    assert told(verify(gated.warehouse)) == [("unsealed", "raw.baselines", "the warehouse", "")]
+    assert verify(gated.warehouse).exit_code == 3
+    publish(gated.warehouse)
+    with connect(gated.warehouse) as con:
+        newest = seals(con)[-1]
+    assert newest.reason == "landed"
+    assert newest.held["raw"]["baselines"]["n_new"] == 1
+    assert newest.held["raw"]["predictions"] | {"columns": []} == {"n_rows": 4, "n_new": 0, "sha256": None, "columns": []}
+    assert verify(gated.warehouse).exit_code == 0
+
+
+@pytest.mark.slow
+def test_fifty_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_path: Path) -> None:
+    for night in range(50):
+        run = land_night(gated.warehouse, night)
+        gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=night / 100)
+        gated.written()
+        if night % 10 == 9:
+            publish(gated.warehouse, [f"{each:032x}" for each in range(night - 9, night + 1)])
+    found = verify(gated.warehouse)
+    assert (found.exit_code, found.findings) == (0, [])
+    assert {run.state for run in found.runs} == {"untouched"}
+    assert len(found.runs) == 50
+    elsewhere = tmp_path / "copied" / "here"
+    shutil.copytree(gated.warehouse.parent, elsewhere)
+    copied = verify(elsewhere / gated.warehouse.name)
+    assert (copied.exit_code, len(copied.runs)) == (0, 50)
+    retain(gated.warehouse, AUDIT, 40)
+    publish(gated.warehouse)
+    after = verify(gated.warehouse)
+    assert after.exit_code == 0
+    assert [run.state for run in after.runs] == ["retired"] * 10 + ["untouched"] * 40
+    restore(gated.warehouse, after.runs[0].audit_run_id)
+    publish(gated.warehouse)
+    assert [run.state for run in verify(gated.warehouse).runs][:2] == ["untouched", "retired"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("update raw.predictions set completion = 'no' where prediction_id = 'p1'",
+         ("changed", "raw.predictions", "the warehouse", "column completion")),
+        ("delete from raw.predictions where prediction_id = 'p2'", ("gone", "raw.predictions", "the warehouse", "")),
+        ("insert into raw.attempts select * replace ('p9' as prediction_id) from raw.attempts",
+         ("added", "raw.attempts", "the warehouse", "")),
+        ("update raw.audit_runs set finished_at = now()",
+         ("changed", "raw.audit_runs", "the warehouse", "state or finished_at is not what was sealed (complete, None)")),
+        ("update marts.rpt_audit set sensitivity = 0.24",
+         ("changed", "marts.rpt_audit", "the warehouse", "column sensitivity")),
+        ("delete from raw.row_digests where table_name = 'attempts'", ("gone", "raw.row_digests", "the warehouse", "")),
+        ("update raw.seals set reason = 'derived'",
+         ("broken", "seal", "the warehouse", "it is not the hash of its manifest")),
+    ],
+)  # fmt: skip
+def test_what_differs_is_named(gated: Gated, statement: str, expected: tuple[str, str, str, str]) -> None:
+    sealed_night(gated)
+    change(gated.warehouse, statement)
+    found = verify(gated.warehouse)
+    assert told(found)[0] == expected
+    assert found.exit_code == 1
+
+
+def test_the_published_copy_is_held_against_the_seals_too(gated: Gated) -> None:
+    sealed_night(gated)
+    change(published_path(gated.warehouse), "update marts.rpt_audit set sensitivity = 0.1")
+    (found,) = verify(gated.warehouse).findings
+    assert found.line() == (
+        "changed: marts.rpt_audit model_id=m, task_id=t, strategy=simple in the published copy: column sensitivity"
+    )
+
+
+def test_a_parquet_mart_that_is_no_file_any_more_or_another(gated: Gated) -> None:
+    run = sealed_night(gated)
+    path = published_path(gated.warehouse).parent / f"marts/rpt_audit/audit_run_id={run}/data.parquet"
+    path.write_bytes(b"PAR1 is how it begins")
+    (broken,) = verify(gated.warehouse).findings
+    assert (broken.kind, broken.what, broken.where) == ("broken", "marts.rpt_audit", "the Parquet marts")
+    path.unlink()
+    (gone,) = verify(gated.warehouse).findings
+    assert (gone.kind, gone.what) == ("gone", "marts.rpt_audit")
+
+
+def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
+    run = sealed_night(gated)
+    with connect(gated.warehouse) as con:
+        kept = seals(con)[-1].seal
+    found = verify(gated.warehouse, run, seal=kept[:16])
+    assert (found.exit_code, found.against) == (0, kept)
+    change(
+        gated.warehouse,
+        "delete from raw.seals; delete from raw.row_digests; update raw.predictions set completion = 'no'",
+    )
+    publish(gated.warehouse, [run])  # the whole chain anew
+    assert verify(gated.warehouse).exit_code == 0
+    again = verify(gated.warehouse, seal=kept)
+    assert again.exit_code == 1
+    assert "another history" in again.findings[0].detail
+
+
+def test_an_altered_row_is_not_sealed_over_by_the_next_publication(gated: Gated) -> None:
+    run = sealed_night(gated)
+    change(gated.warehouse, "update raw.predictions set completion = 'no' where prediction_id = 'p0'")
+    publish(gated.warehouse, [run])
+    kinds = {(each.kind, each.what, each.which) for each in verify(gated.warehouse).findings}
+    assert kinds == {("changed", "raw.predictions", "prediction_id=p0")}
+
+
+@pytest.mark.parametrize("seal", ["short", "x" * 20, "a1" * 40])
+def test_a_seal_that_is_none_is_a_usage_error(gated: Gated, seal: str) -> None:
+    sealed_night(gated)
+    if len(seal) > 64:
+        assert verify(gated.warehouse, seal=seal).exit_code == 1
+        return
+    with pytest.raises(UsageError, match="--seal"):
+        verify(gated.warehouse, seal=seal)
+
+
+def test_a_run_that_is_still_running_waits_for_its_seal(gated: Gated) -> None:
+    run = land_night(gated.warehouse, 0, state="running")
+    publish(gated.warehouse)
+    assert query(gated.warehouse, "select count(*) from raw.seals") == [(0,)]
+    found = verify(gated.warehouse)
+    assert [(each.audit_run_id, each.state) for each in found.runs] == [(run, "running")]
+    assert found.exit_code == 0
