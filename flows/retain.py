@@ -165,6 +165,12 @@ def without_retired(warehouse: Path, audit_run_ids: Sequence[str]) -> list[str]:
     return kept
 
 
+def retire_again(warehouse: Path, audit_run_id: str) -> Retired:
+    """Moves the rows of a run that was restored back to the archive, whose files they replace."""
+    (row,) = fetch(warehouse, "select started_at from raw.audit_runs where audit_run_id = ?", [audit_run_id])
+    return _retire(warehouse, audit_run_id, row["started_at"])
+
+
 def _retire(warehouse: Path, audit_run_id: str, started_at: datetime) -> Retired:
     retired_at = now()
     with connect(warehouse) as con:

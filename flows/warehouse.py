@@ -280,6 +280,22 @@ def land(warehouse: Path, tables: Sequence[tuple[str, pl.DataFrame]]) -> int:
     return n_new
 
 
+def rewrite(path: Path) -> None:
+    """Writes a DuckDB file anew from what it holds now, in the old one's place: what was deleted stays in a file otherwise."""
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    with connect(path) as con:
+        con.execute("force checkpoint")
+        names = [
+            row[0] for row in con.execute("select database_name from duckdb_databases() where not internal").fetchall()
+        ]
+        con.execute(f"attach {_sql_text(draft)} as rewritten")
+        con.execute(f'copy from database "{names[0]}" to rewritten')
+        con.execute("detach rewritten")
+    draft.chmod(0o600)
+    settle(draft, path)
+
+
 def fetch(
     warehouse: Path, query: str, parameters: Sequence[object] | Mapping[str, object] = ()
 ) -> list[dict[str, Any]]:
@@ -330,6 +346,7 @@ def force(path: Path) -> None:
 
 
 def copy_durably(source: Path, target: Path) -> None:
+    """Copies a file, forced to the disk before it takes its place; raises WarehouseError where it cannot be written."""
     draft = target.with_name(target.name + ".new")
     try:
         with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:

@@ -1,4 +1,4 @@
-"""Commands of the reviewer: verify."""
+"""Commands of the reviewer: verify, erase."""
 
 from __future__ import annotations
 
@@ -26,3 +26,20 @@ def verify(
         found = verify_runs(settings.warehouse, what, seal=seal, say=progress.say)
     show(found.as_dict(), "\n".join(found.lines()))
     return found.exit_code
+
+
+@app.command()
+def erase(
+    sample: Annotated[str, typer.Option(help="The id of a sample, as its data has it.")],
+    task: Annotated[str | None, typer.Option(help="Its task; default: in every task.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why, kept beside the sample's id.")] = None,
+) -> None:
+    """Take a sample's texts out of every run, copy and report, and leave a sealed note that they were."""
+    from flows.erase import erase as erase_sample
+    from flows.guard import guarded
+    from flows.warehouse import hold
+
+    settings, progress = state.settings(), state.progress()
+    with guarded(), hold(settings.warehouse, settings.lock_wait_s, progress.say):
+        found = erase_sample(settings.warehouse, sample, task, reason)
+    show(found.as_dict(), "\n".join(found.lines()))

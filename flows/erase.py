@@ -1,0 +1,305 @@
+"""Takes a sample's texts out of everything under the warehouse's folder: what it said, what was answered, what judges said.
+
+Figures stay: they are of the runs that were made, and the sample keeps its id, its gold label and the labels that were read
+from its answers. An erased run that is derived again lacks the sample. Deleted text survives in a DuckDB file until the
+file is rewritten, so each one is. The caller holds the warehouse.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.archive import archive_folder
+from flows.keys import content_id
+from flows.publish import publish
+from flows.retain import restore, retire_again, retired_runs
+from flows.rows import as_json, frame_of
+from flows.spool import replay
+from flows.warehouse import (
+    Connection,
+    apply_schema,
+    beside,
+    connect,
+    fetch,
+    insert_new,
+    now,
+    parquet_source,
+    published_path,
+    rewrite,
+)
+from models_registry.errors import DataError, UsageError, nearest
+
+GONE = "[erased]"
+LEAST = 12  # characters of a text that is looked for in other rows too: what is shorter is a label as often as not
+TEXTS = {
+    "raw.samples": ("input", "options", "reference_answers", "fields"),
+    "raw.predictions": ("completion", "reasoning", "token_logprobs", "error"),
+    "raw.attempts": ("error",),
+    "raw.judge_controls": ("completion",),
+    "raw.verdicts": ("completion", "reason", "error"),
+    "marts.dim_samples": ("input", "options", "reference_answers", "fields"),
+    "marts.fct_predictions": ("completion", "reasoning", "error"),
+    "marts.fct_verdicts": ("completion", "reason", "error"),
+}
+"""Columns that hold a sample's own texts."""
+QUOTING = TEXTS | {
+    "raw.prompt_variants": ("instruction", "prompt", "template"),
+    "raw.rephrasings": ("prompt", "completion", "error"),
+    "raw.audit_runs": ("card", "source"),
+    "raw.tasks": ("card", "instruction"),
+    "marts.dim_prompt_variants": ("instruction", "prompt", "template"),
+    "marts.dim_audit_runs": ("card", "source"),
+    "marts.dim_tasks": ("card", "instruction"),
+}
+"""Columns that may quote a sample: as an example in a prompt or a card, or in another sample's answer."""
+NEEDED = {("attempts", "error"), ("judge_controls", "completion")}  # columns that hold a text always
+_THERE = (
+    "select if(table_catalog = 'temp', 'temp', table_schema) || '.' || table_name as name, column_name, data_type "
+    "from information_schema.columns"
+)
+BEYOND = (
+    "what left this folder: copies and exports made by hand, sheets to annotate, messages sent, the providers' own logs"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was erased: in which runs, how many rows of each table, and where a copy may be that is out of reach."""
+
+    sample_id: str
+    audit_run_ids: tuple[str, ...]
+    n_rows: dict[str, int]
+    beyond_reach: tuple[str, ...]
+    published: Path
+
+    def as_dict(self) -> dict[str, object]:
+        """For --json."""
+        return asdict(self) | {"published": str(self.published)}
+
+    def lines(self) -> list[str]:
+        """For people."""
+        rows = ", ".join(f"{n} of {table}" for table, n in self.n_rows.items())
+        head = f"erased the texts of sample {self.sample_id!r} in {len(self.audit_run_ids)} runs: {rows}"
+        return [head, *(f"beyond reach: {each}" for each in self.beyond_reach), f"published  {self.published}"]
+
+
+def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erased:
+    """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of these runs again.
+
+    Doing it again finds what an interrupted call left, and nothing else.
+
+    Raises:
+        DataError: no run has such a sample.
+        UsageError: a run that has it is not finished, and would ask it again.
+    """
+    apply_schema(warehouse)
+    replay(warehouse)
+    found = _samples(warehouse, sample_id, task_id)
+    texts = _texts(found)
+    archived = _archived(warehouse, found, texts)
+    for run in archived:
+        restore(warehouse, run)
+    n_rows: Counter[str] = Counter()
+    with connect(warehouse) as con:
+        con.execute("begin")
+        runs = _blank(con, found, texts, n_rows)
+        erasure_id = content_id("erasure", sample_id, task_id, now().isoformat())
+        for run in sorted({row["audit_run_id"] for row in found} if runs else ()):
+            rows = [_tombstone(row, erasure_id, n_rows, reason) for row in found if row["audit_run_id"] == run]
+            insert_new(con, "erasures", frame_of("erasures", rows))
+        for (table,) in con.execute(
+            "select table_name from information_schema.tables "
+            "where table_schema = 'intermediate' and table_type = 'BASE TABLE'"
+        ).fetchall():
+            con.execute(f'delete from intermediate."{table}"')  # noqa: S608 - dbt's own names
+        con.execute("commit")
+    rewrite(warehouse)
+    for backup in beside(warehouse, "").parent.glob(f"{warehouse.name}.v*.backup"):
+        with connect(backup) as con:
+            _blank(con, found, texts, Counter())
+        rewrite(backup)
+    published = publish(warehouse, erased=runs)
+    for run in archived:
+        retire_again(warehouse, run)
+    if archived:
+        rewrite(warehouse)
+        published = publish(warehouse)
+    _write_reports(warehouse, runs)
+    return Erased(sample_id, tuple(sorted(runs)), dict(n_rows), _beyond_reach(warehouse, found), published)
+
+
+def _samples(warehouse: Path, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
+    found = fetch(
+        warehouse,
+        "select samples.*, runs.state from raw.samples as samples inner join raw.audit_runs as runs using (audit_run_id) "
+        "where samples.sample_id = $sample and samples.task_id = coalesce($task, samples.task_id) order by all",
+        {"sample": sample_id, "task": task_id},
+    )
+    if not found:
+        known = fetch(warehouse, "select distinct sample_id from raw.samples")
+        of = "" if task_id is None else f" of task {task_id!r}"
+        msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
+        raise DataError(msg)
+    for row in found:
+        if row["state"] == "running":
+            run = row["audit_run_id"]
+            msg = f"run {run} asks sample {sample_id[:80]!r} and is not finished: `promptaudit run` finishes it first"
+            raise UsageError(msg)
+    return found
+
+
+def _texts(found: Sequence[dict[str, Any]]) -> list[str]:
+    """What the sample says, in each spelling in which a column may quote it, the longest first."""
+    said: set[str] = set()
+    for row in found:
+        said.add(row["input"] or "")
+        for column in ("options", "reference_answers", "fields"):
+            said |= set(_strings(json.loads(row[column] or "null")))
+    long = {text for text in said if len(text) >= LEAST}
+    quoted = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in long for is_ascii in (True, False)}
+    twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON in a card's
+    return sorted(long | quoted | twice, key=len, reverse=True)
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
+
+
+def _archived(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> list[str]:
+    """Retired runs whose archived rows hold the sample's texts, or quote them."""
+    due = []
+    for run in sorted(retired_runs(warehouse)):
+        files = {
+            path.parent.parent.name: path for path in archive_folder(warehouse).glob(f"*/audit_run_id={run}/*.parquet")
+        }
+        with connect(warehouse) as con:
+            for table, path in files.items():
+                con.execute(f"create or replace temp table {table} as from {parquet_source(path)}")
+            _mark(con, found)
+            held = {f"temp.{table}": TEXTS[f"raw.{table}"] for table in files if f"raw.{table}" in TEXTS}
+            quoting = {f"temp.{table}": QUOTING.get(f"raw.{table}", ()) for table in files}
+            if _blank_tables(con, held, "temp") or _replace_texts(con, quoting, texts):
+                due.append(run)
+    return due
+
+
+def _blank(con: Connection, found: Sequence[dict[str, Any]], texts: Sequence[str], n_rows: Counter[str]) -> set[str]:
+    """Takes the texts out of every table that is there; returns the runs whose rows changed, and counts the sample's own."""
+    _mark(con, found)
+    updated = _blank_tables(con, TEXTS, "raw")
+    for (table, _), n in updated.items():
+        n_rows[table] += n
+    return {run for _, run in updated} | _replace_texts(con, QUOTING, texts)
+
+
+def _mark(con: Connection, found: Sequence[dict[str, Any]]) -> None:
+    con.execute("create or replace temp table gone (audit_run_id varchar, task_id varchar, sample_id varchar)")
+    keys = [[row["audit_run_id"], row["task_id"], row["sample_id"]] for row in found]
+    con.executemany("insert into gone values (?, ?, ?)", keys)
+
+
+def _blank_tables(con: Connection, wanted: dict[str, tuple[str, ...]], schema: str) -> Counter[tuple[str, str]]:
+    """Blanks the sample's own rows; how many changed, by table and run. `schema` has the answers that rulings are about."""
+    changed: Counter[tuple[str, str]] = Counter()
+    for table, columns in _present(con, wanted):
+        blank = ", ".join(f"{column} = {_blanked(table, column)}" for column in columns)
+        differs = " or ".join(f"{column} is distinct from {_blanked(table, column)}" for column in columns)
+        own = _own(con, table, schema)
+        statement = f"update {table} set {blank} where ({differs}) and {own} returning audit_run_id"  # noqa: S608 - ours
+        changed.update((table, row[0]) for row in con.execute(statement).fetchall())
+    return changed
+
+
+def _replace_texts(con: Connection, wanted: dict[str, tuple[str, ...]], texts: Sequence[str]) -> set[str]:
+    """Replaces the texts wherever a column quotes them; returns the runs whose rows changed."""
+    runs: set[str] = set()
+    for table, columns in _present(con, wanted, "VARCHAR"):  # a list is a sample's own
+        replaced = ", ".join(f"{column} = replace({column}, $text, '{GONE}')" for column in columns)
+        quotes = " or ".join(f"contains({column}, $text)" for column in columns)
+        statement = f"update {table} set {replaced} where {quotes} returning audit_run_id"  # noqa: S608 - ours
+        for text in texts:
+            runs |= {row[0] for row in con.execute(statement, {"text": text}).fetchall()}
+    return runs
+
+
+def _present(
+    con: Connection, wanted: dict[str, tuple[str, ...]], like: str = "VARCHAR%"
+) -> list[tuple[str, list[str]]]:
+    """Those of some columns that are there with such a type: an older warehouse has fewer."""
+    query = f"select name, column_name from ({_THERE}) where data_type like ?"  # noqa: S608 - ours
+    there = set(con.execute(query, [like]).fetchall())
+    found = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
+    return [(table, columns) for table, columns in found if columns]
+
+
+def _blanked(table: str, column: str) -> str:
+    if (table.partition(".")[2], column) in NEEDED:
+        return f"'{GONE}'"
+    return f"if({column} is null, null, '{GONE}')" if column == "error" else "null"
+
+
+def _own(con: Connection, table: str, schema: str) -> str:
+    """SQL for the rows of a table that are the sample's."""
+    columns = {row[0] for row in con.execute(f"describe {table}").fetchall()}
+    by_name = "(audit_run_id, task_id, sample_id)"
+    if {"task_id", "sample_id"} <= columns:
+        return f"{by_name} in (select {by_name} from gone)"  # noqa: S608 - ours
+    answers = {"prediction_id": f"{schema}.predictions", "control_id": f"{schema}.judge_controls"}
+    own = [
+        f"{name} in (select {name} from {source} where {by_name} in (select {by_name} from gone))"  # noqa: S608 - ours
+        for name, source in answers.items()
+        if name in columns and _columns(con, source)
+    ]
+    return f"({' or '.join(own) or 'false'})"
+
+
+def _columns(con: Connection, table: str) -> list[str]:
+    query = f"select column_name from ({_THERE}) where name = ?"  # noqa: S608 - ours
+    return [row[0] for row in con.execute(query, [table]).fetchall()]
+
+
+def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reason: str | None) -> dict[str, Any]:
+    return {
+        "audit_run_id": row["audit_run_id"], "erasure_id": erasure_id, "task_id": row["task_id"],
+        "sample_id": row["sample_id"], "n_rows": as_json(dict(n_rows)), "reason": reason, "erased_at": now(),
+    }  # fmt: skip
+
+
+def _write_reports(warehouse: Path, runs: set[str]) -> None:
+    """The pages of these runs anew, and without the pages that followed their figures; the newest report stays the newest."""
+    from flows.report import REPORT, report, report_of
+
+    newest = published_path(warehouse).with_name(REPORT)
+    shown = newest.read_bytes() if newest.is_file() else b""
+    kept = [run for run in sorted(runs) if report_of(warehouse, run).is_file()]
+    kept.sort(key=lambda run: report_of(warehouse, run).read_bytes() == shown)  # the one that is shown last
+    others = sorted(published_path(warehouse).parent.glob("reports/*.html"))
+    for run in kept:
+        shutil.rmtree(published_path(warehouse).parent / "traces" / run, ignore_errors=True)
+        report(warehouse, run)
+    shown_now = [path for path in others if path.read_bytes() == shown]
+    if shown_now and shown_now[0].stem not in runs:
+        report(warehouse, shown_now[0].stem)
+
+
+def _beyond_reach(warehouse: Path, found: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """The data files that these runs were made from, by their manifests, and what nobody can list."""
+    files = set()
+    for run in {row["audit_run_id"] for row in found}:
+        (row,) = fetch(warehouse, "select manifest from raw.audit_runs where audit_run_id = ?", [run])
+        for task_id, data in json.loads(row["manifest"] or "{}").get("data", {}).items():
+            if task_id == "files":
+                files |= {f"the imported file {each['name']}" for each in data}
+            elif task_id in {each["task_id"] for each in found}:
+                files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
+    return (*sorted(files), BEYOND)

@@ -1,0 +1,143 @@
+"""A sample's texts leave every file under the warehouse's folder; its figures stay, and `verify` says that it was erased."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from flows.erase import GONE, erase
+from flows.publish import publish
+from flows.retain import retain, retired_runs
+from flows.rows import frame_of
+from flows.verify import verify
+from flows.warehouse import connect, land, parquet_source, published_path
+from models_registry.errors import DataError, UsageError
+from tests.flows.audits import query
+from tests.flows.gated import Gated
+from tests.flows.nights import AUDIT, land_night
+
+INPUT = 'Zoë Quellington called from "17 Larch Mews" on Tuesday'
+SAID = "Ms Quellington seems upset"
+MARTS = ("dim_audit_runs", "dim_samples", "dim_prompt_variants", "fct_predictions", "fct_verdicts", "rpt_audit")
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Gated:
+    """Three nights, the oldest retired; sample s1 of each is somebody's, and an example in a prompt quotes it."""
+    gated = Gated(tmp_path, MARTS)
+    prompt = json.dumps([{"role": "user", "content": f"As in: {INPUT}"}], ensure_ascii=False)
+    runs = []
+    for night in range(3):
+        run = land_night(gated.warehouse, night, texts=("yes", SAID, "no", "no"))
+        runs.append(run)
+        samples = [
+            {"audit_run_id": run, "task_id": "t", "sample_id": f"s{n}", "sample_index": n, "gold_label": "yes",
+             "input": INPUT if n == 1 else "Nothing of anybody's.", "fields": json.dumps({"question": INPUT}) if n == 1 else None}
+            for n in range(4)
+        ]  # fmt: skip
+        variant = {
+            "audit_run_id": run, "prompt_variant_id": "w", "task_id": "t", "strategy": "one_shot", "variant_index": 0,
+            "is_original": True, "is_edited": False, "prompt": prompt, "repetitions": [1],
+        }  # fmt: skip
+        land(
+            gated.warehouse,
+            [("samples", frame_of("samples", samples)), ("prompt_variants", frame_of("prompt_variants", [variant]))],
+        )
+        gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25)
+        gated._pending += [
+            ("marts.dim_samples", {"audit_run_id": run, "task_id": "t", "sample_id": "s1", "input": INPUT}),
+            ("marts.dim_prompt_variants", {"audit_run_id": run, "task_id": "t", "prompt_variant_id": "w", "prompt": prompt}),
+            ("marts.fct_predictions", {"audit_run_id": run, "prediction_id": "p1", "task_id": "t", "sample_id": "s1",
+                                       "completion": SAID, "label": "yes"}),
+        ]  # fmt: skip
+    gated.written()
+    publish(gated.warehouse, runs)
+    retain(gated.warehouse, AUDIT, 2)
+    publish(gated.warehouse)
+    older = gated.warehouse.with_name(f"{gated.warehouse.name}.v4.backup")
+    older.write_bytes(gated.warehouse.read_bytes())
+    return gated
+
+
+def holding(folder: Path, text: str) -> set[str]:
+    """The files that hold a text, by their bytes or, where they pack them, by their rows."""
+    found = set()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        if text.encode() in path.read_bytes() or json.dumps(text)[1:-1].encode() in path.read_bytes():
+            found.add(path.name)
+        if path.suffix == ".parquet":
+            rows = duckdb.sql(
+                f"select count(*) from {parquet_source(path)} as t where contains(t::varchar, 'Quellington')"
+            )
+            found |= {path.name} if rows.fetchall() != [(0,)] else set()
+        elif path.suffix in (".duckdb", ".backup"):
+            with duckdb.connect(str(path), read_only=True) as con:
+                for (table,) in con.execute(
+                    "select table_schema || '.' || table_name from information_schema.tables where table_type = 'BASE TABLE'"
+                ).fetchall():
+                    ((n,),) = con.execute(
+                        f"select count(*) from {table} as t where contains(t::varchar, 'Quellington')"
+                    ).fetchall()
+                    found |= {f"{path.name}: {table}"} if n else set()
+    return found
+
+
+def test_the_texts_are_in_no_file_any_more(gated: Gated) -> None:
+    folder = gated.warehouse.parent
+    assert {"audit.duckdb", "data.parquet", "audit.duckdb.v4.backup"} <= holding(folder, INPUT) | holding(folder, SAID)
+    done = erase(gated.warehouse, "s1", reason="asked for")
+    assert holding(folder, INPUT) == holding(folder, SAID) == set()
+    assert len(done.audit_run_ids) == 3
+    assert done.n_rows["raw.predictions"] == 3  # p1 of each night
+    assert any("what left this folder" in each for each in done.beyond_reach)
+    rows = query(gated.warehouse, "select sample_id, input is null, gold_label from raw.samples order by all limit 6")
+    assert rows[3:] == [("s1", True, "yes")] * 3
+    quoting = query(gated.warehouse, "select distinct prompt from raw.prompt_variants where prompt is not null")
+    assert json.loads(quoting[0][0])[0]["content"] == f"As in: {GONE}"
+
+
+def test_figures_and_labels_stay_and_other_samples_too(gated: Gated) -> None:
+    erase(gated.warehouse, "s1")
+    assert query(gated.warehouse, "select distinct label, completion from marts.fct_predictions") == [("yes", None)]
+    assert query(gated.warehouse, "select distinct sensitivity from marts.rpt_audit") == [(0.25,)]
+    assert query(published_path(gated.warehouse), "select distinct label from marts.fct_predictions") == [("yes",)]
+    kept = query(gated.warehouse, "select count(*), count(completion) from raw.predictions where sample_id <> 's1'")
+    assert kept == [(6, 6)]  # of the two nights that are not retired
+
+
+def test_verify_says_erased_and_finds_what_is_altered_afterwards(gated: Gated) -> None:
+    erase(gated.warehouse, "s1")
+    found = verify(gated.warehouse)
+    assert found.findings == []
+    assert {run.state for run in found.runs} == {"erased"}
+    assert retired_runs(gated.warehouse) == {f"{0:032x}"}
+    tombs = query(gated.warehouse, "select sample_id, reason, count(*) from raw.erasures group by all")
+    assert tombs == [("s1", None, 3)]
+    with connect(gated.warehouse) as con:
+        con.execute("update raw.predictions set completion = 'x' where sample_id = 's1'")
+    assert {each.what for each in verify(gated.warehouse).findings} == {"raw.predictions"}
+    with connect(gated.warehouse) as con:
+        con.execute("delete from raw.erasures")
+    assert "raw.erasures" in {each.what for each in verify(gated.warehouse).findings}
+
+
+def test_erasing_twice_changes_nothing_more(gated: Gated) -> None:
+    erase(gated.warehouse, "s1")
+    before = query(gated.warehouse, "select count(*) from raw.seals")
+    again = erase(gated.warehouse, "s1")
+    assert (again.audit_run_ids, again.n_rows) == ((), {})
+    assert query(gated.warehouse, "select count(*) from raw.seals") == before
+
+
+def test_a_sample_nobody_has_and_a_run_that_still_asks_it(gated: Gated) -> None:
+    with pytest.raises(DataError, match=r"no run has a sample 's9'; nearest: s\d|no run has a sample 's9'"):
+        erase(gated.warehouse, "s9")
+    with connect(gated.warehouse) as con:
+        con.execute(
+            "update raw.audit_runs set state = 'running' where audit_run_id = (select max(audit_run_id) from raw.audit_runs)"
+        )
+    with pytest.raises(UsageError, match="is not finished"):
+        erase(gated.warehouse, "s1")
