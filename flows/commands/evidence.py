@@ -1,12 +1,15 @@
-"""Commands of the reviewer: verify, erase."""
+"""Commands of the reviewer: verify, erase, trace."""
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from flows.commands import app, show, state
+
+WIDTH = 160  # of a tree that no terminal shows
 
 
 @app.command()
@@ -43,3 +46,34 @@ def erase(
     with guarded(), hold(settings.warehouse, settings.lock_wait_s, progress.say):
         found = erase_sample(settings.warehouse, sample, task, reason)
     show(found.as_dict(), "\n".join(found.lines()))
+
+
+@app.command()
+def trace(
+    figures: Annotated[
+        list[str], typer.Argument(help="Figures or rows as the report prints them: rpt_audit.sensitivity.4f1c2a9b0d3e.")
+    ],
+    text: Annotated[
+        str | None,
+        typer.Option(help="Inputs, completions and prompts: none, or full; default: full, none of sensitive tasks."),
+    ] = None,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Derive the figures again from the listed raw rows alone.")
+    ] = False,
+    lineage: Annotated[bool, typer.Option(help="Follow the column down to raw columns.")] = True,
+) -> int:
+    """Follow a printed figure to what it rests on: formula, raw answers, prompts, models, data, cards, code, run."""
+    from flows.trace.run import trace_figures
+
+    settings, progress = state.settings(), state.progress()
+    traced = trace_figures(
+        settings.warehouse, figures, text, with_lineage=lineage, with_recompute=recompute, say=progress.say
+    )
+    show([each.as_dict() for each in traced] if len(traced) > 1 else traced[0].as_dict())
+    if not state.as_json:
+        from rich.console import Console
+
+        console = Console(width=None if sys.stdout.isatty() else WIDTH)
+        for each in traced:
+            console.print(each.tree())
+    return 1 if any(each.agrees is False for each in traced) else 0

@@ -1,0 +1,65 @@
+"""Which answers a row of a mart rests on, as a condition on `marts.fct_predictions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+WITHIN = (
+    "model_id",
+    "task_id",
+    "strategy",
+    "prompt_variant_id",
+    "repetition",
+    "prediction_id",
+)  # an answer has these too
+JUDGED = ("fct_judge_agreement", "fct_judge_controls", "rpt_rule_against_judge", "fct_verdicts")
+OVER_MODELS = ("fct_ranking_consistency",)
+COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
+ORIGINALS = ("pss_intra",)  # columns of the scorecard that look at the original wording alone
+
+Condition = tuple[str, dict[str, Any]]
+"""SQL over the columns of fct_predictions, with its parameters by name."""
+
+
+def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition:
+    """The answers that a figure is made of: `row` is its row of the mart, `column` None for the whole row.
+
+    A figure over a group is of all answers of the group: what the measures leave out (quarantined variants) is in it, marked.
+    """
+    wanted: dict[str, Any] = {name: row[name] for name in WITHIN if row.get(name) is not None}
+    runs = [row["base_run_id"], row["candidate_run_id"]] if mart in COMPARED else [row["audit_run_id"]]
+    parts = ["list_contains($runs, audit_run_id)"]
+    if mart in JUDGED or str(row.get("scoring_method", "")).startswith("judge:"):
+        # an answer's ruling stands for every answer that says the same, whichever model gave it
+        wanted = {"task_id": wanted["task_id"]} if "task_id" in wanted else {}
+    if mart == "fct_prompt_stability":
+        parts += _of_series(row)
+        if row["scope"] == "inter_model":
+            wanted.pop("model_id", None)
+    if column is not None and column.startswith(ORIGINALS):
+        parts.append("is_original")
+    if mart == "fct_sensitivity" and column == "mean_consistency":
+        parts.append("gold_label is not distinct from $gold_label")
+        wanted["gold_label"] = row["gold_label"]
+    elif "sample_id" in row:
+        parts.append("sample_id = $sample_id")
+        wanted["sample_id"] = row["sample_id"]
+    elif mart == "fct_consistency":
+        parts.append("gold_label = $gold_label")
+        wanted["gold_label"] = row["gold_label"]
+    if mart == "fct_prompt_stability" and "$temperature" in " ".join(parts):
+        wanted["temperature"] = row["paraphrase_temperature"]
+    parts += [f"{name} = ${name}" for name in wanted if name in WITHIN]
+    return " and ".join(parts), {"runs": runs, **wanted}
+
+
+def _of_series(row: Mapping[str, Any]) -> list[str]:
+    """Annotators are asks of the original, wordings at one temperature, or models: all, since some series cut to the fewest."""
+    if row["scope"] == "intra":
+        return ["is_original"]
+    if row["scope"] == "inter_model":
+        return ["is_original", "repetition = 1"]
+    if row["paraphrase_temperature"] is None:
+        return ["paraphrase_temperature is null"]
+    return ["(paraphrase_temperature = $temperature or (is_original and paraphrase_temperature is null))"]

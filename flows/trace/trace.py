@@ -1,0 +1,232 @@
+"""Gathers what a figure rests on, from the published copy alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.digests import columns_of
+from flows.figures import grains, parse_figure, row_id
+from flows.lineage.columns import Column, lineage_of
+from flows.report.texts import LEFT_OUT, TEXTS, Policy, Texts
+from flows.settings import dbt_project
+from flows.trace.scope import COMPARED, JUDGED, scope_of
+from flows.warehouse import Connection, look_into, published_path
+from models_registry.errors import UsageError, WarehouseError, nearest
+
+Row = dict[str, Any]
+ANSWERS = """
+select said.*, raw.request_sha256
+from (select * from marts.fct_predictions where {}) as said
+inner join raw.predictions as raw using (audit_run_id, prediction_id)
+order by said.audit_run_id, said.model_id, said.prompt_variant_id, said.sample_id, said.repetition
+"""
+RETIRED = "select * from marts.fct_predictions where {} order by audit_run_id, prediction_id"
+P_TAU = """
+select sample_id, label, p_tau, n_variants
+from marts.fct_p_tau
+where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
+    and list_contains($samples, sample_id)
+order by sample_id, label nulls last
+"""
+BESIDE = {  # the tables that describe what was asked, and the column by which they belong to the answers
+    "models": "model_id", "tasks": "task_id", "task_labels": "task_id", "samples": "sample_id",
+    "prompt_variants": "prompt_variant_id",
+}  # fmt: skip
+MOST_P_TAU = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A figure and what it rests on; `raw` holds rows of schema raw by table, in the order of the path."""
+
+    figure: str
+    mart: str
+    column: str | None
+    value: Any
+    row: Row
+    measure_version: int | None
+    description: str
+    model_path: str
+    grain: tuple[str, ...]
+    lineage: Column | None
+    run: Row
+    seal: str | None
+    manifest: Row
+    p_tau: list[Row]
+    raw: dict[str, list[Row]]
+    served: list[Row]
+    is_retired: bool
+    texts: str
+    other_runs: list[Row] = field(default_factory=list)
+
+    def as_dict(self) -> Row:
+        """For --json: every listed row whole, figures at full precision."""
+        made = {name: getattr(self, name) for name in self.__slots__ if name != "lineage"}
+        made["lineage"] = None if self.lineage is None else self.lineage.as_dict()
+        made["raw_columns"] = [] if self.lineage is None else self.lineage.raw_columns()
+        return dict(json.loads(json.dumps(made, default=_plain, ensure_ascii=False)))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+def trace(warehouse: Path, figure: str, text: Policy | None = None, *, with_lineage: bool = True) -> Trace:
+    """What a figure, or a row of a mart, rests on.
+
+    `text` none leaves inputs, completions and prompts out, excerpt and full have them; default: full, none of tasks marked
+    sensitive. `with_lineage` follows the column to raw columns, which compiles the project once.
+
+    Raises:
+        UsageError: the name is none, or no row of the published copy has it; the nearest mart is named.
+        WarehouseError: nothing is published.
+    """
+    mart, column, _ = parse_figure(figure)
+    path = published_path(warehouse)
+    if not path.is_file():
+        msg = f"{path}: nothing is published yet; run `promptaudit run` or `promptaudit import` first"
+        raise WarehouseError(msg)
+    with look_into(path) as con:
+        row = _row(con, figure, mart, column)
+        where, parameters = scope_of(mart, column, row)
+        runs = _fetch(
+            con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", {"runs": parameters["runs"]}
+        )
+        runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
+        run = runs[-1]  # of a comparison the candidate
+        answers = _fetch(con, ANSWERS.format(where), parameters)
+        is_retired = not answers and bool(answers := _fetch(con, RETIRED.format(where), parameters))
+        texts = Texts(text, _sensitive(con, run["audit_run_id"]))
+        raw = {"predictions": answers, **_beside(con, parameters["runs"], answers)}
+        if mart in JUDGED or str(row.get("scoring_method", "")).startswith("judge:"):
+            raw |= _rulings(con, run["audit_run_id"], answers)
+        for name, rows in raw.items():
+            raw[name] = [_with_texts(each, texts) for each in rows]
+        return Trace(
+            figure=figure, mart=mart, column=column, value=None if column is None else row[column], row=row,
+            measure_version=row.get("measure_version"), **_described(mart, column), grain=grains()[mart],
+            lineage=lineage_of(warehouse, mart, column) if column is not None and with_lineage else None,
+            run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
+            p_tau=_p_tau(con, row, answers), raw=raw, served=_served(answers), is_retired=is_retired, texts=texts.said,
+            other_runs=runs[:-1] if mart in COMPARED else [],
+        )  # fmt: skip
+
+
+def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
+    """The row of a mart that a name stands for; names are hashes, so they are looked for one by one."""
+    columns = columns_of(con, f"marts.{mart}")
+    if column is not None and column not in columns:
+        msg = f"marts.{mart} has no column {column!r}{nearest(column, columns)}"
+        raise UsageError(msg)
+    grain = ", ".join(f'"{name}"' for name in grains()[mart])
+    wanted = figure if column is None else figure.replace(f".{column}.", ".", 1)
+    for row in _fetch(con, f"select distinct {grain} from marts.{mart}"):  # noqa: S608 - our own names
+        if row_id(mart, row) == wanted:
+            same = " and ".join(f'"{name}" is not distinct from ${name}' for name in row)
+            return _fetch(con, f"select * from marts.{mart} where {same}", row)[0]  # noqa: S608 - our own names
+    msg = f"no row of marts.{mart} is {wanted}: is it of another warehouse, or of a run that is not published?"
+    raise UsageError(msg)
+
+
+def _fetch(con: Connection, query: str, parameters: Row | None = None) -> list[Row]:
+    cursor = con.execute(query, parameters or {})
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _beside(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows of raw that say what was asked of whom."""
+    found = {}
+    for table, column in BESIDE.items():
+        query = f"select * from raw.{table} where list_contains($runs, audit_run_id) and list_contains($ids, {column})"  # noqa: S608 - ours
+        ids = sorted({answer[column] for answer in answers})
+        found[table] = _fetch(con, f"{query} order by all", {"runs": list(runs), "ids": ids})
+    if answers and "samples" in found:
+        tasks = {answer["task_id"] for answer in answers}
+        found["samples"] = [row for row in found["samples"] if row["task_id"] in tasks]
+    return found
+
+
+def _rulings(con: Connection, run: str, answers: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rulings on these answers, and the judges and controls behind them."""
+    ids = sorted({answer["prediction_id"] for answer in answers})
+    own = {"run": run}
+    return {
+        "verdicts": _fetch(
+            con,
+            "select * from raw.verdicts where audit_run_id = $run "
+            "and (control_id is not null or list_contains($ids, prediction_id)) order by verdict_id",
+            own | {"ids": ids},
+        ),
+        "judges": _fetch(con, "select * from raw.judges where audit_run_id = $run order by all", own),
+        "judge_controls": _fetch(con, "select * from raw.judge_controls where audit_run_id = $run order by all", own),
+    }
+
+
+def _with_texts(row: Row, texts: Texts) -> Row:
+    if texts.of(row.get("task_id") or "") != "none":
+        return row
+    return {
+        name: LEFT_OUT if name in TEXTS | {"prompt", "fields", "error"} and value is not None else value
+        for name, value in row.items()
+    }
+
+
+def _sensitive(con: Connection, run: str) -> frozenset[str]:
+    rows = con.execute(
+        "select task_id from raw.tasks where audit_run_id = ? and coalesce((card ->> 'sensitive')::boolean, false)",
+        [run],
+    ).fetchall()
+    return frozenset(row[0] for row in rows)
+
+
+def _described(mart: str, column: str | None) -> dict[str, str]:
+    """What the project says of the mart, or of the column, and in which file its SQL stands."""
+    (path,) = (dbt_project() / "models" / "marts").rglob(f"{mart}.yml")
+    (model,) = (each for each in yaml.safe_load(path.read_text(encoding="utf-8"))["models"] if each["name"] == mart)
+    described = {each["name"]: each["description"] for each in model["columns"]}
+    return {
+        "description": model["description"] if column is None else described.get(column, ""),
+        "model_path": path.with_suffix(".sql").relative_to(dbt_project()).as_posix(),
+    }
+
+
+def _seal(con: Connection, run: str) -> str | None:
+    row = con.execute(
+        "select seal from raw.seals where audit_run_id = ? order by seal_index desc limit 1", [run]
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _p_tau(con: Connection, row: Row, answers: Sequence[Row]) -> list[Row]:
+    """The distributions of the samples, where the figure is about one group and few of them."""
+    names = ("model_id", "task_id", "strategy")
+    samples = sorted({answer["sample_id"] for answer in answers})
+    if any(row.get(name) is None for name in names) or not 0 < len(samples) <= MOST_P_TAU:
+        return []
+    model, task, strategy = (row[name] for name in names)
+    return _fetch(
+        con,
+        P_TAU,
+        {"run": row["audit_run_id"], "model": model, "task": task, "strategy": strategy, "samples": samples},
+    )
+
+
+def _served(answers: Sequence[Row]) -> list[Row]:
+    """What each model said it was, and how often."""
+    counted: dict[tuple[str, str | None, str | None], int] = {}
+    for answer in answers:
+        who = (answer["model_id"], answer["served_model"], answer["system_fingerprint"])
+        counted[who] = counted.get(who, 0) + 1
+    names = ("model_id", "served_model", "system_fingerprint", "n_answers")
+    return [dict(zip(names, (*who, n), strict=True)) for who, n in sorted(counted.items(), key=str)]
