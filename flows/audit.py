@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from prefect import flow, task
+from prefect.assets import Asset, AssetProperties, materialize
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
@@ -14,6 +17,7 @@ from prefect.states import Completed, Failed
 
 from flows.infer import infer
 from flows.judge import count_missing_rulings, judge
+from flows.lineage.assets import assets_of
 from flows.paraphrase import paraphrase
 from flows.plan import count_missing
 from flows.progress import Progress, meters_of_judges, meters_of_models
@@ -21,21 +25,31 @@ from flows.steps import Order, Outcome, derive
 from models_registry.errors import MeasureError
 
 
-def tracked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The step as a Prefect task inside a flow run, as it is elsewhere; Prefect is away: the step goes on without it."""
+def tracked(step: Callable[..., Any], warehouse: Path) -> Callable[..., Any]:
+    """The step as a Prefect task inside a flow run, as it is elsewhere; Prefect is away: the step goes on without it.
+
+    A step that lands or publishes tables materializes them as assets.
+    """
     if FlowRunContext.get() is None:
         return step
 
     def call(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever the step takes and gives
         ended = Ended()
-        as_task = task(name=step.__name__, cache_policy=NO_CACHE, persist_result=False)(
-            lambda: ended.state_of(lambda: step(*arguments, **named))
-        )
+        as_task = _task(step.__name__, warehouse, lambda: ended.state_of(lambda: step(*arguments, **named)))
         with contextlib.suppress(Exception):
             as_task(return_state=True)
         return ended.result() if ended.has_run else step(*arguments, **named)
 
     return call
+
+
+def _task(name: str, warehouse: Path, work: Callable[[], Any]) -> Callable[..., Any]:
+    made, needed = assets_of(name, warehouse)
+    options: Any = {"name": name, "cache_policy": NO_CACHE, "persist_result": False}
+    if not made:
+        return task(**options)(work)
+    assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in made.items()]
+    return materialize(*assets, by="promptaudit", asset_deps=list(needed), **options)(work)
 
 
 class Ended:
@@ -75,12 +89,13 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     """Paraphrase, infer and land, then validate, judge, transform, publish and report."""
     outcome = Outcome(order.audit_run_id)
     warehouse, run = order.warehouse, order.audit_run_id
+    step = functools.partial(tracked, warehouse=warehouse)
     progress.step("making prompt variants")
-    made = tracked(paraphrase)(order.purse(progress.say), order.design, anew=order.rephrase, prompts=order.prompts)
+    made = step(paraphrase)(order.purse(progress.say), order.design, anew=order.rephrase, prompts=order.prompts)
     outcome.notes += made.notes
     meters = meters_of_models(order.design, made.variants, warehouse, run)
     with progress.asking("cells", meters) as on_answer:
-        asked = tracked(infer)(order.purse(progress.say), order.design, made.variants, on_answer)
+        asked = step(infer)(order.purse(progress.say), order.design, made.variants, on_answer)
     outcome.n_asked = asked.n_landed
     outcome.notes += asked.notes
     n_missing = count_missing(warehouse, run, order.design, made.variants)
@@ -89,7 +104,7 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
         raise MeasureError(msg)
 
     def have_judged() -> None:
-        judged = tracked(judge)(
+        judged = step(judge)(
             order.purse(progress.say),
             order.design,
             lambda missing: progress.asking("rulings", meters_of_judges(order.design, missing)),
@@ -101,8 +116,7 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
             msg = f"{n_open} rulings have no verdict yet; `promptaudit run` asks only them"
             raise MeasureError(msg)
 
+    judging = have_judged if order.design.judges else None
     # a trial shows its own figures: the report beside the published copy stays the audit's
     is_reported = order.design.origin == "run"
-    return derive(
-        warehouse, outcome, order.design.audit.format, progress, tracked, have_judged, reports=is_reported
-    )
+    return derive(warehouse, outcome, order.design.audit.format, progress, step, judging, reports=is_reported)

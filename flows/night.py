@@ -59,6 +59,10 @@ _PINNED = """
     select name, audit_run_id from raw.baselines where audit_id = $audit and audit_run_id != $run
     qualify row_number() over (partition by name order by pinned_at desc) = 1
 """
+_STARTED = """
+select started_at, (select seal from raw.seals where audit_run_id = $run order by seal_index desc limit 1) as seal
+from raw.audit_runs where audit_run_id = $run
+"""
 _UNTOLD = """
     select audit_run_id, audit_runs.finished_at
     from raw.nights as begun inner join raw.audit_runs using (audit_run_id)
@@ -266,10 +270,12 @@ def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = No
         rows = fetch(warehouse, _COMPARED, {"ids": ids})
         worse, verdicts = compared(rows, against)
         changes = settle(warehouse, audit_id, run, [*worse, *_gated(checked)], verdicts)
-        (started,) = fetch(warehouse, "select started_at from raw.audit_runs where audit_run_id = ?", [run])
+        (started,) = fetch(warehouse, _STARTED, {"run": run})
     link = report_link(warehouse, run, audit.settings)
     message = compose(
-        Night(audit_id, run, started["started_at"], checked.exit_code, link), changes, tell_success=card.notify_success
+        Night(audit_id, run, started["started_at"], checked.exit_code, link, started["seal"]),
+        changes,
+        tell_success=card.notify_success,
     )
     delivery = None
     if message is not None:

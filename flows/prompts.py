@@ -13,11 +13,12 @@ Messages = tuple[tuple[str, str], ...]
 
 STRUCTURED = "structured"  # the strategy whose labels go as a JSON schema, beside the messages
 TRIED = "+tried"  # ends the name of a strategy in the changed arm of a trial
+FILLED = "+filler"  # in the arm whose instructions end with a text that says nothing
 
 
 def dressing(strategy: str) -> str:
-    """How a strategy dresses the instruction: as its name says, in both arms of a trial."""
-    return strategy.removesuffix(TRIED)
+    """How a strategy dresses the instruction: as its name says, in every arm of a trial."""
+    return strategy.removesuffix(TRIED).removesuffix(FILLED)
 
 
 def dressed(card: TaskCard, strategy: str) -> TaskCard:

@@ -121,6 +121,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "audit_run_id": TEXT, "table_name": TEXT, "path": TEXT, "n_rows": pl.Int64(), "sha256": TEXT,
         "retired_at": TIME,
     },
+    "reports": {"audit_run_id": TEXT, "sha256": TEXT, "name": TEXT, "written_at": TIME},
     "erasures": {
         "audit_run_id": TEXT, "erasure_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "n_rows": TEXT, "reason": TEXT,
         "erased_at": TIME,

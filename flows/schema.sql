@@ -327,6 +327,13 @@ create table if not exists raw.retirements (
     retired_at timestamp not null
 );
 
+create table if not exists raw.reports (
+    audit_run_id varchar not null,
+    sha256 varchar not null, -- of a page as it was written
+    name varchar not null, -- report.html, or reports/<run>.html
+    written_at timestamp not null
+);
+
 create table if not exists raw.erasures (
     audit_run_id varchar not null,
     erasure_id varchar not null, -- one call's

@@ -18,7 +18,9 @@ from models_registry.errors import WarehouseError
 from udfs import COMPARISON_IDS, RUN_IDS
 
 Part = Literal["up_to_formats", "after_formats", "comparisons"]
-_HIDDEN = ("_KEY", "_TOKEN", "_SECRET", "PASSWORD", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "AUTH_STRING", "OPENLINEAGE")
+_HIDDEN = (
+    "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "AUTH_STRING", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
+)  # fmt: skip
 
 
 def transform(warehouse: Path, audit_run_ids: Sequence[str], part: Part, comparison_ids: Sequence[str] = ()) -> None:

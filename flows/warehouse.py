@@ -80,6 +80,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "alarms": (*_BY_RUN, "alarm_id", "event"),
     "notifications": (*_BY_RUN, "notification_id", "state", "recorded_at"),
     "retirements": (*_BY_RUN, "table_name", "retired_at"),
+    "reports": (*_BY_RUN, "sha256", "name"),
     "erasures": (*_BY_RUN, "erasure_id", "task_id", "sample_id"),
     "seals": (*_BY_RUN, "seal_index"),
     "row_digests": (*_BY_RUN, "seal_index", "table_name"),

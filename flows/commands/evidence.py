@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,11 +23,15 @@ def verify(
 ) -> int:
     """Hold what stands in the warehouse and its copies against the seals, and name what differs."""
     from flows.verify import verify as verify_runs
+    from flows.verify import verify_report
     from flows.warehouse import hold
 
     settings, progress = state.settings(), state.progress()
     with hold(settings.warehouse, settings.lock_wait_s, progress.say):
-        found = verify_runs(settings.warehouse, what, seal=seal, say=progress.say)
+        if what is not None and Path(what).suffix == ".html":
+            found = verify_report(settings.warehouse, Path(what))
+        else:
+            found = verify_runs(settings.warehouse, what, seal=seal, say=progress.say)
     show(found.as_dict(), "\n".join(found.lines()))
     return found.exit_code
 

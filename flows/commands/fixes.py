@@ -58,9 +58,13 @@ def try_(
         typer.Option(
             "--control/--no-control",
             envvar="PROMPTAUDIT_CONTROL",
-            help="Ask the unchanged prompts again beside the changed ones.",
+            help="Ask the unchanged prompts again beside the changed ones, and with a filler.",
         ),
     ] = True,
+    filler: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_FILLER", help="A text that says nothing; default: one in English."),
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", envvar="PROMPTAUDIT_PLAN", help="Price it; ask nothing.")] = False,
     max_usd: Annotated[
         float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")
@@ -70,13 +74,16 @@ def try_(
     ] = None,
 ) -> None:
     """Try a change of the prompt on a few samples of an audit's newest run: before and after, with intervals."""
+    from flows.trying.arms import FILLER
     from flows.trying.run import try_change
-    from flows.trying.trial import Wanted, estimate, plan_trial
+    from flows.trying.trial import Wanted, plan_trial
 
     settings, registry = state.load()
-    wanted = Wanted(audit, on, add, edited, task, model, strategy, control)
+    said = (FILLER if filler is None else filler) if control else None
+    wanted = Wanted(audit, on, add, edited, task, model, strategy, said)
     if plan:
         from flows.estimate import render_estimate
+        from flows.trying.price import estimate
 
         found = estimate(plan_trial(settings, registry, wanted))
         show(found, render_estimate(found))

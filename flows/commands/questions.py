@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from flows.commands import app, show, state
-from models_registry.errors import UsageError, nearest
+from models_registry.errors import UsageError, WarehouseLocked, nearest
 
 
 @app.command()
@@ -58,6 +58,7 @@ def report(
     from flows.report import report as write_report
     from flows.report.texts import policy_of
     from flows.running import find_run
+    from flows.warehouse import hold
 
     form = next((known for known in FORMS if known == format_), None)
     if form is None:
@@ -66,7 +67,12 @@ def report(
     policy, settings = policy_of(text), state.settings()
     run = find_run(settings.warehouse, audit_run_id)
     if form == "html" and output is None:
-        path = write_report(settings.warehouse, run, policy)
+        try:
+            with hold(settings.warehouse, wait_s=0):
+                path = write_report(settings.warehouse, run, policy)
+        except WarehouseLocked:
+            path = write_report(settings.warehouse, run, policy, is_held=False)
+            state.progress().warn("a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone")
         show({"report": str(path)}, str(path))
         return
     made = report_as(settings.warehouse, run, form, policy)

@@ -74,8 +74,11 @@ def bars(found: Rows, label: str) -> Markup:
     )  # fmt: skip
 
 
-def lines(points: Rows, domain: tuple[float, float], title: str, label: str) -> Markup:
-    """PSS against the number of annotators with its band; rows have series (valid, verbatim), k, pss, low, high."""
+def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, has_table: bool = True) -> Markup:
+    """PSS against the number of annotators with its band; rows have series (valid, verbatim), k, pss, low, high.
+
+    has_table: see `drawing.drawn`.
+    """
     import altair as alt
 
     names = list(PSS_SERIES)
@@ -100,9 +103,8 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str) -> 
             strokeDash=alt.StrokeDash("series:N", legend=None, scale=alt.Scale(domain=names, range=[[1, 0], [5, 3]])),
         ),
     ]
-    return drawn(
-        layers, label, fields={"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
-    )
+    fields = {"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
+    return drawn(layers, label, fields=fields, has_table=has_table)
 
 
 def stacks(found: Rows, n_variants: int, label: str) -> Markup:

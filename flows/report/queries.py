@@ -7,7 +7,10 @@ TOP_SAMPLES = 20
 EXAMPLES = 3
 MOST_ROWS = 200
 
-RUN = "select * from marts.dim_audit_runs where audit_run_id = $run"
+RUN = """
+select *, (select seal from raw.seals where audit_run_id = $run order by seal_index desc limit 1) as seal
+from marts.dim_audit_runs where audit_run_id = $run
+"""
 
 MODELS = """
 select model_id, engine, model, fingerprint, input_usd_per_mtok, output_usd_per_mtok

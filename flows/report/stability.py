@@ -14,7 +14,7 @@ from flows.report.charts_of_answers import Axes, curves
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted
 from flows.report.sensitivity import why_no_answers, why_one_wording, why_open
-from flows.report.text import NAME, count, cut, number, ranged
+from flows.report.text import NAME, count, cut, number, ranged, span
 
 _BANDS = (("first", "labels (valid answers)"), ("second", "verbatim (every distinct completion)"))
 _SERIES = tuple(charts.PSS_SERIES)
@@ -41,7 +41,7 @@ def repetition(found: Gathered, budget: Budget, room: Room) -> Section:
             once = "No original wording was asked twice, so there are no repetitions to compare."
             block.absent.append(why_open(found, task_id) or why_no_answers(rows) or once)
             continue
-        _draw_series(block, rows_of[task_id], budget, "asks of the same prompt")
+        _draw_series(block, rows_of[task_id], budget, "asks of the same prompt", has_table=False)
         next_to = adjacent.get(task_id, [])
         if any(row["n_annotators"] > 2 for row in next_to):  # noqa: PLR2004 - with two asks both are the same
             _draw_adjacent(block, next_to, room)
@@ -95,21 +95,20 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
     return section
 
 
-def _draw_series(block: Block, rows: list[Row], budget: Budget, axis: str) -> None:
+def _draw_series(block: Block, rows: list[Row], budget: Budget, axis: str, *, has_table: bool = True) -> None:
     domain = _domain(rows)
 
     def panel(who: str, _group: Group, rows: list[Row]) -> tuple[str, Markup]:
         points = [
             {"series": row["annotation_filter"], "k": row["n_annotators"], "pss": row["pss"], "low": row["pss_low"],
-             "high": row["pss_high"]}
+             "high": row["pss_high"], "figure": figure_id("fct_prompt_stability", row, "pss")}
             for row in rows
         ]  # fmt: skip
         last = {row["annotation_filter"]: row for row in rows}
         said = ", ".join(f"{name} {ranged(row['pss'], row['pss_low'], row['pss_high'])}" for name, row in last.items())
         most = max(row["n_annotators"] for row in rows)
-        return "", charts.lines(
-            points, domain, axis, f"{who}PSS over the first 2 to {most} {axis}; over all of them: {said}."
-        )
+        label = f"{who}PSS over the first 2 to {most} {axis}; over all of them: {said}."
+        return "", charts.lines(points, domain, axis, label, has_table=has_table)
 
     budget.draw(block, by_group(rows), panel)
 
@@ -121,15 +120,16 @@ def _draw_adjacent(block: Block, rows: list[Row], room: Room) -> None:
         def draw() -> tuple[str, Markup]:
             who = ", ".join(cut(name, NAME) for name in (*group, block.task_id))
             values = [row["pss"] for row in own if row["pss"] is not None]
-            span = f"{number(min(values, default=None))} to {number(max(values, default=None))}"
             ticks = sorted({row["n_annotators"] for row in own})
             axes = Axes("ask k against ask k - 1", "PSS", ticks, domain)
-            label = f"{who}: PSS of each ask of the same prompt with the ask before, {span}."
-            return f"adjacent, {span}", curves(_points(own, "n_annotators"), _SERIES, axes, _fields("ask"), label)
+            label = f"{who}: PSS of each ask of the same prompt with the ask before, {span(values)}."
+            return f"adjacent, {span(values)}", curves(
+                _points(own, "n_annotators"), _SERIES, axes, _fields("ask"), label
+            )
 
         return Wanted(*group, draw)
 
-    room.draw(block, [wanted(group, own) for group, own in by_group(rows).items()])
+    room.draw(block, [wanted(group, own) for group, own in by_group(rows).items()], "charts of adjacent asks")
 
 
 def _domain(rows: list[Row]) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 
 ABSENT = "–"
@@ -66,6 +67,14 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 def ranged(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
     """A figure with its interval behind it."""
     return f"{number(value, digits)} {interval(low, high, digits)}".rstrip()
+
+
+def span(values: Sequence[float], digits: int = 3) -> str:
+    """The least and the largest of some figures; one alone where both print the same, a dash for none."""
+    if not values:
+        return ABSENT
+    least, most = number(min(values), digits), number(max(values), digits)
+    return least if least == most else f"{least} to {most}"
 
 
 def percent(value: float | None) -> str:

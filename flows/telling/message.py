@@ -53,6 +53,7 @@ class Night:
     started_at: datetime
     exit_code: int
     report: str | None = None
+    seal: str | None = None  # of the run's rows and marts, as it stands when it is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,8 @@ def _look(night: Night, groups: Sequence[Sequence[Finding]], kinds: Iterable[str
     if {"gate", "unmeasured"} & set(kinds) or night.exit_code:
         places.append(f"promptaudit check {run}")
     first, *others = places or [f"promptaudit report {run}"]
-    return [f"Look: {first}", *(f"      {place}" for place in others)]
+    seal = [f"Seal: {night.seal}"] if night.seal else []  # whole: a copy of it is what the run can be held against
+    return [f"Look: {first}", *(f"      {place}" for place in others), *seal]
 
 
 def _fitted(blocks: Sequence[_Block], last: _Block) -> str:

@@ -11,6 +11,7 @@ from flows.trace.trace import Row, Trace
 
 MOST = 5  # rows of a table; the JSON has all
 WIDE = 90
+DEEPEST = 3  # models below the figure; the JSON has all
 
 
 def tree_of(found: Trace) -> Tree:
@@ -20,6 +21,7 @@ def tree_of(found: Trace) -> Tree:
     formula.add(_line(f"dbt model {found.model_path}, measure version {found.measure_version}"))
     if found.lineage is not None:
         _add_column(formula.add(_line("made of")), found.lineage, depth=0)
+        formula.add(_line("of raw columns " + ", ".join(found.lineage.raw_columns())))
     top.add(_line("row: " + ", ".join(f"{name}={row}" for name in found.grain for row in [_value(found.row[name])])))
     _add_rows(
         top,
@@ -39,7 +41,7 @@ def tree_of(found: Trace) -> Tree:
         "label",
         "completion",
     )
-    _add_rows(top, f"{len(answers):,} predictions{retired}", answers, columns)
+    _add_rows(top, f"{found.n_answers:,} predictions{retired}", answers, columns)
     _add_rows(top, f"{len(found.raw['samples']):,} samples", found.raw["samples"], ("sample_id", "gold_label", "input"))
     variants = found.raw["prompt_variants"]
     _add_rows(
@@ -83,11 +85,11 @@ def tree_of(found: Trace) -> Tree:
 
 
 def _add_column(tree: Tree, column: Column, depth: int) -> None:
-    again = " (above)" if column.is_repeated else ""
     made = f" = {cut(column.expression, WIDE)}" if column.expression else ""
-    below = tree.add(_line(f"{column.name}{made}{again}"))
-    for child in column.children:
-        _add_column(below, child, depth + 1)
+    below = tree.add(_line(f"{column.name}{made}"))
+    for child in column.children if depth < DEEPEST else ():
+        if child.kind != "raw" and not child.is_repeated and child.use == "value":
+            _add_column(below, child, depth + 1)
 
 
 def _add_rows(top: Tree, head: str, rows: list[Row], columns: tuple[str, ...]) -> None:

@@ -27,8 +27,13 @@ select said.*, raw.request_sha256
 from (select * from marts.fct_predictions where {}) as said
 inner join raw.predictions as raw using (audit_run_id, prediction_id)
 order by said.audit_run_id, said.model_id, said.prompt_variant_id, said.sample_id, said.repetition
+limit $most
 """
-RETIRED = "select * from marts.fct_predictions where {} order by audit_run_id, prediction_id"
+RETIRED = "select * from marts.fct_predictions where {} order by audit_run_id, prediction_id limit $most"
+SERVED = """
+select model_id, served_model, system_fingerprint, count(*) as n_answers
+from marts.fct_predictions where {} group by all order by all
+"""
 P_TAU = """
 select sample_id, label, p_tau, n_variants
 from marts.fct_p_tau
@@ -36,11 +41,12 @@ where audit_run_id = $run and model_id = $model and task_id = $task and strategy
     and list_contains($samples, sample_id)
 order by sample_id, label nulls last
 """
-BESIDE = {  # the tables that describe what was asked, and the column by which they belong to the answers
-    "models": "model_id", "tasks": "task_id", "task_labels": "task_id", "samples": "sample_id",
-    "prompt_variants": "prompt_variant_id",
+BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers
+    "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
+    "prompt_variants": ("prompt_variant_id",),
 }  # fmt: skip
 MOST_P_TAU = 200
+ALL = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ class Trace:
     p_tau: list[Row]
     raw: dict[str, list[Row]]
     served: list[Row]
+    n_answers: int
     is_retired: bool
     texts: str
     other_runs: list[Row] = field(default_factory=list)
@@ -81,8 +88,10 @@ def _plain(value: object) -> object:
     return float(value) if isinstance(value, Decimal) else str(value)
 
 
-def trace(warehouse: Path, figure: str, text: Policy | None = None, *, with_lineage: bool = True) -> Trace:
-    """What a figure, or a row of a mart, rests on.
+def trace(
+    warehouse: Path, figure: str, text: Policy | None = None, *, with_lineage: bool = True, most: int | None = None
+) -> Trace:
+    """What a figure, or a row of a mart, rests on; `most` answers and samples are listed of it, all without.
 
     `text` none leaves inputs, completions and prompts out, excerpt and full have them; default: full, none of tasks marked
     sensitive. `with_lineage` follows the column to raw columns, which compiles the project once.
@@ -104,20 +113,26 @@ def trace(warehouse: Path, figure: str, text: Policy | None = None, *, with_line
         )
         runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
         run = runs[-1]  # of a comparison the candidate
-        answers = _fetch(con, ANSWERS.format(where), parameters)
-        is_retired = not answers and bool(answers := _fetch(con, RETIRED.format(where), parameters))
+        listed = {**parameters, "most": ALL if most is None else most}
+        answers = _fetch(con, ANSWERS.format(where), listed)
+        is_retired = not answers and bool(answers := _fetch(con, RETIRED.format(where), listed))
+        served = _fetch(con, SERVED.format(where), parameters)
         texts = Texts(text, _sensitive(con, run["audit_run_id"]))
-        raw = {"predictions": answers, **_beside(con, parameters["runs"], answers)}
+        raw = {"predictions": answers, **_beside(con, where, listed)}
         if mart in JUDGED or str(row.get("scoring_method", "")).startswith("judge:"):
             raw |= _rulings(con, run["audit_run_id"], answers)
         for name, rows in raw.items():
             raw[name] = [_with_texts(each, texts) for each in rows]
+        about, columns, model_path = described(mart)
         return Trace(
             figure=figure, mart=mart, column=column, value=None if column is None else row[column], row=row,
-            measure_version=row.get("measure_version"), **_described(mart, column), grain=grains()[mart],
+            measure_version=row.get("measure_version"), model_path=model_path,
+            description=about if column is None else columns.get(column, ""),
+            grain=grains()[mart],
             lineage=lineage_of(warehouse, mart, column) if column is not None and with_lineage else None,
             run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
-            p_tau=_p_tau(con, row, answers), raw=raw, served=_served(answers), is_retired=is_retired, texts=texts.said,
+            p_tau=_p_tau(con, row, answers), raw=raw, served=served, n_answers=sum(each["n_answers"] for each in served),
+            is_retired=is_retired, texts=texts.said,
             other_runs=runs[:-1] if mart in COMPARED else [],
         )  # fmt: skip
 
@@ -144,16 +159,16 @@ def _fetch(con: Connection, query: str, parameters: Row | None = None) -> list[R
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _beside(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> dict[str, list[Row]]:
+def _beside(con: Connection, where: str, listed: Row) -> dict[str, list[Row]]:
     """Rows of raw that say what was asked of whom."""
     found = {}
-    for table, column in BESIDE.items():
-        query = f"select * from raw.{table} where list_contains($runs, audit_run_id) and list_contains($ids, {column})"  # noqa: S608 - ours
-        ids = sorted({answer[column] for answer in answers})
-        found[table] = _fetch(con, f"{query} order by all", {"runs": list(runs), "ids": ids})
-    if answers and "samples" in found:
-        tasks = {answer["task_id"] for answer in answers}
-        found["samples"] = [row for row in found["samples"] if row["task_id"] in tasks]
+    for table, keys in BESIDE.items():
+        names = ", ".join(("audit_run_id", *keys))
+        query = (
+            f"select * from raw.{table} "  # noqa: S608 - ours
+            f"where ({names}) in (select ({names}) from marts.fct_predictions where {where}) order by all limit $most"
+        )
+        found[table] = _fetch(con, query, listed if table == "samples" else {**listed, "most": ALL})
     return found
 
 
@@ -176,10 +191,8 @@ def _rulings(con: Connection, run: str, answers: Sequence[Row]) -> dict[str, lis
 def _with_texts(row: Row, texts: Texts) -> Row:
     if texts.of(row.get("task_id") or "") != "none":
         return row
-    return {
-        name: LEFT_OUT if name in TEXTS | {"prompt", "fields", "error"} and value is not None else value
-        for name, value in row.items()
-    }
+    said = TEXTS | {"prompt", "fields", "error"}
+    return {name: LEFT_OUT if name in said and value is not None else value for name, value in row.items()}
 
 
 def _sensitive(con: Connection, run: str) -> frozenset[str]:
@@ -190,15 +203,12 @@ def _sensitive(con: Connection, run: str) -> frozenset[str]:
     return frozenset(row[0] for row in rows)
 
 
-def _described(mart: str, column: str | None) -> dict[str, str]:
-    """What the project says of the mart, or of the column, and in which file its SQL stands."""
+def described(mart: str) -> tuple[str, dict[str, str], str]:
+    """What the project says of a mart, of each of its columns, and in which file its SQL stands."""
     (path,) = (dbt_project() / "models" / "marts").rglob(f"{mart}.yml")
     (model,) = (each for each in yaml.safe_load(path.read_text(encoding="utf-8"))["models"] if each["name"] == mart)
-    described = {each["name"]: each["description"] for each in model["columns"]}
-    return {
-        "description": model["description"] if column is None else described.get(column, ""),
-        "model_path": path.with_suffix(".sql").relative_to(dbt_project()).as_posix(),
-    }
+    columns = {each["name"]: each["description"] for each in model["columns"]}
+    return model["description"], columns, path.with_suffix(".sql").relative_to(dbt_project()).as_posix()
 
 
 def _seal(con: Connection, run: str) -> str | None:
@@ -220,13 +230,3 @@ def _p_tau(con: Connection, row: Row, answers: Sequence[Row]) -> list[Row]:
         P_TAU,
         {"run": row["audit_run_id"], "model": model, "task": task, "strategy": strategy, "samples": samples},
     )
-
-
-def _served(answers: Sequence[Row]) -> list[Row]:
-    """What each model said it was, and how often."""
-    counted: dict[tuple[str, str | None, str | None], int] = {}
-    for answer in answers:
-        who = (answer["model_id"], answer["served_model"], answer["system_fingerprint"])
-        counted[who] = counted.get(who, 0) + 1
-    names = ("model_id", "served_model", "system_fingerprint", "n_answers")
-    return [dict(zip(names, (*who, n), strict=True)) for who, n in sorted(counted.items(), key=str)]

@@ -4,6 +4,6 @@
 derived, `page` at a report, `verify` at all of it.
 """
 
-from flows.verify.verify import Verified, verify
+from flows.verify.verify import Verified, verify, verify_report
 
-__all__ = ["Verified", "verify"]
+__all__ = ["Verified", "verify", "verify_report"]

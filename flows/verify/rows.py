@@ -16,7 +16,9 @@ from flows.verify.findings import Finding, Kind, few, named
 from flows.verify.places import Place
 from flows.warehouse import KEYS, Connection, DatabaseError, parquet_source
 
-AFTERWARDS = ("comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements", "erasures")
+AFTERWARDS = (
+    "comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements", "reports", "erasures",
+)  # fmt: skip
 """What is said of a run when it is closed: rows of it that no seal has yet are no sign of anything."""
 NO_ROWS = hashlib.sha256(b"").hexdigest()
 

@@ -12,6 +12,7 @@ from flows.seal import Seal, marts, row_counts, seals
 from flows.verify.chain import check_chain, check_copy, find_seal
 from flows.verify.findings import Finding
 from flows.verify.marts import check_marts
+from flows.verify.page import check_page
 from flows.verify.places import Place
 from flows.verify.rows import check_rows
 from flows.warehouse import Connection, beside, look_into, published_path
@@ -130,6 +131,18 @@ def verify(
     if done.against is None:
         done.notes.append(ORDER_ONLY)
     return done
+
+
+def verify_report(warehouse: Path, path: Path) -> Verified:
+    """Holds a report's file against the page that was written, or its figures against the marts.
+
+    Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
+    """
+    own = beside(warehouse, "")
+    with look_into(own if own.is_file() else published_path(warehouse)) as con:
+        findings = check_chain(seals(con), "the warehouse")
+        found, said = check_page(warehouse, con, path)
+    return Verified(findings=findings + found, notes=[said])
 
 
 def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None], places: list[Place]) -> RunVerified:

@@ -20,6 +20,7 @@ import psutil
 import pytest
 import yaml
 
+from flows.figures import grains
 from tests.flows.audits import AUDIT, cells, query, write_cards
 from tests.servers.openai_server import LABELS, RunningServer, running_server
 from tests.servers.prefect_server import (
@@ -243,6 +244,30 @@ def test_artifacts_are_there_with_ids_and_figures(stage: Stage) -> None:
     link = re.fullmatch(r"\[report\]\(file://(.+)\)", found[f"report-{AUDIT}"]["data"])
     assert link is not None
     assert "<html" in Path(link[1]).read_text(encoding="utf-8")
+
+
+def test_landed_and_published_tables_are_assets_with_what_they_are_made_of(stage: Stage) -> None:
+    found = stage.server.ask("/events/filter", {"filter": {"event": {"prefix": ["prefect.asset."]}}, "limit": 50})
+    events = list(found["events"])
+    while page := found.get("next_page"):
+        found = stage.server.ask(page.removeprefix(stage.server.url))
+        events += found["events"]
+    place = "duckdb://audit.duckdb"  # the file's name, and no folder of this machine
+    made = {each["resource"]["prefect.resource.id"] for each in events if "materialization.succeeded" in each["event"]}
+    tables = {f"{place}/raw/{name}" for name in ("prompt_variants", "predictions", "attempts", "format_checks")}
+    assert made == tables | {f"{place}/marts/{mart}" for mart in grains()}
+    needed = {
+        each["resource"]["prefect.resource.id"]: {
+            related["prefect.resource.id"] for related in each["related"] if related["prefect.resource.role"] == "asset"
+        }
+        for each in events
+        if "materialization.succeeded" in each["event"]
+    }
+    assert needed[f"{place}/raw/predictions"] == {
+        f"{place}/raw/{name}" for name in ("models", "samples", "prompt_variants")
+    }
+    assert f"{place}/raw/predictions" in needed[f"{place}/marts/rpt_audit"]
+    assert str(stage.folder) not in json.dumps(events)
 
 
 def test_a_night_that_cannot_be_measured_says_its_exit_code_and_keeps_the_words_to_itself(stage: Stage) -> None:

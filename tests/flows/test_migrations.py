@@ -26,7 +26,7 @@ NEW = {
     2: ("rephrasings", "engines", "batches"),
     3: ("judges", "judge_controls"),
     4: ("comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements"),
-    5: ("erasures", "seals", "row_digests"),
+    5: ("reports", "erasures", "seals", "row_digests"),
 }
 
 

@@ -97,7 +97,12 @@ def test_publishing_again_seals_nothing_and_what_lands_later_is_sealed_alone(gat
         newest = seals(con)[-1]
     assert newest.reason == "landed"
     assert newest.held["raw"]["baselines"]["n_new"] == 1
-    assert newest.held["raw"]["predictions"] | {"columns": []} == {"n_rows": 4, "n_new": 0, "sha256": None, "columns": []}
+    assert newest.held["raw"]["predictions"] | {"columns": []} == {
+        "n_rows": 4,
+        "n_new": 0,
+        "sha256": None,
+        "columns": [],
+    }
     assert verify(gated.warehouse).exit_code == 0
 
 

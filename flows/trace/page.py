@@ -1,0 +1,92 @@
+"""Writes a page about each row of the scorecard, which the report links to: what its figures rest on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from flows.figures import grains, row_id
+from flows.files import write_text
+from flows.lineage.columns import lineage_of
+from flows.report.filters import FILTERS, said
+from flows.report.text import cut
+from flows.report.texts import Policy
+from flows.settings import Settings
+from flows.trace.trace import Trace, described, trace
+from flows.warehouse import private_folder, published_path, read_published
+
+TEMPLATE = "page.html.j2"
+MOST_PAGES = 60  # a tenth of a second each
+MOST_ROWS = 50
+LONGEST = 300  # characters of a text
+
+
+def traces_folder(warehouse: Path, audit_run_id: str) -> Path:
+    """Where the pages of a run lie."""
+    return published_path(warehouse).parent / "traces" / audit_run_id
+
+
+def pages_of(warehouse: Path, audit_run_id: str) -> frozenset[str]:
+    """The names of the rows of a run about which a page is there."""
+    return frozenset(path.stem for path in traces_folder(warehouse, audit_run_id).glob("*.html"))
+
+
+def write_pages(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> None:
+    """Writes the pages of a run's scorecard rows anew, the first 60."""
+    folder, policy = traces_folder(warehouse, audit_run_id), text or Settings().text
+    shutil.rmtree(folder, ignore_errors=True)
+    grain = ", ".join(grains()["rpt_audit"])
+    query = f"select {grain} from marts.rpt_audit where audit_run_id = '{audit_run_id}' order by task_id, strategy, model_id"  # noqa: S608 - its id
+    names, rows = read_published(warehouse, query)
+    for row in rows[:MOST_PAGES]:
+        found = trace(
+            warehouse,
+            row_id("rpt_audit", dict(zip(names, row, strict=True))),
+            policy,
+            with_lineage=False,
+            most=MOST_ROWS,
+        )
+        private_folder(folder)
+        write_text(page_of(warehouse, found), folder / f"{found.figure}.html")
+
+
+def page_of(warehouse: Path, found: Trace) -> str:
+    """A trace as a page of its own: no script, nothing from elsewhere."""
+    import jinja2
+
+    here = Path(__file__).parent
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(here), trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters.update(FILTERS)
+    environment.filters["value"] = _value
+    environment.filters["exact"] = lambda value: (
+        "" if value is None else repr(value) if isinstance(value, float) else str(value)
+    )
+    environment.filters["figure"] = lambda column: found.figure.replace(".", f".{column}.", 1)
+    columns = [
+        (name, text) for name, text in described(found.mart)[1].items() if name in found.row and name not in found.grain
+    ]
+    formulas = {name: _formula(warehouse, found.mart, name) for name, _ in columns}
+    css = (here.parent / "report" / "report.css").read_text(encoding="utf-8")
+    return environment.get_template(TEMPLATE).render(
+        trace=found, columns=columns, formulas=formulas, most=MOST_ROWS, css=css
+    )
+
+
+def _value(value: Any) -> Markup:  # noqa: ANN401 - values of any column
+    if value is None:
+        return Markup("–")
+    if isinstance(value, float):
+        return Markup(f"{value:.6g}")  # noqa: S704 - a number
+    return said(cut(json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value), LONGEST))
+
+
+def _formula(warehouse: Path, mart: str, column: str) -> str:
+    """The column's expression over the models before it."""
+    return cut(lineage_of(warehouse, mart, column).expression, LONGEST)
