@@ -72,7 +72,9 @@ def report(
                 path = write_report(settings.warehouse, run, policy)
         except WarehouseLocked:
             path = write_report(settings.warehouse, run, policy, is_held=False)
-            state.progress().warn("a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone")
+            state.progress().warn(
+                "a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone"
+            )
         show({"report": str(path)}, str(path))
         return
     made = report_as(settings.warehouse, run, form, policy)

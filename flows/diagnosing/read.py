@@ -1,0 +1,183 @@
+"""What a diagnosis is made of, from the published copy: a table of samples for each model, task and strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flows.report.gather import rows as rows_of
+from models_registry.errors import MeasureError, UsageError, nearest
+
+Row = dict[str, Any]
+MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
+
+_UNITS = """
+select model_id, task_id, strategy, invalid_rate, invalid_rate_low from marts.rpt_audit where audit_run_id = $run
+order by all
+"""
+_TASKS = "select * from marts.dim_tasks where audit_run_id = $run"
+_INPUTS = (
+    "select task_id, sample_id, input from marts.dim_samples where audit_run_id = $run order by task_id, sample_index"
+)
+# N/A comes first in every list, then the labels in the task's order
+_SAMPLES = """
+select
+    found.sample_id,
+    any_value(found.gold_label) as gold_label,
+    list(found.p_tau order by found.label_index) as p_tau,
+    any_value(measured.sensitivity) as sensitivity,
+    any_value(measured.n_correct) as n_correct,
+    any_value(measured.n_predictions) as n_predictions,
+    any_value(measured.n_variants) as n_variants
+from marts.fct_p_tau as found
+inner join marts.fct_sensitivity as measured using (audit_run_id, model_id, task_id, strategy, sample_id)
+where found.audit_run_id = $run and found.model_id = $model and found.task_id = $task and found.strategy = $strategy
+group by found.sample_id, found.sample_index
+order by found.sample_index
+"""
+_ANSWERS = """
+with sensitive as (
+    select sample_id
+    from marts.fct_sensitivity
+    where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy and sensitivity > 0
+    order by sensitivity desc, sample_id
+    limit $most
+),
+
+-- as for p_tau: where paraphrase temperatures are swept, one wording under several of them is one
+wordings as (
+    select
+        prompt_variant_id,
+        if(
+            count(paraphrase_temperature) over () > 0, coalesce(instruction, prompt_variant_id), prompt_variant_id
+        ) as wording
+    from marts.dim_prompt_variants
+    where audit_run_id = $run and task_id = $task and strategy = $strategy and refused_because is null
+)
+
+select found.sample_id, wordings.wording, found.label, count(*) as n
+from marts.fct_predictions as found
+inner join sensitive using (sample_id)
+inner join wordings using (prompt_variant_id)
+where found.audit_run_id = $run and found.model_id = $model and found.task_id = $task and found.strategy = $strategy
+    and not found.is_quarantined and found.answer_status != 'error'
+group by all
+order by all
+"""
+_STATUSES = """
+select answer_status, count(*) as n, count(distinct sample_id) as n_samples
+from marts.fct_predictions
+where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
+    and not is_quarantined and answer_status not in ('error', 'valid')
+group by all
+order by n desc, answer_status
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One model, task and strategy of a run, its samples in order.
+
+    labels: shape (C,) with None, N/A, first. p_tau: shape (N, C). gold: shape (N,), places in labels, -1 unknown.
+    sensitivity: shape (N,), NaN undefined. answers: sample id to (wordings, labels), an entry an answer, dense codes of
+    wordings and places in labels; of the most sensitive samples alone.
+    """
+
+    model_id: str
+    task_id: str
+    strategy: str
+    labels: tuple[str | None, ...]
+    sample_ids: tuple[str, ...]
+    p_tau: NDArray[np.float64]
+    gold: NDArray[np.int64]
+    sensitivity: NDArray[np.float64]
+    rows: tuple[Row, ...]
+    answers: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+    invalid: Row
+    statuses: tuple[Row, ...]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What it is, for a row."""
+        return {"model_id": self.model_id, "task_id": self.task_id, "strategy": self.strategy}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a diagnosis knows of a task beside its figures."""
+
+    is_sensitive: bool
+    inputs: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The units of a run that are looked at, and their tasks."""
+
+    units: tuple[Unit, ...]
+    tasks: dict[str, Task]
+
+
+def read_material(warehouse: Path, run: str, *, model: str | None, task: str | None, strategy: str | None) -> Material:
+    """The chosen units of a published run; raises UsageError for a name it has not, MeasureError where nothing is measured."""
+    found = rows_of(warehouse, _UNITS, run)
+    for option, column, value in (
+        ("model", "model_id", model),
+        ("task", "task_id", task),
+        ("strategy", "strategy", strategy),
+    ):
+        known = {row[column] for row in found}
+        if value is not None and found and value not in known:
+            msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, known)}"
+            raise UsageError(msg)
+        found = [row for row in found if value is None or row[column] == value]
+    tasks = {row["task_id"]: row for row in rows_of(warehouse, _TASKS, run)}
+    units = [_unit(warehouse, run, row, tasks[row["task_id"]]["labels"]) for row in found]
+    kept = tuple(unit for unit in units if unit is not None)
+    if not kept:
+        msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
+        raise MeasureError(msg)
+    inputs: dict[str, dict[str, str | None]] = {}
+    for row in rows_of(warehouse, _INPUTS, run):
+        inputs.setdefault(row["task_id"], {})[row["sample_id"]] = row["input"]
+    names = {unit.task_id for unit in kept}
+    return Material(
+        kept, {name: Task(bool(tasks[name].get("is_sensitive")), inputs.get(name, {})) for name in sorted(names)}
+    )
+
+
+def _unit(warehouse: Path, run: str, unit: Row, labels: list[str] | None) -> Unit | None:
+    def ask(query: str) -> list[Row]:
+        for name in ("model", "task", "strategy"):
+            value = unit["strategy" if name == "strategy" else f"{name}_id"]
+            query = query.replace(f"${name}", "'" + value.replace("'", "''").replace("$", "' || chr(36) || '") + "'")
+        return rows_of(warehouse, query.replace("$most", str(MOST_TESTED)), run)
+
+    rows = ask(_SAMPLES)
+    if not rows or not labels:
+        return None
+    names = (None, *labels)
+    place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
+    answers: dict[str, tuple[list[str], list[int]]] = {}
+    for row in ask(_ANSWERS):
+        variants, given = answers.setdefault(row["sample_id"], ([], []))
+        variants += [row["wording"]] * row["n"]
+        given += [place[row["label"]]] * row["n"]
+    return Unit(
+        unit["model_id"], unit["task_id"], unit["strategy"], names,
+        tuple(row["sample_id"] for row in rows),
+        np.array([row["p_tau"] for row in rows], np.float64),
+        np.array([-1 if row["gold_label"] is None else place[row["gold_label"]] for row in rows], np.int64),
+        np.array([np.nan if row["sensitivity"] is None else row["sensitivity"] for row in rows], np.float64),
+        tuple(rows),
+        {
+            sample: (np.unique(variants, return_inverse=True)[1].astype(np.int64), np.array(given, np.int64))
+            for sample, (variants, given) in answers.items()
+        },
+        unit,
+        tuple(ask(_STATUSES)),
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""The section on the consistency of single samples: how it spreads, as densities by strategy."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from flows.report import charts_of_samples as charts
+from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.gather import Gathered
+from flows.report.room import Room, Wanted, by_model, coloured
+from flows.report.sample_queries import N_BINS
+from flows.report.sensitivity import why_no_answers, why_open
+from flows.report.text import NAME, count, cut, number
+
+BANDWIDTH = 0.03
+HALF = 0.36  # of the room between two violins
+_COLUMNS = ("Model", "Strategy", "Samples", "Least", "Lower quartile", "Median", "Upper quartile", "Most", "Mean")
+
+
+def alike(found: Gathered, room: Room) -> Section:
+    """Densities of mean consistency over samples."""
+    section = Section(
+        "alike",
+        "Consistency by sample",
+        "How alike a sample is treated to the others of its class, as a density over all samples that have a gold label, "
+        f"smoothed over {BANDWIDTH:g}; each is as wide at its mode. The rule is the median.",
+    )
+    bins, summaries = by_task(found.sampled.consistency_bins), by_task(found.sampled.consistency_quantiles)
+    for task_id, scored in tasks_of(found.scorecard):
+        block = Block(task_id)
+        section.blocks.append(block)
+        if task_id not in bins:
+            alone = "No two samples of this task share a gold label, so none has others to be like."
+            block.absent.append(why_open(found, task_id) or why_no_answers(scored) or alone)
+            continue
+        rows = summaries[task_id]
+        shown = coloured(block, rows)
+        medians = by_model(rows)
+        room.draw(
+            block,
+            [
+                Wanted(
+                    model, "by strategy",
+                    partial(_drawn, own, medians[model], shown, f"{cut(model, NAME)}, {cut(task_id, NAME)}"),
+                )
+                for model, own in by_model(bins[task_id]).items()
+            ],
+        )  # fmt: skip
+        lines = [
+            (row["model_id"], row["strategy"], count(row["n_samples"]), *(number(value) for value in row["quantiles"]),
+             number(row["mean"]))
+            for row in rows
+        ]  # fmt: skip
+        block.tables.append(room.table("Mean consistency over samples", _COLUMNS, lines, 2, 7))
+    return section
+
+
+def density(counts: NDArray[np.float64], bandwidth: float = BANDWIDTH) -> NDArray[np.float64]:
+    """A smooth density over [0, 1] from the counts of equal bins, shape (n_bins,), at the bins' middles.
+
+    A Gaussian kernel, its tails reflected at 0 and 1 so that nothing is lost there; the largest value is 1. All zero without
+    a count.
+    """
+    n = len(counts)
+    middles = (np.arange(n) + 0.5) / n
+    held = np.concatenate([-middles[::-1], middles, 2 - middles[::-1]])
+    weights = np.exp(-0.5 * ((middles[:, None] - held) / bandwidth) ** 2)
+    smooth = weights @ np.concatenate([counts[::-1], counts, counts[::-1]])
+    most = smooth.max(initial=0.0)
+    return np.asarray(smooth / most if most else smooth, np.float64)
+
+
+def _drawn(bins: list[Row], summaries: list[Row], shown: list[str], who: str) -> tuple[str, Markup]:
+    outlines, middles = [], []
+    for row in summaries:
+        if row["strategy"] not in shown:
+            continue
+        place = shown.index(row["strategy"])
+        counts = np.zeros(N_BINS)
+        for bin_ in bins:
+            if bin_["strategy"] == row["strategy"]:
+                counts[bin_["bin"]] = bin_["n"]
+        centre = place + 0.5
+        outlines += [
+            {"place": place, "at": round((at + 0.5) / N_BINS, 4), "low": round(centre - HALF * width, 4),
+             "high": round(centre + HALF * width, 4)}
+            for at, width in enumerate(density(counts).tolist())
+        ]  # fmt: skip
+        middles.append(
+            {"place": place, "series": row["strategy"], "n": row["n_samples"], "median": row["quantiles"][2],
+             "low": centre - HALF, "high": centre + HALF}
+        )  # fmt: skip
+    told = ", ".join(f"{cut(row['series'], NAME)} {number(row['median'])}" for row in middles)
+    label = f"{who}: density of mean consistency over samples by strategy; medians: {told}."
+    return "", charts.violins(outlines, middles, shown, label)

@@ -1,0 +1,81 @@
+"""The section on sensitivity by gold class: which labels depend on the wording, under which strategy."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from markupsafe import Markup
+
+from flows.report import charts_of_samples as charts
+from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.charts import MOST_BARS
+from flows.report.gather import Gathered
+from flows.report.room import Room, Wanted, by_model, coloured
+from flows.report.sensitivity import why_one_wording, why_open
+from flows.report.text import NAME, count, cut, number
+
+_COLUMNS = (
+    "Model",
+    "Strategy",
+    "Gold label",
+    "Samples",
+    "5 %",
+    "Lower quartile",
+    "Median",
+    "Upper quartile",
+    "95 %",
+    "Mean",
+)
+
+
+def classes(found: Gathered, room: Room) -> Section:
+    """Quantiles of sensitivity over the samples of each class, by strategy."""
+    section = Section(
+        "classes",
+        "Sensitivity by class",
+        "Of the samples of each gold label: the median as a tick, the middle half as a bar, the middle nine tenths as a line.",
+    )
+    rows_of = by_task(found.sampled.class_sensitivities)
+    for task_id, scored in tasks_of(found.scorecard):
+        block = Block(task_id)
+        section.blocks.append(block)
+        rows = rows_of.get(task_id)
+        if not rows:
+            no_gold = "No sample of this task has a gold label, so there are no classes."
+            is_measured = any(row["task_id"] == task_id for row in found.sensitivities)
+            absent = no_gold if is_measured else why_one_wording(scored, "sensitivity")
+            block.absent.append(why_open(found, task_id) or absent)
+            continue
+        shown = coloured(block, rows)
+        room.draw(
+            block,
+            [
+                Wanted(model, "by class", partial(_drawn, own, shown, f"{cut(model, NAME)}, {cut(task_id, NAME)}"))
+                for model, own in by_model(rows).items()
+            ],
+        )
+        lines = [
+            (row["model_id"], row["strategy"], row["gold_label"], count(row["n_samples"]),
+             *(number(value) for value in row["quantiles"]), number(row["mean"]))
+            for row in rows
+        ]  # fmt: skip
+        block.tables.append(room.table("Sensitivity over the samples of each class", _COLUMNS, lines, 3, 7))
+    return section
+
+
+def _drawn(rows: list[Row], shown: list[str], who: str) -> tuple[str, Markup]:
+    everything = list(dict.fromkeys(row["gold_label"] for row in rows))
+    names = everything[:MOST_BARS]
+    data = [
+        {"name": row["gold_label"], "series": row["strategy"], "n": row["n_samples"],
+         **dict(zip(("low", "lower", "median", "upper", "high"), row["quantiles"], strict=True))}
+        for row in rows
+        if row["gold_label"] in names and row["strategy"] in shown
+    ]  # fmt: skip
+    most = max(rows, key=lambda row: row["mean"])
+    label = (
+        f"{who}: sensitivity of {len(names)} classes by strategy; largest mean {number(most['mean'])}, of "
+        f"{cut(most['gold_label'], NAME)} under {cut(most['strategy'], NAME)}."
+    )
+    some = "" if len(names) == len(everything) else f"the first {len(names)} of {len(everything)} classes; "
+    return f"{some}largest mean {number(most['mean'])}", charts.boxes(data, names, shown, label)

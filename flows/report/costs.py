@@ -1,0 +1,101 @@
+"""The section on what the answers took: tokens, money, time and tries."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from markupsafe import Markup
+
+from flows.report import charts
+from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.gather import Gathered
+from flows.report.room import Room, Wanted, coloured
+from flows.report.sensitivity import why_no_answers
+from flows.report.text import ABSENT, NAME, count, cut, number, usd
+
+_COLUMNS = (
+    "Model", "Strategy", "Answers", "Prompt tokens", "Completion tokens", "Cost", "Latency, median", "95 %", "Tries, mean",
+    "most", "Tried again", "Errors",
+)  # fmt: skip
+_FAILED = ("Model", "HTTP status", "Failed tries", "Requests", "Waited before the next, s")
+
+
+def costs(found: Gathered, room: Room) -> Section:
+    """Tokens, cost, latency and attempts of each model and strategy."""
+    section = Section(
+        "costs",
+        "Cost, tokens, latency and retries",
+        "What the answers of this run took. A dash is what an engine does not say; a cost is tokens times the price during "
+        "the run. Latency is from request to answer, of answers that came; lines go from its median to its 95th percentile.",
+    )
+    rows_of, failed = by_task(found.answered.costs), by_task(found.answered.attempts)
+    for task_id, scored in tasks_of(found.scorecard):
+        block = Block(task_id)
+        section.blocks.append(block)
+        rows = rows_of.get(task_id)
+        if not rows:
+            block.absent.append(why_no_answers(scored) or "No answer has landed yet.")
+            continue
+        timed = [row for row in rows if row["n_timed"]]
+        if timed:
+            shown = coloured(block, timed)
+            room.draw(block, [Wanted("Latency", "by model", partial(_drawn, timed, shown, cut(task_id, NAME)))])
+        else:
+            block.absent.append("No answer of this task has a latency.")
+        lines = [_line(row) for row in rows]
+        note = "* of some answers alone, whose price is known." if any(line[5].endswith("*") for line in lines) else ""
+        block.tables.append(room.table("What answers took", _COLUMNS, lines, 2, 10, note=note))
+        _failures(block, failed.get(task_id, []), room)
+    if others := failed.get("other"):  # rephrasings and verdicts are asked too
+        block = Block("")
+        section.blocks.append(block)
+        _failures(block, others, room)
+    return section
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    price = usd(row["cost_usd"])
+    if row["cost_usd"] is not None and row["n_priced"] < row["n_answers"]:
+        price += " *"
+    median, p95 = (None, None) if row["latencies"] is None else (row["latencies"][1], row["latencies"][3])
+    return (
+        row["model_id"], row["strategy"], count(row["n_answers"]), count(row["prompt_tokens"]),
+        count(row["completion_tokens"]), price, milliseconds(median), milliseconds(p95), number(row["mean_attempts"], 2),
+        count(row["most_attempts"]), count(row["n_retried"]), count(row["n_error"]),
+    )  # fmt: skip
+
+
+def milliseconds(value: float | None) -> str:
+    """A time with the digits its size deserves."""
+    if value is None:
+        return ABSENT
+    return f"{value:,.0f} ms" if value >= 10 else f"{value:.2g} ms"  # noqa: PLR2004
+
+
+def _failures(block: Block, rows: list[Row], room: Room) -> None:
+    if rows:
+        lines = [
+            (row["model_id"], "none" if row["http_status"] is None else str(row["http_status"]), count(row["n_failed"]),
+             count(row["n_requests"]), number(row["waited_s"], 1))
+            for row in rows
+        ]  # fmt: skip
+        block.tables.append(room.table("Tries that failed", _FAILED, lines, 2, 3))
+
+
+def _drawn(rows: list[Row], shown: list[str], task: str) -> tuple[str, Markup]:
+    models = list(dict.fromkeys(row["model_id"] for row in rows))[: charts.MOST_BARS]
+    own = [row for row in rows if row["model_id"] in models and row["strategy"] in shown]
+    data = [
+        {"name": row["model_id"], "series": row["strategy"], "value": row["latencies"][1], "low": row["latencies"][1],
+         "high": row["latencies"][3]}
+        for row in own
+    ]  # fmt: skip
+    most = max(row["high"] for row in data)
+    slowest = max(own, key=lambda row: row["latencies"][1])
+    label = (
+        f"{task}: latency of {len(models)} models by strategy in milliseconds, median to 95th percentile; largest median "
+        f"{milliseconds(slowest['latencies'][1])}, of {cut(slowest['model_id'], NAME)}."
+    )
+    return "median to 95th percentile", charts.ranges(
+        data, shown, (0.0, most * 1.05 or 1.0), "ms", label, of="strategy"
+    )

@@ -1,0 +1,89 @@
+"""What the templates print with: other people's words escaped and isolated, figures with their names and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+from flows.figures import row_id
+from flows.report.blocks import Table
+from flows.report.cells import Cell, Printed, Traced, cells_of, parts, rows_of
+from flows.report.text import NAME, count, cut, interval, number, percent, shown, usd, when
+
+
+def said(text: str) -> Markup:
+    """Somebody's words: escapes for what is invisible, isolated so that their direction stays theirs."""
+    safe = escape(shown(text))
+    return safe if text.isascii() else Markup("<bdi>{}</bdi>").format(safe)
+
+
+def name(text: str | None) -> Markup:
+    """A name, cut."""
+    return Markup("–") if text is None else said(cut(text, NAME))
+
+
+def printed(cell: Printed) -> Markup:
+    """What stands in one cell: words as words, a figure with its name and its value at full precision."""
+    return Markup("").join(_figure(part) if isinstance(part, Cell) else said(part) for part in parts(cell))
+
+
+def _figure(cell: Cell) -> Markup:
+    figure = Markup('<data value="{}" data-figure="{}">{}</data>')
+    return figure.format(cell.exact, cell.figure, cell.text)
+
+
+def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callable[[str], Markup]:
+    """Prints the name of a mart's row, as a link where a page about it is there: `<base>traces/<run>/<row>.html`."""
+    folder = f"{base}traces/{quote(audit_run_id, safe='')}"
+
+    def trace(row: str) -> Markup:
+        code = Markup('<code class="trace">{}</code>').format(row)
+        return Markup('<a href="{}/{}.html">{}</a>').format(folder, quote(row), code) if row in traces else code
+
+    return trace
+
+
+def width(share: float) -> str:
+    """A share as a CSS width."""
+    return f"{100 * min(1.0, max(0.0, share)):.1f}%"
+
+
+def range_bar(value: float | None, low: float | None, high: float | None) -> Markup:
+    """A figure and its interval as a mark on a line from 0 to 1; nothing without a figure."""
+    if value is None:
+        return Markup("")
+    span = ""
+    if low is not None and high is not None:
+        start, end = min(1.0, max(0.0, low)), min(1.0, max(0.0, high))
+        span = f'<i style="left:{width(start)};width:{width(end - start)}"></i>'
+    return Markup(f'<span class="range" aria-hidden="true">{span}<b style="left:{width(value)}"></b></span>')  # noqa: S704 - numbers
+
+
+def traced(row: Mapping[str, Any], mart: str) -> Traced:
+    """Prints the columns of a mart's row with their names."""
+    return Traced(mart, row)
+
+
+def is_traced(table: Table) -> bool:
+    """Whether a table prints a figure that has a name."""
+    return any(cells_of(row) for row in table.rows)
+
+
+def said_plainly(text: str) -> str:
+    """A name for an attribute, where no element isolates it."""
+    return cut(text, NAME)
+
+
+def row_name(row: Mapping[str, Any], mart: str) -> str:
+    """The name of a mart's row."""
+    return row_id(mart, row)
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "said": said, "name": name, "number": number, "interval": interval, "percent": percent, "usd": usd, "count": count,
+    "when": when, "range_bar": range_bar, "width": width, "printed": printed, "traced": traced, "row_name": row_name,
+    "rows_of": rows_of, "is_traced": is_traced, "said_plainly": said_plainly,
+}  # fmt: skip

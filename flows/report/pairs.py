@@ -1,0 +1,114 @@
+"""The section on the class that is treated least alike: its samples pair by pair, ordered so that groups show."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from flows.report import charts_of_samples as charts
+from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.gather import Gathered
+from flows.report.room import Room, Wanted
+from flows.report.sample_queries import LEAST_PAIRED, MOST_PAIRED
+from flows.report.sensitivity import why_no_answers, why_open
+from flows.report.telling import by_sample, labels_of
+from flows.report.text import NAME, count, cut, number
+
+LEVELS = 20  # of a cell's shade: neighbours of one shade are one mark
+_COLUMNS = ("Place", "Sample", "Labels over the wordings", "Like the others shown")
+
+
+def pairs(found: Gathered, room: Room) -> Section:
+    """1 - TVD between the label distributions of one class's samples, as a matrix and as a histogram."""
+    section = Section(
+        "pairs",
+        "Pairs of samples of one class",
+        "Of the class with the lowest consistency: how alike two samples are treated (1 less the total variation distance of "
+        "their p_τ), a stronger shade for more alike. Samples are ordered by clustering, so that those treated alike stand "
+        "together: even squares on the diagonal are groups.",
+    )
+    rows_of = by_task(found.sampled.pairs)
+    for task_id, scored in tasks_of(found.scorecard):
+        block = Block(task_id)
+        section.blocks.append(block)
+        rows = rows_of.get(task_id)
+        if not rows:
+            few = f"No gold label of this task has {LEAST_PAIRED} samples, so there are no pairs to show."
+            block.absent.append(why_open(found, task_id) or why_no_answers(scored) or few)
+            continue
+        _tell(block, rows, room, {row["model_id"] for row in found.sampled.references})
+    return section
+
+
+def similarities(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 - TVD between all pairs of label distributions: shape (n, n_labels) to (n, n), in [0, 1], 1 on the diagonal."""
+    return np.asarray(1 - np.abs(shares[:, None, :] - shares[None, :, :]).sum(axis=2) / 2, np.float64)
+
+
+def grouped(alike: NDArray[np.float64]) -> list[int]:
+    """The places of n >= 2 samples in an order that puts alike ones next to each other: average linkage, optimal leaf order."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    distances = squareform(np.clip(1 - alike, 0, None), checks=False)
+    return [int(place) for place in leaves_list(linkage(distances, "average", optimal_ordering=True))]
+
+
+def runs(row: NDArray[np.float64]) -> list[tuple[int, int, float]]:
+    """A row of a matrix as (start, end, shade): neighbours of one shade together, shades in steps of 1 / LEVELS."""
+    shades = np.round(row * LEVELS)
+    edges = [0, *(int(at) + 1 for at in np.flatnonzero(np.diff(shades))), len(row)]
+    return [(start, end, float(shades[start]) / LEVELS) for start, end in itertools.pairwise(edges)]
+
+
+def _tell(block: Block, rows: list[Row], room: Room, references: set[str]) -> None:
+    first, samples = rows[0], by_sample(rows)
+    labels = list(dict.fromkeys(row["label"] for row in rows))
+    shares = np.array([
+        [next((row["p_tau"] for row in said if row["label"] == label), 0.0) for label in labels] for said in samples.values()
+    ])  # fmt: skip
+    alike = similarities(shares)
+    order = grouped(alike)
+    alike = alike[np.ix_(order, order)]
+    n = len(order)
+    names = [list(samples)[place] for place in order]
+    between = alike[np.triu_indices(n, 1)]
+    name, gold = cut(first["model_id"], NAME), cut(first["gold_label"], NAME)
+    which = f"{name}, {cut(first['strategy'], NAME)}, {cut(block.task_id, NAME)}: class {gold}"
+
+    def draw_matrix() -> tuple[str, Markup]:
+        cells = [
+            {"row": place, "start": start, "end": end, "similarity": shade}
+            for place in range(n)
+            for start, end, shade in runs(alike[place])
+        ]
+        label = (
+            f"{which}: {n} by {n} samples, 1 less their total variation distance, mean {number(float(between.mean()))}."
+        )
+        return f"class {gold}, {n} samples", charts.matrix(cells, n, label)
+
+    def draw_histogram() -> tuple[str, Markup]:
+        counts = np.bincount(np.minimum((between * 20 + 1e-9).astype(int), 19), minlength=20)
+        bins = [{"bin": place, "n": int(number_)} for place, number_ in enumerate(counts) if number_]
+        label = f"{which}: histogram of {len(between):,} pairs of samples by how alike they are treated."
+        return f"class {gold}, {count(len(between))} pairs", charts.spread(bins, "1 - TVD of a pair", "pairs", label)
+
+    room.draw(
+        block,
+        [Wanted(first["model_id"], first["strategy"], draw) for draw in (draw_matrix, draw_histogram)],
+    )  # fmt: skip
+    said = f"Class {gold} has the lowest consistency, {number(first['consistency'])} over its {count(first['n_samples'])} samples"
+    chosen = "" if first["n_samples"] <= n else (
+        f"; shown are {n}, chosen by a hash of the run's seed and their name (at most {MOST_PAIRED})"
+    )  # fmt: skip
+    aside = " Models that answer by chance, or with errors on purpose, are left aside."
+    block.notes.append(f"{said}{chosen}." + (aside if references and first["model_id"] not in references else ""))
+    others = (alike.sum(axis=1) - 1) / (n - 1)
+    lines = [
+        (count(place + 1), sample, labels_of(samples[sample]), number(float(mean)))
+        for place, (sample, mean) in enumerate(zip(names, others, strict=True))
+    ]  # fmt: skip
+    block.tables.append(room.table("Samples of the matrix, in its order", _COLUMNS, lines, 2, 1))

@@ -1,0 +1,143 @@
+"""The report without a page: as Markdown for chat, as CSV for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from flows.figures import grains, parse_figure
+from flows.markdown import cell, code, table
+from flows.report.blocks import Section, Table
+from flows.report.cells import Cell, Printed, Traced, cells_of, plain
+from flows.report.drawing import undrawn
+from flows.report.gate import gate
+from flows.report.gather import Gathered
+from flows.report.page import MOST_SCORECARD, sections, summary
+from flows.report.scorecard import FIGURES
+from flows.report.text import NAME, cut, shown, when
+from flows.spreadsheets import number_or_cell
+
+MOST_LINES = 8  # of a table, in chat
+MOST_FINDINGS = 8
+COLUMNS = ("figure", "run", "model", "task", "strategy", "of", "measure", "value", "low", "high")
+_NAMED = ("audit_run_id", "model_id", "task_id", "strategy")
+_HEADINGS = (
+    "Model", "Task", "Strategy", "Samples × variants", "Sensitivity", "Consistency", "micro-F1 ± std", "PSS intra", "PSS inter",
+    "Invalid", "Cost", "Trace",
+)  # fmt: skip
+
+
+def markdown(found: Gathered) -> str:
+    """What changed, the gate, a compact scorecard and the first table of each section; every name in a code span."""
+    run = found.run
+    lines = [f"## {code(cut(run['audit_id'], NAME))}", ""]
+    lines += [f"{code(run['origin'])} of {when(run['started_at'])}, run {code(run['audit_run_id'])}", ""]
+    if seal := run.get("seal"):
+        lines += [f"Seal {code(seal)}", ""]
+    # a sentence may hold a name
+    lines += [*(f"- {_sentence(sentence)}" for sentence in summary(found)), "", "### Scorecard", ""]
+    shown_rows = [_score(Traced("rpt_audit", row)) for row in found.scorecard[:MOST_LINES]]
+    lines += (
+        [*table(_HEADINGS, shown_rows, 8), *_rest(len(found.scorecard)), ""] if shown_rows else ["No figures yet.", ""]
+    )
+    with undrawn():
+        told = sections(found)
+    n_changes = 1 if found.changes else 0
+    for section in (*told.others[:n_changes], gate(found), *told.first, *told.others[n_changes:]):
+        lines += _section(section)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _score(of: Traced) -> list[str]:
+    row = of.row
+    std = "" if row["micro_f1_std"] is None else f" ± {of.number('micro_f1_std')}"
+    figures = (
+        f"{of.count('n_samples')} × {of.count('n_variants')}", of.number("sensitivity").text,
+        *(plain(of.ranged(name)) for name in ("consistency",)), f"{of.number('micro_f1')}{std}",
+        *(plain(of.ranged(name)) for name in ("pss_intra", "pss_inter")), of.percent("invalid_rate").text,
+        of.usd("cost_usd").text,
+    )  # fmt: skip
+    names = (code(cut(row[name], NAME)) for name in ("model_id", "task_id", "strategy"))
+    return [*names, *map(cell, figures), code(of.number("sensitivity").row)]
+
+
+def _section(section: Section) -> list[str]:
+    """A heading, what is found, and of each task the first table."""
+    lines: list[str] = []
+    for block in section.blocks:
+        tables = [own for own in block.tables if own.rows][:1]
+        if not (block.findings or tables):
+            continue
+        lines += [f"#### {code(cut(block.task_id, NAME))}", ""] if block.task_id else []
+        lines += [f"- {_sentence(phrase)}: {_sentence(who)}" for phrase, who in block.findings[:MOST_FINDINGS]]
+        lines += [""] if block.findings else []
+        for own in tables:
+            lines += [f"{_sentence(own.caption)}:", "", *_table(own), ""]
+    return [f"### {section.title}", "", *lines] if lines else []
+
+
+def _table(own: Table) -> list[str]:
+    columns = [cell(column) for column in own.columns]
+    rows = [[cell(shown(plain(printed))) for printed in row] for row in own.rows[:MOST_LINES]]
+    return [*table(columns, rows, own.n_figures), *_rest(len(own.rows))]
+
+
+def _rest(n: int) -> list[str]:
+    return ["", f"The first {MOST_LINES} of {n:,} rows."] if n > MOST_LINES else []
+
+
+def _sentence(text: str) -> str:
+    """A sentence of ours that may hold names: as it is while it is plain."""
+    whole = text.rstrip(".;")
+    return cell(whole) + text[len(whole) :]
+
+
+def figures_csv(found: Gathered) -> str:
+    """A line a figure of the scorecard and of the sections' tables, each once, at full precision; empty: NULL.
+
+    `of` holds what further makes its row the only one (`gold_label=red; …`), `measure` is mart and column. Names have
+    what is invisible written out, and where a spreadsheet would take one for a formula, an apostrophe before it.
+    """
+    with undrawn():
+        told = sections(found)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    tables = [own for section in (*told.first, *told.others) for block in section.blocks for own in block.tables]
+    compared = [
+        (figure.value, figure.below, *each.vouching)
+        for section in told.first for block in section.blocks for each in block.comparisons for figure in each.figures
+    ]  # fmt: skip
+    seen: set[str] = set()
+    for figure in _figures(found, [row for own in tables for row in own.rows] + compared):
+        if figure.figure not in seen:
+            seen.add(figure.figure)
+            writer.writerow(_line(figure))
+    return out.getvalue()
+
+
+def _figures(found: Gathered, rows: list[tuple[Printed, ...]]) -> Iterator[Cell]:
+    """Figures that have a row behind them; the ends of an interval stand in the line of their figure."""
+    for row in found.scorecard[:MOST_SCORECARD]:
+        of = Traced("rpt_audit", row)
+        yield from (of.number(name) for name in FIGURES)
+    for printed in rows:
+        for figure in cells_of(printed):
+            _, column, _ = parse_figure(figure.figure)
+            stem = (column or "").removesuffix("_low").removesuffix("_high")
+            if figure.source and (stem == column or stem not in figure.source):
+                yield figure
+
+
+def _line(figure: Cell) -> list[str]:
+    mart, column, _ = parse_figure(figure.figure)
+    source = figure.source
+    rest = "; ".join(
+        f"{name}={'' if source[name] is None else source[name]}" for name in grains()[mart] if name not in _NAMED
+    )
+    named = (source.get("audit_run_id"), *(source.get(name) for name in _NAMED[1:]))
+    names = (number_or_cell(shown("" if name is None else str(name))) for name in named)
+    ends = (source.get(f"{column}_{end}") for end in ("low", "high"))
+    values = (Cell("", figure.figure, value).exact for value in (figure.value, *ends))
+    return [figure.figure, *names, number_or_cell(shown(rest)), f"{mart}.{column}", *values]

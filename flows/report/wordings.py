@@ -1,0 +1,101 @@
+"""The section on the prompts themselves: every wording with its scores, worst first."""
+
+from __future__ import annotations
+
+from flows.report.answer_queries import MOST_COMPARED
+from flows.report.answers import named
+from flows.report.blocks import Block, Row, Section, Table, tasks_of
+from flows.report.cells import Printed, Traced
+from flows.report.gather import Gathered
+from flows.report.judged import LABELS, is_judge
+from flows.report.room import Room, by_model
+from flows.report.text import count, cut, number, percent
+
+MOST_MODELS = 6  # tables a task
+WORST = 6
+_COLUMNS = (
+    "Strategy",
+    "Variant",
+    "Instruction",
+    "Accuracy",
+    "Answers scored",
+    "Invalid rate",
+    "Differs from the others",
+)
+_NOT_ASKED = "No answer to any wording has landed."
+
+
+def wordings(found: Gathered, room: Room) -> Section:
+    """The variants of each task and model by accuracy, then by how far their answers differ from those of the others."""
+    section = Section(
+        "wordings",
+        "Prompts, worst first",
+        "Each wording with what it scored: the least accurate first, where there are no gold labels the one whose answers "
+        "differ most from the other wordings' (1 less the chance that two wordings give a sample the same label).",
+    )
+    scores = {(row["model_id"], row["prompt_variant_id"]): row for row in _accuracies(found)}
+    differs = {(row["model_id"], row["prompt_variant_id"]): row for row in found.answered.disagreements}
+    variants = {row["prompt_variant_id"]: row for row in found.variants}
+    kinds = {row["model_id"]: row["kind"] for row in found.sampled.references}
+    for task_id, _ in tasks_of(found.scorecard):
+        block = Block(task_id)
+        section.blocks.append(block)
+        models = by_model(
+            [row for row in found.formats if row["task_id"] == task_id and row["n_landed"] > row["n_error"]]
+        )
+        if not models:
+            block.absent.append(_NOT_ASKED)
+            continue
+        told = [model for model in models if kinds.get(model) != "random"] or list(models)
+        if len(told) < len(models):
+            block.notes.append("A model that answers by chance reads no prompt: its wordings are left aside.")
+        for place, model in enumerate(told[:MOST_MODELS]):
+            lines = _lines(found, models[model], variants, scores, differs)
+            if place == 0:
+                caption = f"The worst prompts under {cut(model, 60)}"
+                block.tables.append(Table(caption, _COLUMNS, lines[:WORST], 2, 4, is_open=True))
+            if len(lines) > WORST or place:
+                block.tables.append(room.table(f"All prompts under {cut(model, 60)}", _COLUMNS, lines, 2, 4))
+        if len(told) > MOST_MODELS:
+            block.notes.append(f"The prompts under the first {MOST_MODELS} of {len(told)} models.")
+        most = max((row["n_samples"] for row in found.answered.disagreements if row["task_id"] == task_id), default=0)
+        if most == MOST_COMPARED:
+            block.notes.append(f"How far wordings differ is over {count(MOST_COMPARED)} samples, chosen by a hash.")
+    return section
+
+
+def _accuracies(found: Gathered) -> list[Row]:
+    """Accuracies by one method a task: of labels where they are matched, else of the first rule, else of the first judge."""
+    chosen: dict[str, str] = {}
+    for row in found.accuracies:
+        method = row["scoring_method"]
+        rank = (method != LABELS, is_judge(method), method)
+        best = chosen.get(row["task_id"])
+        if best is None or rank < (best != LABELS, is_judge(best), best):
+            chosen[row["task_id"]] = method
+    return [row for row in found.accuracies if row["scoring_method"] == chosen[row["task_id"]]]
+
+
+def _lines(
+    found: Gathered,
+    rows: list[Row],
+    variants: dict[str, Row],
+    scores: dict[tuple[str, str], Row],
+    differs: dict[tuple[str, str], Row],
+) -> list[tuple[Printed, ...]]:
+    ranked = []
+    for row in rows:
+        key = (row["model_id"], row["prompt_variant_id"])
+        answered = row["n_landed"] - row["n_error"]
+        score, other = scores.get(key), differs.get(key, {}).get("disagreement")
+        accuracy = None if score is None else score["accuracy"]
+        variant = variants.get(row["prompt_variant_id"])
+        line: tuple[Printed, ...] = (
+            row["strategy"], f"{named(variant)}{', original' if (variant or {}).get('is_original') else ''}",
+            cut((variant or {}).get("instruction") or "not recorded", found.texts.long),
+            "–" if score is None else Traced("fct_variant_accuracy", score).number("accuracy"),
+            count(None if score is None else score["n_scored"]),
+            percent((answered - row["n_valid"]) / answered), number(other),
+        )  # fmt: skip
+        ranked.append(((accuracy is None, accuracy or 0.0, -round(other or 0.0, 9), *key), line))
+    return [line for _, line in sorted(ranked, key=lambda pair: pair[0])]

@@ -1,0 +1,87 @@
+"""The figures of one arm of a trial by itself, each with its interval, as the scorecard has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.comparison.draws import resampled_samples
+from udfs.consistency import consistency
+from udfs.entropy import normalised_entropy
+from udfs.resampling import t_quantile, two_way_interval
+from udfs.sensitivity import corrected_sensitivity, sensitivity_interval
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A figure with its interval; None where undefined."""
+
+    figure: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def finite(value: float) -> float | None:
+    """The value; None for NaN."""
+    return float(value) if np.isfinite(value) else None
+
+
+def levels(counts: NDArray[np.float64], gold: NDArray[np.int64], seed: int, n_resamples: int) -> dict[str, Level]:
+    """Every measure of one arm, with its interval for other samples and wordings; one that is undefined is left out.
+
+    counts: shape (N, Q, C), answers of each sample under each wording with each label, N/A first; a wording without answers
+    to a sample is missing there. gold: shape (N,), place of the gold label among the C, -1 unknown.
+    """
+    asked = counts.sum(axis=2) > 0
+    p = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)
+    sample, wording = np.nonzero(asked)
+    found = {"invalid_rate": _mean(sample, wording, p[sample, wording, 0])}
+    n_wordings = asked.sum(axis=1)
+    p_tau = p.sum(axis=1) / np.maximum(n_wordings, 1)[:, None]
+    if n_wordings.min() >= 2:  # noqa: PLR2004 - one wording has no spread
+        n_samples, n_classes = p_tau.shape
+        offsets = np.arange(n_samples + 1) * n_classes
+        figure = normalised_entropy(p_tau.ravel(), offsets, np.full(n_samples, n_classes))
+        found["sensitivity"] = Level(finite(figure.mean()))
+        whole = sensitivity_interval(*_entries(p), n_classes)
+        found["sensitivity_corrected"] = Level(*(finite(value) for value in whole))
+    if (gold >= 0).all():
+        found["micro_f1"] = _mean(sample, wording, p[sample, wording, gold[sample]])
+        of_sample, label = np.nonzero(p_tau)
+        classes = np.unique(gold, return_inverse=True)[1]
+        pooled = consistency(classes[of_sample], of_sample, label, p_tau[of_sample, label], seed, n_resamples)
+        found["consistency"] = Level(finite(pooled.consistency), finite(pooled.low), finite(pooled.high))
+    return found
+
+
+def corrected_difference(before: NDArray[np.float64], after: NDArray[np.float64], seed: int, n_resamples: int) -> Level:
+    """Mean over samples of how far each one's corrected sensitivity moved: by resamples of samples, both arms together.
+
+    before, after: shape (N, Q, C), as of `levels`; after less before.
+    """
+    moved = _corrected(after) - _corrected(before)
+    moved = moved[~np.isnan(moved)]
+    if len(moved) < 2:  # noqa: PLR2004 - one sample has no spread
+        return Level(finite(moved.mean()) if len(moved) else None)
+    means = np.concatenate([weight @ moved / len(moved) for weight in resampled_samples(seed, len(moved), n_resamples)])
+    mean, half = float(moved.mean()), t_quantile(len(moved) - 1) * float(means.std(ddof=1))
+    return Level(mean, mean - half, mean + half)
+
+
+def _corrected(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    p = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)
+    return corrected_sensitivity(*_entries(p), np.full(len(p), p.shape[2]))
+
+
+def _entries(
+    p: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    sample, wording, label = np.nonzero(p)
+    return sample, wording, label, p[sample, wording, label]
+
+
+def _mean(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64]) -> Level:
+    found = two_way_interval(sample, np.unique(wording, return_inverse=True)[1], value)
+    return Level(finite(found.mean), finite(found.low), finite(found.high))

@@ -1,0 +1,190 @@
+"""Nothing that is altered goes unseen, and every figure of a report comes out of the rows that its trace lists."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from flows.figures import grains
+from flows.report import REPORT, report
+from flows.seal import SEALED
+from flows.trace import trace
+from flows.trace.recompute import agrees, recompute
+from flows.verify import verify, verify_report
+from flows.verify.page import figures_of
+from flows.warehouse import parquet_source, published_path
+from models_registry.cards import FormatLimits
+from tests.report.warehouses import COLOURS, Recorded, ordinary_rows, published
+
+pytestmark = pytest.mark.slow
+N_ALTERATIONS = 150  # of rows, and a third as many of printed figures
+N_FIGURES = 100
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published run of two tasks, three models and two strategies, with its report."""
+    folder = tmp_path_factory.mktemp("evidence")
+    limits = FormatLimits.model_validate({"policy": "quarantine", "max_invalid_rate": 0.3})
+    path, (run,) = published(folder, [Recorded("colours", ordinary_rows(12, 4), COLOURS, limits)])
+    report(path, run)
+    return path
+
+
+@pytest.fixture
+def copied(warehouse: Path, tmp_path: Path) -> Callable[[], Path]:
+    """Makes the warehouse's folder anew."""
+
+    def copy() -> Path:
+        place = tmp_path / "copy"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(warehouse.parent, place)
+        return place / warehouse.name
+
+    return copy
+
+
+def another(value: Any, draw: random.Random) -> Any:
+    """A value of the same type that is another."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + draw.choice((-1, 1))
+    if isinstance(value, float):
+        return value + draw.choice((1e-12, 0.01, -1.0)) if abs(value) < 100 else value * 2
+    if isinstance(value, datetime):
+        return value + timedelta(seconds=1)
+    if isinstance(value, list):
+        return [*value, *value[-1:]] if value else value
+    if isinstance(value, bytes):
+        return value[:-1] + bytes([value[-1] ^ 1])
+    return f"{value} " if draw.random() < 0.5 else value[:-1] + chr(ord(value[-1]) + 1) if value else "x"
+
+
+def alter(path: Path, relation: str, draw: random.Random) -> str | None:
+    """Changes, drops or doubles a row of a table; which column, or what was done; None where nothing could be."""
+    with duckdb.connect(str(path)) as con:
+        names = [row[0] for row in con.execute(f"describe {relation}").fetchall()]
+        rows = con.execute(f"select rowid, * from {relation} order by rowid").fetchall()
+        if not rows:
+            return None
+        row = draw.choice(rows)
+        what = draw.random()
+        if what < 0.15:
+            con.execute(f"delete from {relation} where rowid = ?", [row[0]])
+            return "dropped"
+        known = [name for name, value in zip(names, row[1:], strict=True) if value not in (None, [], "", b"")]
+        column = draw.choice(known)
+        value = another(row[1 + names.index(column)], draw)
+        con.execute(f'update {relation} set "{column}" = ? where rowid = ?', [value, row[0]])
+        return column
+
+
+def alter_parquet(path: Path, draw: random.Random) -> str | None:
+    """The same to a Parquet file, by way of a table."""
+    side = path.with_suffix(".duckdb")
+    with duckdb.connect(str(side)) as con:
+        con.execute(f"create table t as from {parquet_source(path)}")
+    done = alter(side, "t", draw)
+    with duckdb.connect(str(side)) as con:
+        con.execute(f"copy t to '{path}' (format parquet)")
+    side.unlink()
+    return done
+
+
+def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied: Callable[[], Path]) -> None:
+    assert verify(warehouse).findings == []
+    draw = random.Random(20261122)
+    n_done = n_named = 0
+    while n_done < N_ALTERATIONS:
+        path = copied()
+        place = draw.choice(("the warehouse", "the warehouse", "the published copy", "the Parquet marts"))
+        if place == "the Parquet marts":
+            mart = draw.choice(sorted(grains().keys() - {"rpt_latest"}))
+            (file,) = (published_path(path).parent / "marts" / mart).glob("*/data.parquet")
+            table, done = f"marts.{mart}", alter_parquet(file, draw)
+        else:
+            marts = [f"marts.{mart}" for mart in grains() if mart != "rpt_latest"]
+            table = draw.choice([f"raw.{name}" for name in (*SEALED, "seals", "row_digests")] + marts)
+            done = alter(path if place == "the warehouse" else published_path(path), table, draw)
+        if done is None:
+            continue
+        found = verify(path)
+        n_done += 1
+        said = [(each.what, each.where, each.detail) for each in found.findings]
+        assert found.exit_code in (1, 3), (table, place, done)
+        wanted = {"raw.seals": {"seal", "raw.seals"}, "raw.row_digests": {"raw.row_digests", "run", "seal"}}
+        names = wanted.get(table, {table})
+        where = {place} if table != "raw.seals" else {place, "the warehouse", "the published copy"}
+        assert any(what in names and at in where for what, at, _ in said), (table, place, done, said)
+        n_named += any(done in detail for _, _, detail in said)
+    assert n_named > N_ALTERATIONS / 3  # the column too, where a copy still has the row
+
+
+def test_every_altered_figure_of_a_report_is_found(warehouse: Path, tmp_path: Path) -> None:
+    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    assert verify_report(warehouse, published_path(warehouse).with_name(REPORT)).exit_code == 0
+    draw = random.Random(7)
+    figures = list(re.finditer(r'<data value="([^"]*)" data-figure="([^"]+)">([^<]*)</data>', page))
+    assert len(figures) > 100
+    for place in range(N_ALTERATIONS // 3):
+        match = draw.choice([each for each in figures if any(char.isdigit() for char in each[3])])
+        at = draw.choice([n for n, char in enumerate(match[3]) if char.isdigit()])
+        new = match[3][:at] + str((int(match[3][at]) + draw.randint(1, 9)) % 10) + match[3][at + 1 :]
+        edited = tmp_path / f"{place}.html"
+        edited.write_text(page[: match.start(3)] + new + page[match.end(3) :], encoding="utf-8")
+        (found,) = verify_report(warehouse, edited).findings
+        assert (found.kind, found.what, found.which) == ("changed", "figure", match[2]), (match[0], new)
+        edited.unlink()
+
+
+def test_words_edited_in_a_report_are_found_by_their_line(warehouse: Path, tmp_path: Path) -> None:
+    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    edited = tmp_path / "edited.html"
+    edited.write_text(page.replace("planned answers landed", "answers are perfect"), encoding="utf-8")
+    (found,) = verify_report(warehouse, edited).findings
+    line = page[: page.index("planned answers landed")].count("\n") + 1
+    assert (found.kind, found.what, found.which) == ("changed", "page", f"line {line}")
+
+
+def test_a_hundred_figures_come_out_of_the_rows_that_their_traces_list(warehouse: Path) -> None:
+    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    printed = sorted({each.figure for each in figures_of(page)})
+    chosen = random.Random(20250601).sample(printed, min(N_FIGURES, len(printed)))
+    assert len(chosen) == N_FIGURES
+    traces = [trace(warehouse, figure, with_lineage=False) for figure in chosen]
+    values = recompute(warehouse, traces)
+    differing = [
+        (found.figure, found.value, value)
+        for found, value in zip(traces, values, strict=True)
+        if not agrees(found.value, value)
+    ]
+    assert differing == []
+
+
+def test_a_trace_is_json_and_names_everything_on_the_way(warehouse: Path) -> None:
+    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    figure = next(each.figure for each in figures_of(page) if each.figure.startswith("rpt_audit.sensitivity."))
+    found = json.loads(json.dumps(trace(warehouse, figure).as_dict()))
+    assert found["value"] == found["row"]["sensitivity"]
+    assert found["lineage"]["model"] == "rpt_audit"
+    assert "raw.predictions.completion" in found["raw_columns"]
+    row = found["row"]
+    rows = found["raw"]["predictions"]
+    assert {(each["model_id"], each["task_id"], each["strategy"]) for each in rows} == {
+        (row["model_id"], row["task_id"], row["strategy"])
+    }
+    assert len(rows) == found["n_answers"] == row["n_landed"]
+    assert all(each["completion"] is not None and len(each["request_sha256"]) == 64 for each in rows)
+    assert len(found["manifest"]["code"]) == len(found["seal"]) == 64
+    assert found["manifest"]["data"]["files"][0]["sha256"]
+    assert {each["sample_id"] for each in found["raw"]["samples"]} == {each["sample_id"] for each in rows}

@@ -1,0 +1,200 @@
+"""From figure to fix on the whole path: a planted weakness is found and its repair shown; where there is none nothing is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from flows import tracking
+from tests.shell import promptaudit, sql
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+THINGS = ("bridge", "tunnel", "library", "museum", "harbour", "school", "theatre", "market", "station", "mill")
+HINT = "A year is a number."
+FORMS = (
+    ("In what year did the {} open?", "number"), ("How many people visit the {}?", "number"),
+    ("How far is the {} from here?", "number"), ("Where is the {} found?", "place"),
+    ("Which town has a {}?", "place"), ("Who built the {}?", "person"),
+)  # fmt: skip
+WEAK_ON = (
+    r"    weak_on: {pattern: '\byear\b', distribution: {number: 0.4, place: 0.3, person: 0.3}, "
+    f"repaired_by: {HINT}}}\n"
+)
+
+
+def write_registry(folder: Path) -> None:
+    """Sixty questions, ten of them for a year, and two annotators: one unsteady on those until a hint is given."""
+    for kind in ("models", "tasks", "audits", "datasets"):
+        (folder / "registry" / kind).mkdir(parents=True)
+    questions = [(form.format(thing), label) for form, label in FORMS for thing in THINGS]
+    rows = "".join(f"s{n:02},{text},{label}\n" for n, (text, label) in enumerate(questions))
+    (folder / "registry/datasets/questions.csv").write_text("id,text,gold\n" + rows)
+    places = {"number": 0, "place": 1, "person": 2}
+    samples = ", ".join(f"s{n:02}: {places[label]}" for n, (_, label) in enumerate(questions))
+    known = "{number: 0.98, person: 0.02}, {place: 0.98, person: 0.02}, {person: 0.98, number: 0.02}"
+    for name, weakness in (("weak", WEAK_ON), ("sound", "")):
+        (folder / f"registry/models/{name}.yml").write_text(
+            f"{name}:\n  engine: embedded\n  model: simulated\n  seed: 3\n  simulated:\n"
+            f"    distributions: [{known}]\n    samples: {{{samples}}}\n{weakness}"
+        )
+    write_task(folder, "Reply with the label alone.")
+    (folder / "registry/audits/topics.yml").write_text(
+        "topics:\n  tasks: [topics]\n  models: [weak, sound]\n  rephrasing: {rephraser: rules, variants: 12}\n"
+        "  repetitions: {original: 2, variants: 2}\n  resamples: 100\n"
+    )
+
+
+def write_task(folder: Path, output_format: str) -> None:
+    (folder / "registry/tasks/topics.yml").write_text(
+        "topics:\n  labels: [number, place, person]\n  instruction: Classify the question by the type of its answer.\n"
+        f"  output_format: {output_format}\n"
+        "  data: {path: datasets/questions.csv, id: id, input: text, gold_label: gold}\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tried")
+    write_registry(folder)
+    with mock.patch.object(tracking, "run_tracked", tracking.run_small):  # a server of Prefect's is not what is tested
+        ended = promptaudit(folder, "run", "topics", "--quiet")
+    assert ended.code == 0, ended.err
+    return folder
+
+
+def tried(folder: Path, *arguments: str) -> dict[str, Any]:
+    ended = promptaudit(folder, "try", "topics", *arguments, "--json", "--quiet")
+    assert ended.code == 0, ended.err
+    found: dict[str, Any] = ended.json()
+    return found
+
+
+def measure(found: dict[str, Any], name: str) -> dict[str, Any]:
+    (effects,) = found["effects"]
+    (effect,) = [each for each in effects["measures"] if each["measure"] == name]
+    return effect
+
+
+def test_the_weakness_is_found_with_its_words(audited: Path) -> None:
+    found = promptaudit(audited, "diagnose", "topics", "--model", "weak", "--json").json()
+    (group,) = found["groups"]
+    assert "year" in [word["word"] for word in group["words"]]
+    assert set(group["sample_ids"]) <= {f"s{n:02}" for n in range(10)}
+    assert len(group["sample_ids"]) >= 8
+    assert group["points_to"] == "prompt"
+    assert {row["sample_id"] for row in found["samples"][:8]} <= {f"s{n:02}" for n in range(10)}
+    shown = {(row["sample_id"], row["sensitivity"], row["corrected"]) for row in found["samples"][:8]}
+    marts = sql(
+        audited,
+        "select sample_id, sensitivity, sensitivity_corrected from marts.fct_sensitivity "
+        "where model_id = 'weak' and sensitivity > 0",
+    )
+    kept = {row["sample_id"]: (row["sensitivity"], row["sensitivity_corrected"]) for row in marts}
+    for sample, sensitivity, corrected in shown:
+        assert (sensitivity, corrected) == pytest.approx(kept[sample], abs=1e-9)
+
+
+def test_without_a_weakness_it_says_so(audited: Path) -> None:
+    ended = promptaudit(audited, "diagnose", "topics", "--model", "sound")
+    assert ended.code == 0, ended.err
+    assert "nothing stands out" in ended.out
+    assert promptaudit(audited, "diagnose", "topics", "--model", "sound", "--json").json()["groups"] == []
+
+
+def test_a_trial_of_the_group_shows_the_repair_and_stays_apart(audited: Path) -> None:
+    group = ("--on", "group:1", "--add", HINT)
+    priced = promptaudit(audited, "try", "topics", *group, "--plan", "--json").json()
+    before = sql(audited, "select * from marts.rpt_latest order by all")
+    stopped = promptaudit(audited, "try", "topics", *group, "--max-requests", "100", "--quiet")
+    assert stopped.code == 4, stopped.err
+    found = tried(audited, *group)
+    assert found["n_asked"] + 100 == priced["total"]["requests"]
+    assert found["n_asked"] + 100 == len(found["sample_ids"]) * 3 * 12 * 2
+    (effects,) = found["effects"]
+    assert (effects["model_id"], effects["strategy"], effects["n_variants"]) == ("weak", "simple", 12)
+    for name in ("sensitivity", "sensitivity_corrected"):
+        effect = measure(found, name)
+        assert effect["verdict"] == "better"
+        assert effect["beyond_filler"]["high"] < -0.2
+        assert effect["difference"]["high"] < -0.2
+    assert measure(found, "micro_f1")["verdict"] == "better"
+
+    # its own figures are those of the marts
+    (run,) = sql(audited, "select * from marts.dim_audit_runs where origin = 'trial'")
+    assert (run["audit_run_id"], run["audit_id"], run["state"]) == (found["audit_run_id"], "topics", "complete")
+    marts = {
+        row["strategy"]: row
+        for row in sql(audited, f"select * from marts.rpt_audit where audit_run_id = '{found['audit_run_id']}'")
+    }
+    assert set(marts) == {"simple", "simple+filler", "simple+tried"}
+    for arm, strategy in (("before", "simple"), ("filler", "simple+filler"), ("after", "simple+tried")):
+        row = marts[strategy]
+        for name in ("sensitivity_corrected", "micro_f1", "invalid_rate"):
+            wanted = (row[name], row[f"{name}_low"], row[f"{name}_high"])
+            level = measure(found, name)[arm]
+            assert (level["figure"], level["low"], level["high"]) == pytest.approx(wanted, abs=1e-9)
+        for name in ("sensitivity", "consistency"):
+            assert measure(found, name)[arm]["figure"] == pytest.approx(row[name], abs=1e-9)
+
+    # the same again asks nothing; the audit's newest run is what it was
+    again = tried(audited, *group)
+    assert (again["n_asked"], again["effects"]) == (0, found["effects"])
+    assert sql(audited, "select * from marts.rpt_latest order by all") == before
+    assert "nothing asked" in promptaudit(audited, "run", "topics").out
+    assert promptaudit(audited, "check", "latest", "--json").json()["audit_run_id"] == found["base_run_id"]
+    history = promptaudit(audited, "history", "sensitivity", "--audit", "topics", "--json").json()
+    assert {night["audit_run_id"] for night in history["nights"]} == {found["base_run_id"]}
+    assert promptaudit(audited, "diagnose", "--json").json()["audit_run_id"] == found["base_run_id"]
+    report = promptaudit(audited, "report", "--json").json()["report"]
+    assert found["base_run_id"] in (audited / report).read_text()
+
+
+def test_nothing_to_repair_is_said(audited: Path) -> None:
+    found = tried(audited, "--on", "worst:30", "--add", HINT, "--model", "sound")
+    effect = measure(found, "sensitivity_corrected")
+    assert effect["verdict"] == "none shown"
+    # the unchanged prompts are answered as before, word for word: beside them alone any text would seem to help
+    assert effect["difference"]["high"] < 0
+
+
+def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
+    refused = promptaudit(audited, "try", "topics", "--on", "s00,s01", "--edited")
+    assert refused.code == 2
+    assert "edit its card first" in refused.one_line()
+    write_task(audited, f"{HINT} Reply with the label alone.")
+    found = tried(audited, "--on", "group:1", "--edited", "--no-control")
+    assert found["edited"]["output_format"].startswith(HINT)
+    effect = measure(found, "sensitivity")
+    assert (effect["verdict"], effect["beyond_filler"], effect["filler"]) == ("better", None, None)
+    assert "without a control" in found["notes"][0]
+    rows = sql(
+        audited,
+        "select distinct strategy, output_format from marts.dim_prompt_variants "
+        f"where audit_run_id = '{found['audit_run_id']}'",
+    )
+    assert rows == [{"strategy": "simple+tried", "output_format": f"{HINT} Reply with the label alone."}]
+    write_task(audited, "Reply with the label alone.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--add", "x", "--edited"), "give one of --add TEXT and --edited"),
+        ((), "give one of --add TEXT and --edited"),
+        (("--add", "x", "--on", "worst:0"), "a whole number from 1"),
+        (("--add", "x", "--on", "group:9"), "finds 1 groups"),
+        (("--add", "x", "--on", "s0"), "no such sample; worst:N, group:K or ids are wanted; nearest: s"),
+        (("--add", "x", "--model", "weka"), "nearest: weak"),
+        (("--add", "x", "--task", "topic"), "nearest: topics"),
+        (("--add", "x", "--strategy", "simpel"), "nearest: simple"),
+        (("--add", "x", "--filler", " "), "--filler: a text is wanted"),
+    ],
+)
+def test_wrong_options_are_one_line(audited: Path, arguments: tuple[str, ...], told: str) -> None:
+    ended = promptaudit(audited, "try", "topics", *arguments)
+    assert ended.code == 2
+    assert told in ended.one_line()

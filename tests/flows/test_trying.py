@@ -1,0 +1,142 @@
+"""The arms of a trial, and that choosing the worst samples is not taken for a repair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flows.prompts import FILLED, TRIED, dressing
+from flows.trying.arms import change_of
+from flows.trying.base import Base
+from flows.trying.effects import Effect
+from flows.trying.levels import Level, corrected_difference, levels
+from flows.trying.trial import arm_names
+from models_registry.cards import TaskCard
+from models_registry.errors import UsageError
+from models_registry.samples import Sample
+
+CARD = TaskCard.model_validate(
+    {"labels": ["a", "b"], "instruction": "Say a or b.", "output_format": "One letter.", "data": {"path": "d.csv"}}
+)
+N, Q, R, C = 200, 12, 2, 4
+
+
+def base(card: TaskCard = CARD, strategy: str = "simple") -> Base:
+    """A run's one variant."""
+    row = {"strategy": strategy, "instruction": "Say a or b.", "paraphrase_temperature": None, "variant_index": 0}
+    return Base("r", "audit", "t", card, {}, (row,), {"s": Sample("s", "x", None, {})}, "{}")
+
+
+def edited(**fields: object) -> TaskCard:
+    return TaskCard.model_validate({**CARD.model_dump(exclude_defaults=True), **fields})
+
+
+def test_names_of_arms() -> None:
+    assert arm_names(("simple", "detail"), control=True) == (
+        "simple", "simple+filler", "simple+tried", "detail", "detail+filler", "detail+tried",
+    )  # fmt: skip
+    assert arm_names(("simple",), control=False) == ("simple+tried",)
+    assert {dressing(f"one_shot{ending}") for ending in ("", FILLED, TRIED)} == {"one_shot"}
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        (CARD, "asks as it did"),
+        (edited(labels=["a", "c"]), "its labels are not those"),
+        (edited(labels=["b", "a"]), "its labels are not those"),
+        (edited(level="ordinal"), "level is not as in run r"),
+        (edited(data={"path": "other.csv"}), "asks as it did"),
+    ],
+)
+def test_an_edit_that_is_none_or_another_question(now: TaskCard, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        change_of(base(), now, None)
+
+
+def test_an_empty_text_is_nothing_to_try() -> None:
+    with pytest.raises(UsageError, match="--add: a text is wanted"):
+        change_of(base(), CARD, "  \n")
+
+
+def test_an_edited_reader_or_format_is_a_change() -> None:
+    assert change_of(base(), edited(reader="label_in_text"), None).edited is not None
+    assert change_of(base(), edited(output_format="A letter."), None).edited is not None
+
+
+def draws(rng: np.random.Generator, p: np.ndarray) -> np.ndarray:
+    """Counts (N, Q, C) of answers that each wording draws once a sample and says in every repetition."""
+    labels = np.array([rng.choice(C, Q, p=own) for own in p])
+    return (labels[..., None] == np.arange(C)) * float(R)
+
+
+def worst(counts: np.ndarray, n: int = 30) -> np.ndarray:
+    """The n most sensitive samples."""
+    p = counts.sum(axis=1) / (Q * R)
+    entropy = -np.where(p > 0, p * np.log(np.maximum(p, 1e-300)), 0).sum(axis=1)
+    return np.argsort(-entropy, kind="stable")[:n]
+
+
+def leaves_0_out(level: Level) -> bool:
+    assert level.low is not None
+    assert level.high is not None
+    return not level.low <= 0 <= level.high
+
+
+def test_choosing_the_worst_is_no_repair() -> None:
+    # a model that says the same to the same prompt: unchanged prompts asked again are the base run's answers to the digit,
+    # so that any other wording seems to help; a filler is such a wording, and beside it nothing is left
+    p = np.tile([0.0, 0.97, 0.02, 0.01], (N, 1))
+    against_unchanged = against_filler = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        unchanged, filler, tried = (draws(rng, p) for _ in range(3))
+        chosen = worst(unchanged)
+        against_unchanged += leaves_0_out(corrected_difference(unchanged[chosen], tried[chosen], seed, 400))
+        against_filler += leaves_0_out(corrected_difference(filler[chosen], tried[chosen], seed, 400))
+    assert against_unchanged >= 95
+    assert against_filler <= 10
+
+
+def test_a_repair_is_found_beside_the_filler() -> None:
+    weak, sound = np.array([0.0, 0.4, 0.3, 0.3]), np.array([0.0, 0.97, 0.02, 0.01])
+    found = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        p = np.tile(sound, (N, 1))
+        p[:20] = weak
+        chosen = worst(draws(rng, p))
+        filler, tried = draws(rng, p), draws(rng, np.tile(sound, (N, 1)))
+        difference = corrected_difference(filler[chosen], tried[chosen], seed, 400)
+        found += leaves_0_out(difference) and (difference.figure or 0) < 0
+    assert found == 20
+
+
+def test_levels_by_hand() -> None:
+    # two samples, two wordings; gold is the label at place 1; the second sample is N/A under its second wording
+    counts = np.array([[[0, 2, 0], [0, 2, 0]], [[0, 2, 0], [2, 0, 0]]], np.float64)
+    found = levels(counts, np.array([1, 1]), seed=1, n_resamples=100)
+    assert found["sensitivity"].figure == pytest.approx(np.log(2) / np.log(3) / 2)
+    assert found["micro_f1"].figure == pytest.approx(0.75)
+    assert found["invalid_rate"].figure == pytest.approx(0.25)
+    # distances of the four ordered pairs: 0, 1/2, 1/2, 0
+    assert found["consistency"].figure == pytest.approx(0.75)
+    assert "micro_f1" not in levels(counts, np.array([1, -1]), seed=1, n_resamples=100)
+    assert "sensitivity" not in levels(counts[:, :1], np.array([1, 1]), seed=1, n_resamples=100)
+
+
+@pytest.mark.parametrize(
+    ("measure", "low", "high", "verdict"),
+    [
+        ("sensitivity", -0.4, -0.1, "better"),
+        ("sensitivity", 0.1, 0.4, "worse"),
+        ("micro_f1", 0.1, 0.4, "better"),
+        ("consistency", -0.4, -0.1, "worse"),
+        ("micro_f1", -0.1, 0.4, "none shown"),
+        ("consistency", None, None, "no interval"),
+    ],
+)
+def test_verdicts(measure: str, low: float | None, high: float | None, verdict: str) -> None:
+    level, beside = Level(0.0), Level(0.1, -0.9, 0.9)
+    assert Effect(measure, level, level, level, beside, Level(0.0, low, high)).verdict == verdict
+    assert Effect(measure, level, None, level, Level(0.0, low, high), None).verdict == verdict

@@ -1,0 +1,164 @@
+"""Every column of every mart, followed to what landed, through the project as dbt compiles it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+import yaml
+
+from flows.lineage import project
+from flows.lineage.columns import Column, lineage_of
+from flows.settings import dbt_project
+from flows.warehouse import SCHEMA_SQL
+from models_registry.errors import UsageError
+from udfs.plugin import FUNCTIONS
+
+CONSTANTS = {
+    "measure_version",
+    "annotation_filter",
+    "scope",
+}  # of all columns of marts, what takes nothing from a table
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A place without a warehouse: the project is compiled for it, and none is made."""
+    place = tmp_path_factory.mktemp("columns") / "audit.duckdb"
+    project._memory.clear()
+    assert project.models(place)
+    assert not place.exists()
+    return place
+
+
+def marts() -> dict[str, list[str]]:
+    """The marts' contracts: their columns in order."""
+    found = {}
+    for path in sorted((dbt_project() / "models" / "marts").rglob("*.yml")):
+        for model in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]:
+            found[model["name"]] = [column["name"] for column in model["columns"]]
+    return found
+
+
+def landed() -> set[str]:
+    """The columns of flows/schema.sql, as DuckDB reads it."""
+    with duckdb.connect() as con:
+        con.execute(SCHEMA_SQL.read_text(encoding="utf-8"))
+        query = "select table_name, column_name from information_schema.columns where table_schema = 'raw'"
+        return {f"raw.{table}.{column}" for table, column in con.execute(query).fetchall()}
+
+
+def names(column: Column) -> set[str]:
+    return {each.name for each in column.walk()}
+
+
+def test_every_column_of_every_mart_ends_in_what_landed_or_in_a_constant(warehouse: Path) -> None:
+    known, n_columns, seen = landed(), 0, set()
+    for mart, columns in marts().items():
+        assert list(project.models(warehouse)[mart].columns) == columns, mart
+        for column in columns:
+            tree = lineage_of(warehouse, mart, column)
+            n_columns += 1
+            for each in tree.walk():
+                if each.kind == "raw":
+                    assert each.name in known
+                    assert each.children == ()
+                elif each.kind == "constant":
+                    assert each.expression
+                    assert each.children == ()
+                else:
+                    assert bool(each.children) != each.is_repeated, each
+            assert bool(tree.raw_columns()) != (column in CONSTANTS), (mart, column)
+            seen |= set(tree.raw_columns())
+    assert n_columns > 400
+    assert {
+        "raw.predictions.completion",
+        "raw.samples.gold_label",
+        "raw.audit_runs.seed",
+        "raw.verdicts.is_match",
+    } <= seen
+
+
+def test_sensitivity_is_made_of_answers_of_how_they_are_read_and_of_wordings(warehouse: Path) -> None:
+    tree = lineage_of(warehouse, "rpt_audit", "sensitivity")
+    assert tree.expression == "avg(fct_sensitivity.sensitivity)"
+    (below,) = [each for each in tree.children if each.name == "fct_sensitivity.sensitivity"]
+    assert "normalised_entropy(array_agg(fct_p_tau.p_tau)" in below.expression
+    raw = tree.raw_columns()
+    assert {
+        "raw.predictions.completion", "raw.tasks.reader", "raw.task_labels.label", "raw.prompt_variants.instruction",
+    } <= set(raw)  # fmt: skip
+    assert not [name for name in raw if name.endswith(("latency_ms", "cost_usd", "prompt_tokens", "served_model"))]
+
+
+@pytest.mark.parametrize(
+    ("mart", "column", "needs", "spares"),
+    [
+        ("fct_predictions", "latency_ms", "raw.predictions.latency_ms", "raw.predictions.completion"),
+        ("rpt_audit", "cost_usd", "raw.predictions.cost_usd", "raw.predictions.completion"),
+        ("fct_prompt_stability", "pss", "raw.audit_runs.seed", "raw.predictions.cost_usd"),
+        ("fct_judge_agreement", "cohen_kappa", "raw.verdicts.completion", "raw.predictions.latency_ms"),
+        ("fct_scores", "score", "raw.samples.reference_answers", "raw.predictions.latency_ms"),
+        ("rpt_run_comparisons", "difference", "raw.comparisons.base_run_id", "raw.alarms.summary"),
+        ("dim_prompt_variants", "prompt", "raw.prompt_variants.prompt", "raw.predictions.completion"),
+    ],
+)
+def test_what_a_figure_needs_and_what_it_does_not(
+    warehouse: Path, mart: str, column: str, needs: str, spares: str
+) -> None:
+    raw = lineage_of(warehouse, mart, column).raw_columns()
+    assert needs in raw
+    assert spares not in raw
+
+
+def test_every_measure_in_sql_is_in_some_expression(warehouse: Path) -> None:
+    texts = [
+        text
+        for model in project.models(warehouse).values()
+        for derived in model.columns.values()
+        for text in (derived.expression, *derived.steps.values())
+    ]
+    assert [name for name in FUNCTIONS if not any(f"{name}(" in text for text in texts)] == []
+
+
+def test_it_is_fast_once_read_and_another_process_reads_what_was_kept(warehouse: Path) -> None:
+    (kept,) = (warehouse.parent / "dbt").glob("columns-*.json")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    project._memory.clear()
+    started = time.perf_counter()
+    lineage_of(warehouse, "rpt_run_comparisons", "verdict")
+    assert time.perf_counter() - started < 0.3
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"name": "half', "{}", "[1]", '[{"name": "a", "schema": "b", "columns": {"c": {}}}]']
+)
+def test_what_was_kept_and_is_spoilt_counts_as_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(project, "_memory", {})
+    spoilt = project._file(tmp_path / "audit.duckdb")
+    spoilt.parent.mkdir()
+    spoilt.write_text(text)
+    assert project._kept(tmp_path / "audit.duckdb") == {}
+
+
+def test_a_name_that_is_nobodys_has_a_nearest(warehouse: Path) -> None:
+    with pytest.raises(UsageError, match="no model is 'fct_sensitivitty'; nearest: fct_sensitivity"):
+        lineage_of(warehouse, "fct_sensitivitty", "sensitivity")
+    with pytest.raises(UsageError, match="rpt_audit has no column 'sensitivitty'; nearest: sensitivity"):
+        lineage_of(warehouse, "rpt_audit", "sensitivitty")
+
+
+def test_as_json_it_says_what_it_holds(warehouse: Path) -> None:
+    assert lineage_of(warehouse, "dim_audit_runs", "started_at").as_dict() == {
+        "model": "dim_audit_runs", "column": "started_at", "kind": "derived", "use": "value",
+        "expression": "stg_audit_runs.started_at",
+        "children": [{
+            "model": "stg_audit_runs", "column": "started_at", "kind": "derived", "use": "value",
+            "expression": "raw.audit_runs.started_at",
+            "children": [{"model": "raw.audit_runs", "column": "started_at", "kind": "raw", "use": "value"}],
+        }],
+    }  # fmt: skip

@@ -1,0 +1,50 @@
+"""Who reads the marts, as dbt's page says it, against who does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+import flows
+import models_registry
+from flows.settings import dbt_project
+
+FLOWS, CARDS = Path(flows.__path__[0]), Path(models_registry.__path__[0])
+MARTS = sorted(path.stem for path in (dbt_project() / "models" / "marts").rglob("*.sql"))
+EXPOSURES = {
+    each["name"]: each
+    for each in yaml.safe_load((dbt_project() / "models" / "exposures.yml").read_text(encoding="utf-8"))["exposures"]
+}
+
+
+def refs(name: str) -> list[str]:
+    return [ref.removeprefix("ref('").removesuffix("')") for ref in EXPOSURES[name]["depends_on"]]
+
+
+def read_by(*places: Path) -> list[str]:
+    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return [mart for mart in MARTS if re.search(rf"\b{mart}\b", text)]
+
+
+def test_each_has_an_owner_a_type_and_words() -> None:
+    assert set(EXPOSURES) == {"report", "nightly_audit", "analyst_sql"}
+    for each in EXPOSURES.values():
+        assert each["owner"]["name"]
+        assert each["type"] in ("dashboard", "application", "analysis")
+        assert len(each["description"]) > 80
+
+
+def test_the_report_reads_what_it_says() -> None:
+    assert refs("report") == read_by(FLOWS / "report")
+
+
+def test_the_night_reads_what_it_says() -> None:
+    own = ("night.py", "nightly.py", "compare.py", "history.py", "history_source.py", "gate", "telling")
+    assert refs("nightly_audit") == read_by(*(FLOWS / name for name in own), CARDS / "gate_columns.py")
+
+
+def test_analysts_have_every_mart() -> None:
+    assert refs("analyst_sql") == MARTS

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import csv
+import io
+import re
+from html import unescape
+
+import pytest
+
+from flows.figures import parse_figure, row_id
+from flows.report import report_as
+from flows.report.cells import Cell, Traced, cells_of, plain, rows_of
+from flows.report.gather import gather
+from flows.report.page import render
+from flows.report.plain import markdown
+from flows.report.text import ABSENT, count, number, percent, share, usd
+from flows.warehouse import read_published
+from tests.report.conftest import Reported
+from tests.report.test_page import PAGES
+
+DATA = re.compile(r'<data value="([^"]*)" data-figure="([^"]*)">([^<]*)</data>')
+ROW = {"audit_run_id": "r", "model_id": "m", "task_id": "t", "strategy": "s", "sensitivity": 1 / 3,
+       "sensitivity_low": 0.1, "sensitivity_high": None, "cost_usd": None, "n_samples": 1234}  # fmt: skip
+
+
+def marts_of(run: Reported, names: set[str]) -> dict[str, dict[str, object]]:
+    """Every row of the marts, by its name."""
+    found = {}
+    for mart in names:
+        columns, rows = read_published(run.warehouse, f"select * from marts.{mart}")
+        for values in rows:
+            row = dict(zip(columns, values, strict=True))
+            found[row_id(mart, row)] = row
+    return found
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_every_figure_of_the_page_is_the_marts(name: str, request: pytest.FixtureRequest) -> None:
+    run: Reported = request.getfixturevalue(name)
+    printed = [(unescape(value), figure, unescape(text)) for value, figure, text in DATA.findall(run.words)]
+    assert run.words.count("<data ") == len(printed) > 100
+    marts = marts_of(run, {parse_figure(figure)[0] for _, figure, _ in printed})
+    for value, figure, text in printed:
+        mart, column, digits = parse_figure(figure)
+        assert column is not None
+        truth = marts[f"{mart}.{digits}"][column]
+        if truth is None:
+            assert value == ""
+            continue
+        assert value == (repr(truth) if isinstance(truth, float) else str(truth)), figure
+        forms = {
+            number(truth),
+            number(truth, 4),
+            percent(truth),
+            share(truth),
+            usd(truth),
+            f"{truth:g}",
+            f"{truth:.2f}",
+        }
+        if isinstance(truth, int):
+            forms.add(count(truth))
+        assert any(text.startswith(form) for form in forms) or text[-2:] == " s" or text.endswith("ms"), (figure, text)
+
+
+def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> None:
+    _, rows = read_published(
+        ordinary.warehouse, f"select count(*) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}'"
+    )
+    card = ordinary.words.partition('<section id="scorecard">')[2].partition("</section>")[0]
+    names = [parse_figure(figure)[1] for _, figure, _ in DATA.findall(card)]
+    for column in ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter",
+                   "wording_share", "invalid_rate", "cost_usd", "n_samples", "n_variants"):  # fmt: skip
+        assert names.count(column) == rows[0][0], column
+    assert len(set(re.findall(r'class="trace">(rpt_audit\.[0-9a-f]{12})<', card))) == rows[0][0]
+    assert "promptaudit trace NAME" in ordinary.words
+
+
+def test_a_row_links_to_its_page_only_where_there_is_one(hostile_judged: Reported) -> None:
+    found = gather(hostile_judged.warehouse, hostile_judged.audit_run_id)
+    first, second = (row_id("rpt_audit", row) for row in found.scorecard[:2])
+    page = render(found, traces=frozenset({first}), base="../")
+    assert (
+        f'<a href="../traces/{hostile_judged.audit_run_id}/{first}.html"><code class="trace">{first}</code></a>' in page
+    )
+    assert f"{second}.html" not in page
+    assert "traces/" not in hostile_judged.words
+
+
+def test_the_seal_stands_in_the_header_and_in_full(hostile_judged: Reported) -> None:
+    found = gather(hostile_judged.warehouse, hostile_judged.audit_run_id)
+    seal = "3f2a" * 16
+    found.run["seal"] = seal
+    page = render(found)
+    assert f"seal <code>{seal[:12]}…</code>" in page
+    assert f"Seal <code>{seal}</code>" in page
+    assert "Without a copy of it kept elsewhere the chain proves order only." in page
+    assert f"Seal `{seal}`" in markdown(found)
+
+
+def test_a_figure_keeps_its_name_and_its_value() -> None:
+    of = Traced("rpt_audit", ROW)
+    cell = of.number("sensitivity")
+    assert (cell.text, cell.exact, cell.value) == ("0.333", "0.3333333333333333", 1 / 3)
+    assert cell.figure == row_id("rpt_audit", ROW).replace(".", ".sensitivity.")
+    assert cell.row == row_id("rpt_audit", ROW)
+    assert (of.usd("cost_usd").text, of.usd("cost_usd").exact) == (ABSENT, "")
+    assert (of.count("n_samples").text, of.count("n_samples").exact) == ("1,234", "1234")
+    bounds = of.bounds("sensitivity")
+    assert plain(bounds) == f"[0.100, {ABSENT}]"
+    assert [each.figure.split(".")[1] for each in cells_of([bounds])] == ["sensitivity_low", "sensitivity_high"]
+    assert plain(of.ranged("sensitivity")) == f"0.333 [0.100, {ABSENT}]"
+    assert rows_of(["a", cell, bounds]) == [cell.row]
+    assert Traced("rpt_audit", {**ROW, "sensitivity_low": None}).bounds("sensitivity") == ""
+    assert Cell("x", "rpt_audit.a.4f1c2a9b0d3e", 2).exact == "2"
+
+
+def test_the_csv_holds_the_figures_of_the_page(ordinary: Reported) -> None:
+    lines = list(csv.DictReader(io.StringIO(report_as(ordinary.warehouse, ordinary.audit_run_id, "csv"))))
+    by_figure = {line["figure"]: line for line in lines}
+    assert len(by_figure) == len(lines) > 300
+    marts = marts_of(ordinary, {parse_figure(figure)[0] for figure in by_figure})
+    for figure, line in by_figure.items():
+        mart, column, digits = parse_figure(figure)
+        row = marts[f"{mart}.{digits}"]
+        for name, end in ((column, "value"), (f"{column}_low", "low"), (f"{column}_high", "high")):
+            truth = row.get(str(name))
+            assert line[end] == ("" if truth is None else repr(truth) if isinstance(truth, float) else str(truth)), (
+                figure
+            )
+        assert line["run"] == row["audit_run_id"]
+        assert line["task"] == row.get("task_id", line["task"])
+        assert line["measure"] == f"{mart}.{column}"
+    on_page = {figure for _, figure, _ in DATA.findall(ordinary.words.partition('<section id="samples">')[0])}
+    left_out = {figure for figure in on_page - by_figure.keys() if not figure.split(".")[1].endswith(("_low", "_high"))}
+    assert left_out == set()

@@ -1,0 +1,359 @@
+"""Sections on PSS, distinct answers, prompts and costs: what they print equals the marts, and what is missing says why."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from flows.figures import parse_figure
+from flows.report import answer_queries
+from flows.report.between import between
+from flows.report.blocks import Budget
+from flows.report.cells import cells_of, plain
+from flows.report.costs import costs, milliseconds
+from flows.report.drawing import undrawn
+from flows.report.gather import Gathered, gather
+from flows.report.measured import measured
+from flows.report.room import Room
+from flows.report.sampled import Answered, Sampled
+from flows.report.stability import paraphrase, repetition
+from flows.report.subsamples import stability_of, subsamples
+from flows.report.text import number, percent, span
+from flows.report.texts import LEFT_OUT
+from flows.report.variety import variety
+from flows.report.wordings import WORST, wordings
+from tests.report.conftest import Reported
+from tests.report.test_sections_of_samples import asked, block_of, drawn_data, printed
+from udfs.agreement import krippendorff_alpha
+
+
+@pytest.fixture(scope="module")
+def found(ordinary: Reported) -> Gathered:
+    return gather(ordinary.warehouse, ordinary.audit_run_id)
+
+
+@pytest.fixture(scope="module")
+def questions(judged: Reported) -> Gathered:
+    return gather(judged.warehouse, judged.audit_run_id)
+
+
+def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(repetition(found, Budget(2), Room(found)), "colours")
+    truth = asked(
+        ordinary,
+        "select model_id, strategy, annotation_filter, n_annotators, "
+        "max(pss) filter (series = 'cumulative'), max(pss) filter (series = 'adjacent'), "
+        "max(pss_low) filter (series = 'adjacent'), max(pss_high) filter (series = 'adjacent') "
+        "from marts.fct_prompt_stability where audit_run_id = {run} and scope = 'intra' and series <> 'all' "
+        "and annotation_filter <> 'valid_balanced' group by all order by all",
+    )
+    (table,) = [table for table in block.tables if table.caption == "PSS by number of asks"]
+    lines = {line[:4]: line[4:] for line in printed(table)}
+    assert len(truth) >= 3 * 2 * 2 * 4
+    for model, strategy, answers, k, cumulative, adjacent, low, high in truth:
+        line = lines[model, strategy, answers, str(k)]
+        assert (line[0], line[2], line[3]) == (number(cumulative), number(adjacent), f"[{number(low)}, {number(high)}]")
+    for row in table.rows:
+        for cell in cells_of(row):
+            mart, column, _ = parse_figure(cell.figure)
+            assert mart == "fct_prompt_stability"
+            assert column in {"pss", "pss_low", "pss_high"}
+    adjacent_charts = [panel for panel in block.panels if panel.detail.startswith("adjacent")]
+    assert adjacent_charts
+    (data, *_) = drawn_data(block, "points")
+    assert {row["series"] for row in data} == {"valid", "verbatim"}
+
+
+def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(paraphrase(found, Budget(2)), "colours")
+    truth = {
+        (answers, temperature): pss
+        for answers, temperature, pss in asked(
+            ordinary,
+            "select annotation_filter, paraphrase_temperature, pss from marts.fct_prompt_stability where audit_run_id = {run} "
+            f"and scope = 'inter' and series = 'all' and model_id = '{block.panels[0].name}' "
+            f"and strategy = '{block.panels[0].beside}' and annotation_filter <> 'valid_balanced'",
+        )
+    }
+    (data, *_) = drawn_data(block, "points")
+    assert {(row["series"], row["at"]): row["value"] for row in data} == truth
+    assert {at for _, at in truth} == {0.5, 1.0, 2.0}
+
+
+def test_the_convention_is_called_one(found: Gathered) -> None:
+    for section in (repetition(found, Budget(2), Room(found)), paraphrase(found, Budget(2))):
+        assert "convention, and no law" in section.intro
+
+
+def test_all_samples_give_the_marts_figure(ordinary: Reported, found: Gathered) -> None:
+    truth = {
+        (model, strategy): figures
+        for model, strategy, *figures in asked(
+            ordinary,
+            "select model_id, strategy, pss, pss_low, pss_high, n_samples from marts.fct_prompt_stability "
+            "where audit_run_id = {run} and scope = 'intra' and series = 'all' and annotation_filter = 'valid'",
+        )
+    }
+    by_group: dict[tuple[str, str], list[list[str | None]]] = {}
+    for row in found.answered.asked_again:
+        if row["task_id"] == "colours":
+            by_group.setdefault((row["model_id"], row["strategy"]), []).append(row["labels"])
+    (labels,) = [row["labels"] for row in found.tasks if row["task_id"] == "colours"]
+    assert set(by_group) == set(truth)
+    for group, asks in by_group.items():
+        row = stability_of(asks, "nominal", labels)
+        assert row is not None
+        assert [row.pss, row.pss_low, row.pss_high, row.n_samples] == pytest.approx(truth[group], abs=1e-9)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_a_part_of_the_samples_is_measured_at_the_tasks_level(level: Any) -> None:
+    dice = np.random.default_rng(3)
+    asks = [[str(label) if label < 4 else None for label in dice.integers(0, 5, 6)] for _ in range(12)]
+    row = stability_of(asks, level, ["0", "1", "2", "3"])
+    assert row is not None
+    truth = krippendorff_alpha([[None if label is None else int(label) for label in unit] for unit in asks], level)
+    assert row.pss == pytest.approx(truth, abs=1e-12)
+    assert stability_of([["0"], ["1"]], level, ["0", "1"]) is None  # asked once
+
+
+def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(subsamples(found, Room(found)), "colours")
+    lines = printed(block.tables[0])
+    ((n_all,),) = asked(
+        ordinary, "select max(n_samples) from marts.rpt_audit where audit_run_id = {run} and task_id = 'colours'"
+    )
+    for _, parts in itertools.groupby(lines, key=lambda line: line[:2]):
+        shares, sizes = zip(*((line[2], int(line[3])) for line in parts), strict=True)
+        assert shares == ("25.0 %", "50.0 %", "75.0 %", "100 %")
+        assert list(sizes) == sorted(sizes)
+        assert sizes[-1] == n_all
+    for row in block.tables[0].rows:
+        named = cells_of(row)
+        assert bool(named) == (plain(row[2]) == "100 %")
+
+
+def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(between(found, Room(found)), "colours")
+    truth = asked(
+        ordinary,
+        "select model_id, strategy, pss_intra, pss_inter from marts.rpt_audit where audit_run_id = {run} "
+        "and task_id = 'colours'",
+    )
+    assert {(line[0], line[1], line[3], line[5]) for line in printed(block.tables[0])} == {
+        (model, strategy, number(intra), number(inter)) for model, strategy, intra, inter in truth
+    }
+    assert [panel.name for panel in block.panels] == ["PSS intra", "PSS inter"]
+
+
+def test_distinct_completions_are_those_of_the_marts(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(variety(found, Room(found, most=100)), "colours")
+    truth = {
+        (model, strategy, repetition): n
+        for model, strategy, repetition, n in asked(
+            ordinary,
+            # the original is asked once more at each of three temperatures
+            "select model_id, strategy, repetition, avg(n) from (select model_id, strategy, repetition, prompt_variant_id, "
+            "count(distinct completion) as n from marts.fct_predictions where audit_run_id = {run} and is_original "
+            "and task_id = 'colours' and answer_status <> 'error' group by all) group by all",
+        )
+    }
+    drawn = [
+        data
+        for panel, data in zip(block.panels, drawn_data(block, "points"), strict=True)
+        if panel.beside == "by repetition"
+    ]
+    models = [panel.name for panel in block.panels if panel.beside == "by repetition"]
+    seen = {
+        (model, row["series"], row["at"]): row["value"]
+        for model, data in zip(models, drawn, strict=True)
+        for row in data
+    }
+    assert seen == pytest.approx(truth)
+    assert {panel.beside for panel in block.panels} == {"by repetition", "by paraphrase temperature"}
+
+
+def _truth_of_disagreement(run: Reported, model: str, strategy: str) -> dict[str, float]:
+    """How far each wording's labels differ from the others', pair by pair."""
+    said: dict[str, dict[str, Counter[str | None]]] = {}
+    for variant, sample, label in asked(
+        run,
+        "select prompt_variant_id, sample_id, label from marts.fct_predictions where audit_run_id = {run} "
+        f"and model_id = '{model}' and strategy = '{strategy}' and task_id = 'colours' and not is_quarantined "
+        "and answer_status <> 'error'",
+    ):
+        said.setdefault(sample, {}).setdefault(variant, Counter())[label] += 1
+    per_variant: dict[str, list[float]] = {}
+    for variants in said.values():
+        for variant, own in variants.items():
+            chances = [
+                sum(own[label] / own.total() * other[label] / other.total() for label in own)
+                for name, other in variants.items()
+                if name != variant
+            ]
+            per_variant.setdefault(variant, []).append(1 - sum(chances) / len(chances))
+    return {variant: sum(values) / len(values) for variant, values in per_variant.items()}
+
+
+def test_wordings_differ_as_their_pairs_do(ordinary: Reported, found: Gathered) -> None:
+    own = [
+        row for row in found.answered.disagreements if (row["model_id"], row["strategy"]) == ("harbour-small", "simple")
+    ]
+    truth = _truth_of_disagreement(ordinary, "harbour-small", "simple")
+    assert {row["prompt_variant_id"]: row["disagreement"] for row in own} == pytest.approx(truth, abs=1e-9)
+
+
+def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(wordings(found, Room(found)), "colours")
+    first = block.tables[0]
+    assert first.is_open
+    assert len(first.rows) == WORST
+    model = first.caption.removeprefix("The worst prompts under ")
+    truth = asked(
+        ordinary,
+        "select accuracy, f.strategy, v.instruction, (sum(n_landed) - sum(n_error) - sum(n_valid)) / "
+        "(sum(n_landed) - sum(n_error)) from marts.fct_answer_formats as f "
+        "join marts.dim_prompt_variants as v using (audit_run_id, prompt_variant_id) "
+        "left join marts.fct_variant_accuracy as a using (audit_run_id, model_id, prompt_variant_id) "
+        f"where f.audit_run_id = {{run}} and f.task_id = 'colours' and f.model_id = '{model}' "
+        "group by accuracy, f.strategy, v.instruction, f.prompt_variant_id",
+    )
+    tables = {table.caption: printed(table) for table in block.tables}
+    everything = tables[f"All prompts under {model}"]
+    assert sorted((line[3], line[0], line[2], line[5]) for line in everything) == sorted(
+        (number(accuracy), strategy, wording, percent(invalid)) for accuracy, strategy, wording, invalid in truth
+    )
+    known = [float(line[3]) for line in everything if line[3] != "–"]
+    assert known == sorted(known)
+    assert everything[:WORST] == printed(first)
+    quarantined = [line for line in everything if line[3] == "–"]
+    assert everything[len(everything) - len(quarantined) :] == quarantined  # without a figure: last
+
+
+def test_texts_that_are_left_out_are_in_no_section(ordinary: Reported) -> None:
+    silent = gather(ordinary.warehouse, ordinary.audit_run_id, "none")
+    with undrawn():
+        sections = measured(silent)
+    told = [
+        plain(cell)
+        for section in sections
+        for block in section.blocks
+        for table in block.tables
+        for row in table.rows
+        for cell in row
+    ]
+    assert LEFT_OUT in told
+    texts = asked(ordinary, "select distinct instruction from marts.dim_prompt_variants where audit_run_id = {run}")
+    assert len(texts) > 10
+    assert not {text for (text,) in texts} & set(told)
+
+
+def _marts(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("create schema marts; create schema raw")
+    con.execute(
+        "create table marts.fct_predictions as select 'r' as audit_run_id, p::varchar as prediction_id, 't' as task_id, "
+        "if(p < 100, 'slow', 'dear') as model_id, 's' as strategy, 10 as prompt_tokens, if(p < 100, 2, null) as "
+        "completion_tokens, if(p % 2 = 0, 0.01, null) as cost_usd, if(p < 100, p + 1, null)::double as latency_ms, "
+        "if(p in (3, 5), 4, 1) as n_attempts, if(p = 5, 'error', 'valid') as answer_status from range(110) as each(p)"
+    )
+    con.execute(
+        "create table raw.attempts as select 'r' as audit_run_id, id as prediction_id, status as http_status, 250.0 as waited_ms "
+        "from (values ('3', 429), ('3', 429), ('3', null), ('5', 500), ('a rephrasing', 429)) as each(id, status)"
+    )
+
+
+def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+    cursor = con.execute(query.replace("$run", "'r'"))
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def test_what_answers_took_is_counted(found: Gathered) -> None:
+    with duckdb.connect() as con:
+        _marts(con)
+        taken, failed = _rows(con, answer_queries.COSTS), _rows(con, answer_queries.ATTEMPTS)
+    card = {**found.scorecard[0], "task_id": "t"}
+    run = dataclasses.replace(found, scorecard=[card], answered=Answered(costs=taken, attempts=failed))
+    block, others = costs(run, Room(run)).blocks
+    # latencies 1 to 100: the median 50.5, the 95th percentile 95.05; half of the answers have a price; two took four tries
+    assert printed(block.tables[0]) == [
+        ("dear", "s", "10", "100", "–", "$0.0500 *", "–", "–", "1.00", "1", "0", "0"),
+        ("slow", "s", "100", "1,000", "200", "$0.5000 *", "50 ms", "95 ms", "1.06", "4", "2", "1"),
+    ]
+    assert block.tables[0].note == "* of some answers alone, whose price is known."
+    assert printed(block.tables[1]) == [
+        ("slow", "429", "2", "1", "0.5"), ("slow", "500", "1", "1", "0.2"), ("slow", "none", "1", "1", "0.2"),
+    ]  # fmt: skip
+    assert printed(others.tables[0]) == [("other", "429", "1", "1", "0.2")]
+    (data,) = drawn_data_of_ranges(block)
+    assert [(row["value"], row["low"], row["high"]) for row in data] == [pytest.approx((50.5, 50.5, 95.05))]
+
+
+def drawn_data_of_ranges(block: Any) -> Iterator[list[dict[str, Any]]]:
+    """The data of charts that name none."""
+    import json
+
+    for panel in block.panels:
+        (rows,) = json.loads(str(panel.drawing.spec))["spec"]["datasets"].values()
+        yield rows
+
+
+def test_an_import_has_no_latency_and_says_so(found: Gathered) -> None:
+    block = block_of(costs(found, Room(found)), "colours")
+    assert block.absent == ["No answer of this task has a latency."]
+    assert not block.panels
+    assert len(block.tables[0].rows) == 6
+
+
+@pytest.mark.parametrize(("value", "said"), [(None, "–"), (0.0123, "0.012 ms"), (9.94, "9.9 ms"), (1234.4, "1,234 ms")])
+def test_a_time_has_the_digits_it_deserves(value: float | None, said: str) -> None:
+    assert milliseconds(value) == said
+
+
+@pytest.mark.parametrize(
+    ("values", "said"), [([], "–"), ([0.5], "0.500"), ([0.5, 0.5001], "0.500"), ([0.9, 0.1], "0.100 to 0.900")]
+)
+def test_a_span_of_one_figure_is_that_figure(values: list[float], said: str) -> None:
+    assert span(values) == said
+
+
+def test_tasks_without_repetitions_or_wordings_say_so(found: Gathered) -> None:
+    for section in (between, subsamples):
+        block = block_of(section(found, Room(found)), "moods")
+        assert block.absent
+        assert not block.panels
+        assert not block.tables
+    assert not block_of(variety(found, Room(found)), "moods").panels  # asked once
+    assert block_of(wordings(found, Room(found)), "moods").tables
+
+
+def test_open_questions_have_prompts_and_costs_and_no_labels(questions: Gathered) -> None:
+    kinds = {row["task_id"]: row["kind"] for row in questions.tasks}
+    (task_id, *_) = [task for task, kind in kinds.items() if kind == "open_ended"]
+    open_ended = "An open-ended task has no labels to measure this by."
+    for section in (between, subsamples):
+        assert block_of(section(questions, Room(questions)), task_id).absent == [open_ended]
+    prompts = block_of(wordings(questions, Room(questions)), task_id)
+    assert all(line[6] == "–" for line in printed(prompts.tables[0]))  # how far labels differ
+    assert any(line[3] != "–" for line in printed(prompts.tables[0]))  # rules and judges score them
+    assert block_of(costs(questions, Room(questions)), task_id).tables
+
+
+def test_a_run_without_answers_says_so_in_every_section(found: Gathered) -> None:
+    card = [{**row, "n_landed": 0, "pss_intra": None, "pss_inter": None} for row in found.scorecard]
+    silent = dataclasses.replace(
+        found, scorecard=card, sensitivities=[], sensitivity_bins=[], consistencies=[], stabilities=[], formats=[],
+        accuracies=[], sampled=Sampled(), answered=Answered(),
+    )  # fmt: skip
+    for section in measured(silent):
+        assert section.blocks
+        for block in section.blocks:
+            assert block.absent, (section.anchor, block.task_id)
+            assert not block.panels
