@@ -23,12 +23,23 @@ _HIDDEN = (
 )  # fmt: skip
 
 
-def transform(warehouse: Path, audit_run_ids: Sequence[str], part: Part, comparison_ids: Sequence[str] = ()) -> None:
-    """Builds one part of the project for these runs, and comparisons; raises WarehouseError naming the model that failed."""
+def transform(
+    warehouse: Path,
+    audit_run_ids: Sequence[str],
+    part: Part,
+    comparison_ids: Sequence[str] = (),
+    *,
+    command: Literal["build", "run"] = "build",
+) -> None:
+    """Builds one part of the project for these runs, and comparisons; raises WarehouseError naming the model that failed.
+
+    `run` leaves out the tests, which are about whole runs, and the events, which are about this warehouse's.
+    """
     try:
-        dbt(warehouse, "build", "--selector", part, audit_run_ids=audit_run_ids, comparison_ids=comparison_ids)
+        dbt(warehouse, command, "--selector", part, audit_run_ids=audit_run_ids, comparison_ids=comparison_ids)
     finally:
-        built(warehouse, audit_run_ids, comparison_ids)
+        if command == "build":
+            built(warehouse, audit_run_ids, comparison_ids)
 
 
 def dbt(

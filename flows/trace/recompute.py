@@ -42,8 +42,8 @@ def recompute(warehouse: Path, traces: Sequence[Trace]) -> list[Any]:
         fresh = Path(folder) / "audit.duckdb"
         apply_schema(fresh)
         runs = [_land(warehouse, fresh, found, place) for place, found in enumerate(traces)]
-        transform(fresh, runs, "up_to_formats")
-        transform(fresh, runs, "after_formats")
+        transform(fresh, runs, "up_to_formats", command="run")
+        transform(fresh, runs, "after_formats", command="run")
         return [_value(fresh, found, run) for found, run in zip(traces, runs, strict=True)]
 
 

@@ -53,7 +53,7 @@ def copied(warehouse: Path, tmp_path: Path) -> Callable[[], Path]:
     return copy
 
 
-def another(value: Any, draw: random.Random) -> Any:
+def another(value: Any, draw: random.Random) -> Any:  # noqa: PLR0911 - a line a type
     """A value of the same type that is another."""
     if isinstance(value, bool):
         return not value
