@@ -18,6 +18,7 @@ from flows.settings import dbt_project
 from models_registry.errors import UsageError, nearest
 
 N_DIGITS = 12
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where it is built
 _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})")
 
 
@@ -26,7 +27,7 @@ def grains() -> dict[str, tuple[str, ...]]:
     """The columns of each mart that make a row the only one: those of its `unique_grain` test."""
     found = {}
     for path in sorted((dbt_project() / "models" / "marts").rglob("*.yml")):
-        for model in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]:
+        for model in yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)["models"]:  # noqa: S506 - a safe one
             for test in model.get("data_tests", ()):
                 if isinstance(test, dict) and "unique_grain" in test:
                     found[model["name"]] = tuple(test["unique_grain"]["arguments"]["columns"])
@@ -49,7 +50,8 @@ def parse_figure(text: str) -> tuple[str, str | None, str]:
     """Mart, column (None: the whole row) and hash of a name; raises UsageError where it is none."""
     match = _NAME.fullmatch(text.strip())
     if match is None:
-        msg = f"{text[:80]!r} names no figure; one looks like rpt_audit.sensitivity.4f1c2a9b0d3e, its row like rpt_audit.4f1c2a9b0d3e"
+        examples = "one looks like rpt_audit.sensitivity.4f1c2a9b0d3e, its row like rpt_audit.4f1c2a9b0d3e"
+        msg = f"{text[:80]!r} names no figure; {examples}"
         raise UsageError(msg)
     mart, column, digits = match.groups()
     if mart not in grains():

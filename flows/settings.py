@@ -55,7 +55,7 @@ class Settings(BaseSettings):
     heartbeat_url: SecretStr | None = Field(
         None, description="an address called after each night; {exit_code} in it becomes the night's exit code"
     )
-    lineage: bool = Field(True, description="off: no OpenLineage events of runs are written or sent")
+    lineage: bool = Field(default=True, description="off: no OpenLineage events of runs are written or sent")
     report_url: str | None = Field(
         None, description="where the published folder is served; a message links to the run's page there"
     )

@@ -36,7 +36,7 @@ async function enliven(chart) {
   const drawn = chart.querySelector("svg");
   const host = document.createElement("div");
   const result = await vegaEmbed(host, { ...spec, config }, {
-    mode: "vega-lite", ast: true, renderer: "svg", actions: false, defaultStyle: false, hover: false, loader, logLevel: vega.Error,
+    mode: "vega-lite", ast: true, renderer: "svg", actions: false, defaultStyle: false, hover: false, loader, logLevel: 1, // errors alone
     tooltip: (_, event, __, datum) => tell(fields, event, datum),
   });
   const alive = host.querySelector("svg");

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flows.seal import Seal, seal_of
 from flows.verify.findings import Finding
+from flows.warehouse import Connection
 from models_registry.errors import UsageError
 
 LEAST_DIGITS = 12  # of a seal given by hand
@@ -24,6 +25,13 @@ def check_chain(chain: Sequence[Seal], where: str) -> list[Finding]:
             return [Finding("broken", where, "seal", which, "it is not the hash of its manifest", found.audit_run_id)]
         previous = found.seal
     return []
+
+
+def check_digests(con: Connection, chain: Sequence[Seal], where: str) -> list[Finding]:
+    """No seal is missing at the end of the chain whose rows' digests are still there."""
+    row = con.execute("select max(seal_index) from raw.row_digests").fetchone()
+    newest = 0 if row is None or row[0] is None else int(row[0])
+    return [Finding("gone", where, "seal", str(newest))] if newest > len(chain) else []
 
 
 def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[Finding]:

@@ -20,6 +20,7 @@ from flows.warehouse import Connection
 from models_registry.errors import DataError, UsageError
 
 MOST_DIGITS = 7  # that a report prints
+FEW_LINES = 20
 MARKS = ("*", "†", " *", " †")  # that a report prints behind a figure
 
 
@@ -162,6 +163,8 @@ def _lines(warehouse: Path, run: str, page: str, path: Path) -> list[Finding]:
         differing = [number for number, (one, other) in pairs if one != other]
         if differing and (nearest_by is None or len(differing) < nearest_by[0]):
             nearest_by = (len(differing), differing[0], policy or "")
+        if len(differing) <= FEW_LINES:  # it is this policy
+            break
     if nearest_by is None:
         return []
     detail = "no figure differs from the marts, but the page is not as it would be written now"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flows.seal import Seal, marts, row_counts, seals
-from flows.verify.chain import check_chain, check_copy, find_seal
+from flows.verify.chain import check_chain, check_copy, check_digests, find_seal
 from flows.verify.findings import Finding
 from flows.verify.marts import check_marts
 from flows.verify.page import check_page
@@ -108,8 +108,8 @@ def verify(
         if len(files) < 2:  # noqa: PLR2004 - both
             done.notes.append(f"{copy if own.is_file() else own} is not there: {names[0]} alone was looked at")
         chains = [seals(con) for con in cons]
-        for chain, name in zip(chains, names, strict=True):
-            done.findings += check_chain(chain, name)
+        for con, chain, name in zip(cons, chains, names, strict=True):
+            done.findings += check_chain(chain, name) or check_digests(con, chain, name)
         if not done.findings and len(chains) > 1:
             done.findings += check_copy(chains[0], chains[1], names[1])
         if seal is not None:

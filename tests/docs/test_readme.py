@@ -17,6 +17,8 @@ BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (
     (re.compile(r"\b[0-9a-f]{32}\b"), "<run>"),
     (re.compile(r"is complete and .* old"), "is complete and <age> old"),
+    (re.compile(r"\b(rpt_audit\.\w+)\.[0-9a-f]{12}\b"), r"\1.<row>"),
+    (re.compile(r"\bseal [0-9a-f]{12}\b"), "seal <seal>"),
 )
 
 
