@@ -66,20 +66,16 @@ def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
     return list(asked)
 
 
-def compare_again(warehouse: Path, audit_run_ids: Sequence[str]) -> None:
-    """Derives every comparison anew that holds one of these runs against another: their marts were."""
-    _derive(
+def compare_again(warehouse: Path, audit_run_ids: Sequence[str]) -> set[str]:
+    """Derives every comparison anew that holds one of these runs against another; returns the runs whose marts are new by it."""
+    rows = fetch(
         warehouse,
-        [
-            row["comparison_id"]
-            for row in fetch(
-                warehouse,
-                "select comparison_id from raw.comparisons where list_contains($runs, base_run_id) "
-                "or list_contains($runs, candidate_run_id)",
-                {"runs": list(audit_run_ids)},
-            )
-        ],
+        "select comparison_id, candidate_run_id from raw.comparisons where list_contains($runs, base_run_id) "
+        "or list_contains($runs, candidate_run_id)",
+        {"runs": list(audit_run_ids)},
     )
+    _derive(warehouse, [row["comparison_id"] for row in rows])
+    return {row["candidate_run_id"] for row in rows}
 
 
 def _derive(warehouse: Path, comparison_ids: Sequence[str]) -> None:

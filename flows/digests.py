@@ -55,7 +55,8 @@ NO_ROWS = (0, "")  # what a table without rows of a run has
 
 def netstrings(columns: Sequence[str]) -> str:
     """SQL for the text of a row: no two different rows have the same."""
-    return " || ".join(f"coalesce(strlen(\"{name}\"::varchar) || ':' || \"{name}\"::varchar, '-')" for name in columns)
+    names = ['"' + name.replace('"', '""') + '"' for name in columns]
+    return " || ".join(f"coalesce(strlen({name}::varchar) || ':' || {name}::varchar, '-')" for name in names)
 
 
 def packed(found: pl.DataFrame) -> bytes:

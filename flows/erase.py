@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from flows.archive import archive_folder
+from flows.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.keys import content_id
 from flows.publish import publish
+from flows.report import REPORT, from_below, report, report_of
 from flows.retain import restore, retire_again, retired_runs
 from flows.rows import as_json, frame_of
 from flows.spool import replay
+from flows.verify import verify
 from flows.warehouse import (
     Connection,
     apply_schema,
@@ -35,34 +38,19 @@ from flows.warehouse import (
 )
 from models_registry.errors import DataError, UsageError, nearest
 
-GONE = "[erased]"
-LEAST = 12  # characters of a text that is looked for in other rows too: what is shorter is a label as often as not
-TEXTS = {
-    "raw.samples": ("input", "options", "reference_answers", "fields"),
-    "raw.predictions": ("completion", "reasoning", "token_logprobs", "error"),
-    "raw.attempts": ("error",),
-    "raw.judge_controls": ("completion",),
-    "raw.verdicts": ("completion", "reason", "error"),
-    "marts.dim_samples": ("input", "options", "reference_answers", "fields"),
-    "marts.fct_predictions": ("completion", "reasoning", "error"),
-    "marts.fct_verdicts": ("completion", "reason", "error"),
-}
-"""Columns that hold a sample's own texts."""
-QUOTING = TEXTS | {
-    "raw.prompt_variants": ("instruction", "prompt", "template"),
-    "raw.rephrasings": ("prompt", "completion", "error"),
-    "raw.audit_runs": ("card", "source"),
-    "raw.tasks": ("card", "instruction"),
-    "marts.dim_prompt_variants": ("instruction", "prompt", "template"),
-    "marts.dim_audit_runs": ("card", "source"),
-    "marts.dim_tasks": ("card", "instruction"),
-}
-"""Columns that may quote a sample: as an example in a prompt or a card, or in another sample's answer."""
-NEEDED = {("attempts", "error"), ("judge_controls", "completion")}  # columns that hold a text always
 _THERE = (
     "select if(table_catalog = 'temp', 'temp', table_schema) || '.' || table_name as name, column_name, data_type "
     "from information_schema.columns"
 )
+KEPT = {"seals", "row_digests", "erasures", "schema_versions"}  # tables of raw that quote nobody
+NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings of columns that quote nobody
+_INTERRUPTED = """
+select distinct audit_run_id
+from raw.erasures as erased
+where not exists (
+    from raw.seals where seals.audit_run_id = erased.audit_run_id and reason = 'erased' and sealed_at > erased_at
+)
+"""
 BEYOND = (
     "what left this folder: copies and exports made by hand, sheets to annotate, messages sent, the providers' own logs"
 )
@@ -86,7 +74,8 @@ class Erased:
         """For people."""
         rows = ", ".join(f"{n} of {table}" for table, n in self.n_rows.items())
         head = f"erased the texts of sample {self.sample_id!r} in {len(self.audit_run_ids)} runs: {rows}"
-        return [head, *(f"beyond reach: {each}" for each in self.beyond_reach), f"published  {self.published}"]
+        short = f"texts of fewer than {LEAST} characters, or spelt otherwise, were not looked for in other rows"
+        return [head, short, *(f"beyond reach: {each}" for each in self.beyond_reach), f"published  {self.published}"]
 
 
 def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erased:
@@ -102,16 +91,25 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
     replay(warehouse)
     found = _samples(warehouse, sample_id, task_id)
     texts = _texts(found)
+    _refuse_altered(warehouse, {row["audit_run_id"] for row in found})
+    # copies first: what is interrupted finds the texts again in the warehouse, and from them the copies
     archived = _archived(warehouse, found, texts)
     for run in archived:
         restore(warehouse, run)
+    _clean_backups(warehouse, found, texts)
+    for run in {row["audit_run_id"] for row in found}:
+        shutil.rmtree(published_path(warehouse).parent / "traces" / run, ignore_errors=True)
+    shown = _shown(warehouse)
     n_rows: Counter[str] = Counter()
     with connect(warehouse) as con:
         con.execute("begin")
         runs = _blank(con, found, texts, n_rows)
         erasure_id = content_id("erasure", sample_id, task_id, now().isoformat())
-        for run in sorted({row["audit_run_id"] for row in found} if runs else ()):
-            rows = [_tombstone(row, erasure_id, n_rows, reason) for row in found if row["audit_run_id"] == run]
+        for run in sorted(runs):
+            own = [row for row in found if row["audit_run_id"] == run] or [
+                {**found[0], "audit_run_id": run}
+            ]  # it quoted
+            rows = [_tombstone(row, erasure_id, n_rows, reason) for row in own]
             insert_new(con, "erasures", frame_of("erasures", rows))
         for (table,) in con.execute(
             "select table_name from information_schema.tables "
@@ -119,19 +117,36 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
         ).fetchall():
             con.execute(f'delete from intermediate."{table}"')  # noqa: S608 - dbt's own names
         con.execute("commit")
-    rewrite(warehouse)
-    for backup in beside(warehouse, "").parent.glob(f"{warehouse.name}.v*.backup"):
-        with connect(backup) as con:
-            _blank(con, found, texts, Counter())
-        rewrite(backup)
+    runs |= {row["audit_run_id"] for row in fetch(warehouse, _INTERRUPTED)}
+    if runs:
+        rewrite(warehouse)
     published = publish(warehouse, erased=runs)
     for run in archived:
         retire_again(warehouse, run)
     if archived:
         rewrite(warehouse)
         published = publish(warehouse)
-    _write_reports(warehouse, runs)
+    _write_reports(warehouse, runs, shown)
     return Erased(sample_id, tuple(sorted(runs)), dict(n_rows), _beyond_reach(warehouse, found), published)
+
+
+def _refuse_altered(warehouse: Path, runs: set[str]) -> None:
+    """An erasure seals rows anew: what was altered before would be sealed with them."""
+    begun = {row["audit_run_id"] for row in fetch(warehouse, _INTERRUPTED)}  # whose rows an erasure has rewritten
+    for run in sorted(runs - begun):
+        for each in verify(warehouse, run).findings:
+            if each.kind != "unsealed" and each.where == "the warehouse":
+                why = "erasing would seal that too; `promptaudit verify` says more"
+                msg = f"run {run} is not as it was sealed ({each.line()}): {why}"
+                raise DataError(msg)
+
+
+def _clean_backups(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> None:
+    for folder in {warehouse.parent.resolve(), beside(warehouse, "").parent}:
+        for backup in folder.glob(f"{warehouse.name}.v*.backup"):
+            with connect(backup) as con:
+                _blank(con, found, texts, Counter())
+            rewrite(backup)
 
 
 def _samples(warehouse: Path, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
@@ -176,9 +191,12 @@ def _strings(value: object) -> Iterable[str]:
 
 
 def _archived(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> list[str]:
-    """Retired runs whose archived rows hold the sample's texts, or quote them."""
+    """Retired runs whose archived rows hold the sample's texts, or quote them; files of a run that was restored go."""
     due = []
-    for run in sorted(retired_runs(warehouse)):
+    retired = retired_runs(warehouse)
+    for run in sorted(
+        {path.parent.name.partition("=")[2] for path in archive_folder(warehouse).glob("*/*/data.parquet")}
+    ):
         files = {
             path.parent.parent.name: path for path in archive_folder(warehouse).glob(f"*/audit_run_id={run}/*.parquet")
         }
@@ -187,9 +205,14 @@ def _archived(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequence[
                 con.execute(f"create or replace temp table {table} as from {parquet_source(path)}")
             _mark(con, found)
             held = {f"temp.{table}": TEXTS[f"raw.{table}"] for table in files if f"raw.{table}" in TEXTS}
-            quoting = {f"temp.{table}": QUOTING.get(f"raw.{table}", ()) for table in files}
-            if _blank_tables(con, held, "temp") or _replace_texts(con, quoting, texts):
-                due.append(run)
+            has_own = _blank_tables(con, held, "temp")
+            if not (has_own or _replace_texts(con, texts, "temp")):
+                continue
+        if run in retired:
+            due.append(run)
+        else:
+            for path in files.values():
+                path.unlink()
     return due
 
 
@@ -199,7 +222,7 @@ def _blank(con: Connection, found: Sequence[dict[str, Any]], texts: Sequence[str
     updated = _blank_tables(con, TEXTS, "raw")
     for (table, _), n in updated.items():
         n_rows[table] += n
-    return {run for _, run in updated} | _replace_texts(con, QUOTING, texts)
+    return {run for _, run in updated} | _replace_texts(con, texts, "raw", "marts")
 
 
 def _mark(con: Connection, found: Sequence[dict[str, Any]]) -> None:
@@ -220,16 +243,37 @@ def _blank_tables(con: Connection, wanted: dict[str, tuple[str, ...]], schema: s
     return changed
 
 
-def _replace_texts(con: Connection, wanted: dict[str, tuple[str, ...]], texts: Sequence[str]) -> set[str]:
-    """Replaces the texts wherever a column quotes them; returns the runs whose rows changed."""
+def _replace_texts(con: Connection, texts: Sequence[str], *schemas: str) -> set[str]:
+    """Replaces the texts wherever a text column quotes them; returns the runs whose rows changed."""
     runs: set[str] = set()
-    for table, columns in _present(con, wanted, "VARCHAR"):  # a list is a sample's own
-        replaced = ", ".join(f"{column} = replace({column}, $text, '{GONE}')" for column in columns)
-        quotes = " or ".join(f"contains({column}, $text)" for column in columns)
-        statement = f"update {table} set {replaced} where {quotes} returning audit_run_id"  # noqa: S608 - ours
+    for table, columns in _quoting(con, schemas):
+        known = _columns(con, table)
+        of_run = "audit_run_id" if "audit_run_id" in known else "candidate_run_id"
+        if of_run not in known:
+            continue
+        replaced = ", ".join(f'"{column}" = replace("{column}", $text, \'{GONE}\')' for column in columns)
+        quotes = " or ".join(f'contains("{column}", $text)' for column in columns)
+        statement = f"update {table} set {replaced} where {quotes} returning {of_run}"  # noqa: S608 - ours
         for text in texts:
             runs |= {row[0] for row in con.execute(statement, {"text": text}).fetchall()}
     return runs
+
+
+def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Every column of text that may quote a sample: an example in a prompt or a card, another sample's answer, a reason."""
+    views = {
+        row[0]
+        for row in con.execute(
+            "select table_schema || '.' || table_name from information_schema.tables where table_type = 'VIEW'"
+        ).fetchall()
+    }
+    found: dict[str, list[str]] = {}
+    query = f"select name, column_name from ({_THERE}) where data_type = 'VARCHAR' order by all"  # noqa: S608 - ours
+    for table, column in con.execute(query).fetchall():
+        schema, _, name = table.partition(".")
+        if schema in schemas and table not in views and name not in {*KEPT, "gone"} and not column.endswith(NO_TEXT):
+            found.setdefault(table, []).append(column)
+    return list(found.items())
 
 
 def _present(
@@ -275,21 +319,23 @@ def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reaso
     }  # fmt: skip
 
 
-def _write_reports(warehouse: Path, runs: set[str]) -> None:
-    """The pages of these runs anew, and without the pages that followed their figures; the newest report stays the newest."""
-    from flows.report import REPORT, report, report_of
-
+def _shown(warehouse: Path) -> str | None:
+    """The run that the newest report is about."""
     newest = published_path(warehouse).with_name(REPORT)
-    shown = newest.read_bytes() if newest.is_file() else b""
+    if not newest.is_file():
+        return None
+    (page, below) = (newest.read_text(encoding="utf-8"), "reports")
+    for path in sorted((newest.parent / below).glob("*.html")):
+        if path.read_text(encoding="utf-8") == from_below(page):
+            return path.stem
+    return None
+
+
+def _write_reports(warehouse: Path, runs: set[str], shown: str | None) -> None:
+    """The pages of these runs anew; the newest report is about the run it was about before."""
     kept = [run for run in sorted(runs) if report_of(warehouse, run).is_file()]
-    kept.sort(key=lambda run: report_of(warehouse, run).read_bytes() == shown)  # the one that is shown last
-    others = sorted(published_path(warehouse).parent.glob("reports/*.html"))
-    for run in kept:
-        shutil.rmtree(published_path(warehouse).parent / "traces" / run, ignore_errors=True)
+    for run in (*(run for run in kept if run != shown), *([shown] if shown and kept else [])):
         report(warehouse, run)
-    shown_now = [path for path in others if path.read_bytes() == shown]
-    if shown_now and shown_now[0].stem not in runs:
-        report(warehouse, shown_now[0].stem)
 
 
 def _beyond_reach(warehouse: Path, found: Sequence[dict[str, Any]]) -> tuple[str, ...]:

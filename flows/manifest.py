@@ -54,7 +54,7 @@ def code_sha256() -> str:
         *(
             part
             for name, root in sorted(packages.items())
-            for part in (name, *_files(root, {".py", ".sql", ".j2", ".css"}))
+            for part in (name, *_files(root, {".py", ".sql", ".j2", ".css", ".js", ".yml"}))
         )
     )
 

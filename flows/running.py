@@ -308,5 +308,5 @@ def rebuild_runs(
         progress.say(f"rebuilding {len(runs)} runs")
         transform(warehouse, runs, "up_to_formats")
         transform(warehouse, runs, "after_formats")
-        compare_again(warehouse, runs)
-        return publish(warehouse, runs)
+        compared = compare_again(warehouse, runs)
+        return publish(warehouse, {*runs, *compared})

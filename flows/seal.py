@@ -7,6 +7,7 @@ report and the message print it) is what proves more than order.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Collection
@@ -46,7 +47,12 @@ class Seal:
     @property
     def held(self) -> dict[str, Any]:
         """The manifest read."""
-        return dict(json.loads(self.manifest))
+        return _read(self.manifest)
+
+
+@functools.lru_cache(maxsize=256)
+def _read(manifest: str) -> dict[str, Any]:
+    return dict(json.loads(manifest))
 
 
 def seal_of(found: Seal) -> str:
@@ -107,7 +113,7 @@ def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection
     con.execute("begin")
     for run, n_rows in sorted(row_counts(con).items()):
         audit_id, state, finished_at = states.get(run, (None, None, None))  # rows without a run: a night that had none
-        if state == "running":
+        if state == "running" and run not in erased:
             continue
         before = last.get(run)
         held = {} if before is None else before.held
@@ -150,7 +156,7 @@ def _seal(  # noqa: PLR0913 - what a seal holds
             "sha256": hashlib.sha256(added[table]).hexdigest(),
         }  # fmt: skip
     made = held.get("marts", {})
-    if is_derived:
+    if is_derived or not made:  # the first seal of a run has its marts, whoever derived them and when
         made = {mart: mart_entry(con, mart, of_run, run) for mart, of_run in marts(con).items()}
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain

@@ -89,9 +89,9 @@ def derive(  # noqa: PLR0913 - what its steps need
     close_run(warehouse, run, "complete")
     progress.step("deriving measures")
     step(transform)(warehouse, [run], "after_formats")
-    compare_again(warehouse, [run])
+    compared = compare_again(warehouse, [run])
     progress.step("publishing")
-    outcome.published = step(publish)(warehouse, [run])
+    outcome.published = step(publish)(warehouse, [run, *sorted(compared - {run})])
     if reports:
         from flows.report import report
 

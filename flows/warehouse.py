@@ -174,6 +174,10 @@ def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A reader's connection to a file of ours for queries of ours; nothing else writes it meanwhile."""
     try:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
+        # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
+        folders = sorted({str(beside(path, "").parent) + os.sep, str(path.resolve().parent.parent) + os.sep})
+        con.execute(f"set allowed_directories = [{', '.join(map(_sql_text, folders))}]")
+        con.execute("set enable_external_access = false")
     except duckdb.Error as error:
         raise _translated(error, path) from None
     try:
@@ -283,17 +287,19 @@ def land(warehouse: Path, tables: Sequence[tuple[str, pl.DataFrame]]) -> int:
 
 def rewrite(path: Path) -> None:
     """Writes a DuckDB file anew from what it holds now, in the old one's place: what was deleted stays in a file otherwise."""
+    path = beside(path, "")  # a link stays one
     draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
+    for left in (draft, draft.with_name(draft.name + ".wal")):
+        left.unlink(missing_ok=True)
     with connect(path) as con:
         con.execute("force checkpoint")
         names = [
             row[0] for row in con.execute("select database_name from duckdb_databases() where not internal").fetchall()
         ]
         con.execute(f"attach {_sql_text(draft)} as rewritten")
+        draft.chmod(0o600)  # before there is anything in it
         con.execute(f'copy from database "{names[0]}" to rewritten')
         con.execute("detach rewritten")
-    draft.chmod(0o600)
     settle(draft, path)
 
 

@@ -41,7 +41,7 @@ def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is
 
     write_pages(warehouse, audit_run_id, text)
     page = as_written(warehouse, audit_run_id, text)
-    kept, below = report_of(warehouse, audit_run_id), _from_below(page)
+    kept, below = report_of(warehouse, audit_run_id), from_below(page)
     private_folder(kept.parent)
     write_text(below, kept)
     path = write_text(page, published_path(warehouse).with_name(REPORT))
@@ -58,10 +58,10 @@ def as_written(warehouse: Path, audit_run_id: str, text: Policy | None = None, *
     from flows.trace.page import pages_of
 
     page = render(gather(warehouse, audit_run_id, text or Settings().text), traces=pages_of(warehouse, audit_run_id))
-    return _from_below(page) if is_below else page
+    return from_below(page) if is_below else page
 
 
-def _from_below(page: str) -> str:
+def from_below(page: str) -> str:
     """The page's links, from a folder below: what people said has no quote of its own, since it is escaped."""
     return page.replace('href="traces/', 'href="../traces/')
 

@@ -33,6 +33,9 @@ function tell(fields, event, datum) {
 
 async function enliven(chart) {
   const { spec, fields } = JSON.parse(chart.querySelector("script").textContent);
+  for (const [name, { names, rows }] of Object.entries(spec.datasets)) {
+    spec.datasets[name] = rows.map((row) => Object.fromEntries(names.map((field, place) => [field, row[place]])));
+  }
   const drawn = chart.querySelector("svg");
   const host = document.createElement("div");
   const result = await vegaEmbed(host, { ...spec, config }, {

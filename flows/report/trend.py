@@ -15,6 +15,7 @@ from flows.report.trend_points import MEASURES, Domain, domains, points
 
 MOST_BLOCKS = 8  # five charts and 200 rows each: about a megabyte and six seconds at 60 nights
 MOST_FINDINGS = 8  # a block
+MOST_ROWS = 80  # a block: each has some twenty figures with their names, two kilobytes
 TOLD = ("regressed", "changed")
 
 
@@ -169,7 +170,7 @@ def _table(group: Group, told: Told) -> Table:
             cells = (told.dates[run], model, "; ".join(words) or quiet, size, of.number("sensitivity"))
             lines.append((-places[run], (*cells, *(of.ranged(drawn.column) for drawn in MEASURES))))
     lines.sort(key=lambda line: line[0])  # stable: models keep their order within a night
-    kept, note = limited([cells for _, cells in lines])
+    kept, note = limited([cells for _, cells in lines], MOST_ROWS)
     columns = (
         "Night", "Model", "Against the night before", "Samples × variants × asks", "Sensitivity",
         *(drawn.name.removeprefix("Sensitivity, ") for drawn in MEASURES),

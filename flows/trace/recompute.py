@@ -8,17 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from flows.figures import grains
 from flows.keys import content_id
 from flows.rows import SCHEMAS, frame_of
 from flows.trace.scope import COMPARED
 from flows.trace.trace import Trace
 from flows.transform import transform
-from flows.warehouse import apply_schema, fetch, land, look_into, published_path
+from flows.warehouse import KEYS, apply_schema, fetch, land, look_into, published_path
 from models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
-_OF_RUN = ("format_checks",)  # what decides about a run as a whole: which variants are quarantined
 
 
 def recompute(warehouse: Path, traces: Sequence[Trace]) -> list[Any]:
@@ -58,22 +59,21 @@ def _land(warehouse: Path, fresh: Path, found: Trace, place: int) -> str:
     """The listed rows as a run of the fresh warehouse."""
     source = found.run["audit_run_id"]
     run = content_id("recomputed", found.figure, str(place))
-    ids = [row["prediction_id"] for row in found.raw["predictions"]]
     with look_into(published_path(warehouse)) as con:
         rows = {
-            table: con.execute(f"select * from raw.{table} where audit_run_id = ?", [source]).pl().to_dicts()  # noqa: S608 - ours
-            for table in ("audit_runs", *_OF_RUN)
+            "audit_runs": con.execute("select * from raw.audit_runs where audit_run_id = ?", [source]).pl().to_dicts()
         }
-        # the listed rows by their ids: a trace may leave texts out
-        rows["predictions"] = (
-            con.execute(
-                "select * from raw.predictions where audit_run_id = ? and list_contains(?::varchar[], prediction_id)",
-                [source, ids],
-            )
-            .pl()
-            .to_dicts()
-        )
-    rows |= {table: listed for table, listed in found.raw.items() if table != "predictions"}
+        for table, listed in found.raw.items():
+            # by their keys: a trace may leave texts out
+            key = KEYS[table]
+            keys = pl.DataFrame([{name: row[name] for name in key} for row in listed], infer_schema_length=None)
+            if keys.is_empty():
+                continue
+            con.register("listed", keys.to_arrow())
+            same = " and ".join(f"landed.{name} is not distinct from listed.{name}" for name in key)
+            query = f"select landed.* from raw.{table} as landed semi join listed on {same}"  # noqa: S608 - ours
+            rows[table] = con.execute(query).pl().to_dicts()
+            con.unregister("listed")
     land(
         fresh,
         [

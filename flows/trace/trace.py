@@ -23,9 +23,11 @@ from models_registry.errors import UsageError, WarehouseError, nearest
 
 Row = dict[str, Any]
 ANSWERS = """
-select said.*, raw.request_sha256
+select
+    landed.*, said.strategy, said.variant_index, said.paraphrase_temperature, said.is_original, said.label, said.gold_label,
+    said.answer_status, said.is_correct, said.is_quarantined
 from (select * from marts.fct_predictions where {}) as said
-inner join raw.predictions as raw using (audit_run_id, prediction_id)
+inner join raw.predictions as landed using (audit_run_id, prediction_id)
 order by said.audit_run_id, said.model_id, said.prompt_variant_id, said.sample_id, said.repetition
 limit $most
 """
@@ -45,6 +47,8 @@ BESIDE = {  # the tables that describe what was asked, and the columns by which 
     "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
     "prompt_variants": ("prompt_variant_id",),
 }  # fmt: skip
+OF_ROW = ("model_id", "task_id", "strategy", "prompt_variant_id", "sample_id")
+CHECKS = "select * from raw.format_checks where audit_run_id = $run order by all"
 MOST_P_TAU = 200
 ALL = 2**62
 
@@ -118,14 +122,22 @@ def trace(
         is_retired = not answers and bool(answers := _fetch(con, RETIRED.format(where), listed))
         served = _fetch(con, SERVED.format(where), parameters)
         texts = Texts(text, _sensitive(con, run["audit_run_id"]))
-        raw = {"predictions": answers, **_beside(con, where, listed)}
+        raw = {"predictions": answers, **_beside(con, row, where, listed)}
         if mart in JUDGED or str(row.get("scoring_method", "")).startswith("judge:"):
             raw |= _rulings(con, run["audit_run_id"], answers)
+        raw["format_checks"] = _fetch(con, CHECKS, {"run": run["audit_run_id"]})
+        tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
+        tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
         for name, rows in raw.items():
-            raw[name] = [_with_texts(each, texts) for each in rows]
+            raw[name] = [_with_texts(each, texts, tasks) for each in rows]
+        row, value = _with_texts(row, texts, tasks), None if column is None else row[column]
+        if column is not None and row[column] == LEFT_OUT:
+            value = LEFT_OUT
+        if any(texts.of(task["task_id"]) == "none" for task in raw["tasks"]):
+            run = {name: LEFT_OUT if name in ("card", "source") and each else each for name, each in run.items()}
         about, columns, model_path = described(mart)
         return Trace(
-            figure=figure, mart=mart, column=column, value=None if column is None else row[column], row=row,
+            figure=figure, mart=mart, column=column, value=value, row=row,
             measure_version=row.get("measure_version"), model_path=model_path,
             description=about if column is None else columns.get(column, ""),
             grain=grains()[mart],
@@ -159,16 +171,21 @@ def _fetch(con: Connection, query: str, parameters: Row | None = None) -> list[R
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _beside(con: Connection, where: str, listed: Row) -> dict[str, list[Row]]:
-    """Rows of raw that say what was asked of whom."""
+def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, list[Row]]:
+    """Rows of raw that say what was asked of whom, answered or not: of the row's own task, strategy, variant and model."""
     found = {}
     for table, keys in BESIDE.items():
+        columns = columns_of(con, f"raw.{table}")
+        known = {name: row[name] for name in OF_ROW if name in columns and row.get(name) is not None}
         names = ", ".join(("audit_run_id", *keys))
+        own = " and ".join(f"{name} = ${name}" for name in known) or "true"
         query = (
-            f"select * from raw.{table} "  # noqa: S608 - ours
-            f"where ({names}) in (select ({names}) from marts.fct_predictions where {where}) order by all limit $most"
+            f"select * from raw.{table} where list_contains($runs, audit_run_id) and "  # noqa: S608 - ours
+            f"(({names}) in (select ({names}) from marts.fct_predictions where {where}) or ({bool(known)} and {own})) "
+            "order by all limit $most"
         )
-        found[table] = _fetch(con, query, listed if table == "samples" else {**listed, "most": ALL})
+        most = listed["most"] if table == "samples" else ALL
+        found[table] = _fetch(con, query, {**listed, **known, "most": most})
     return found
 
 
@@ -188,10 +205,12 @@ def _rulings(con: Connection, run: str, answers: Sequence[Row]) -> dict[str, lis
     }
 
 
-def _with_texts(row: Row, texts: Texts) -> Row:
-    if texts.of(row.get("task_id") or "") != "none":
+def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
+    """A row with its texts as the policy has them; a ruling is of the task of its answer or control."""
+    task = row.get("task_id") or tasks.get(row.get("prediction_id") or row.get("control_id") or "")
+    if texts.of(task or "") != "none":
         return row
-    said = TEXTS | {"prompt", "fields", "error"}
+    said = TEXTS | {"prompt", "fields", "error", "reason", "card", "token_logprobs"}
     return {name: LEFT_OUT if name in said and value is not None else value for name, value in row.items()}
 
 

@@ -62,8 +62,8 @@ def figures_of(page: str) -> list[Printed]:
     return parser.found
 
 
-def check_page(warehouse: Path, con: Connection, path: Path) -> tuple[list[Finding], str]:
-    """What differs on a report's page, and a sentence on what it was held against.
+def check_page(warehouse: Path, con: Connection, path: Path) -> tuple[list[Finding], str, str | None]:
+    """What differs on a report's page, a sentence on what it was held against, and the run it is about.
 
     A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
     the page as it would be written now says in which line it differs.
@@ -80,9 +80,11 @@ def check_page(warehouse: Path, con: Connection, path: Path) -> tuple[list[Findi
     page = content.decode("utf-8", "replace")
     printed = figures_of(page)
     if known is not None:
+        at = f"{known[1]:%Y-%m-%d %H:%M} UTC"
         return (
             [],
-            f"{path.name} is as it was written of run {known[0]} at {known[1]:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures",
+            f"{path.name} is as it was written of run {known[0]} at {at}, {len(printed):,} figures",
+            str(known[0]),
         )
     if not printed:
         msg = f"{path}: no report of promptaudit: it prints no figure with a name"
@@ -91,7 +93,7 @@ def check_page(warehouse: Path, con: Connection, path: Path) -> tuple[list[Findi
     said = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
     if not found and run is not None:
         found = _lines(warehouse, run, page, path)
-    return few(found), said
+    return few(found), said, run
 
 
 def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[Finding], str | None]:

@@ -25,6 +25,7 @@ class Place:
     marts: dict[str, str]
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     folder: Path | None = None
+    is_copy: bool = False  # published: only ever written sealed
     only: str | None = None  # the one run that is looked at
     _sums: dict[tuple[str, tuple[str, ...]], dict[str, tuple[int, str]]] = field(default_factory=dict)
 

@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 
 from flows.archive import archive_folder
+from flows.blanks import is_blank
 from flows.digests import WORDS, columns_of, digests, netstrings
 from flows.seal import SEALED, Seal, covered_rows, sealed_columns
-from flows.verify.findings import Finding, Kind, few, named
+from flows.verify.findings import MOST, Finding, Kind, few, named
 from flows.verify.places import Place
 from flows.warehouse import KEYS, Connection, DatabaseError, parquet_source
 
@@ -20,6 +21,7 @@ AFTERWARDS = (
     "comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements", "reports", "erasures",
 )  # fmt: skip
 """What is said of a run when it is closed: rows of it that no seal has yet are no sign of anything."""
+MOST_BLANK = 100_000  # rows an erasure left that are looked at
 NO_ROWS = hashlib.sha256(b"").hexdigest()
 
 
@@ -49,6 +51,8 @@ def check_rows(place: Place, run: str, other: Place | None) -> Looked:
         where = place.where
         if covered.height and _is_retired(place.con, run, table):
             source, where = _archived(place, run, table, looked), f"the archive of {place.where}"
+        if source is not None and looked.n_erased:
+            looked.findings += _check_blank(replace(place, where=where), run, table, source)
         if source is not None:
             looked.findings += few(_differences(replace(place, where=where), run, table, source, covered, other))
         looked.n_rows += covered.height
@@ -105,6 +109,31 @@ def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], looked: 
     return holds
 
 
+def _check_blank(place: Place, run: str, table: str, source: str) -> list[Finding]:
+    """A row may be sealed again only as an erasure leaves it, and an erasure leaves a note."""
+    covered = covered_rows(place.con, run, table)
+    keys = covered.filter(pl.col("key").is_duplicated())["key"].unique().to_list()
+    if not keys:
+        return []
+    noted = place.con.execute("select 1 from raw.erasures where audit_run_id = ? limit 1", [run]).fetchone()
+    rows = rows_of(
+        place.con, source, f"audit_run_id = '{run}'", KEYS[table], sealed_columns(place.con, table), keys[:MOST_BLANK]
+    )
+    what = f"raw.{table}"
+    return [
+        Finding(
+            "changed",
+            place.where,
+            what,
+            named(row, KEYS[table]),
+            "it was sealed again, but not as an erasure leaves it",
+            run,
+        )
+        for row in rows
+        if noted is None or not is_blank(what, row)
+    ]
+
+
 def _is_retired(con: Connection, run: str, table: str) -> bool:
     """Whether a table's rows were moved to the archive and not landed again since."""
     moved = con.execute(
@@ -123,6 +152,9 @@ def _archived(place: Place, run: str, table: str, looked: Looked) -> str | None:
     path, n_rows = rows[0]
     looked.n_retired += n_rows
     file = archive_folder(place.warehouse).parent / path
+    if not file.resolve().is_relative_to(archive_folder(place.warehouse).resolve()):
+        looked.findings.append(Finding("broken", place.where, "file", str(path), "it is not in the archive", run))
+        return None
     source = parquet_source(file)
     if not file.is_file():
         looked.findings.append(
@@ -160,9 +192,10 @@ def _differences(  # noqa: PLR0913 - what is held against what
     )
     changed, gone = lost.join(there[own], on="key", how="semi"), lost.join(there[own], on="key", how="anti")
     added = there[own].join(covered, on="key", how="anti")
+    twice = there[own].filter(pl.col("key").is_duplicated()).unique(subset="key")  # a key is a row's own
 
     def rows(in_: Connection, relation: str, wanted: pl.DataFrame) -> list[dict[str, Any]]:
-        return rows_of(in_, relation, of_run, key, own, wanted["key"].to_list())
+        return rows_of(in_, relation, of_run, key, own, wanted["key"].head(MOST).to_list())
 
     old = {} if other is None else {row["key_digest"]: row for row in rows(other.con, what, lost)}
     found = []
@@ -171,12 +204,22 @@ def _differences(  # noqa: PLR0913 - what is held against what
         differing = [name for name in own if before[name] != row[name]]
         detail = f"column {', '.join(differing)}" if differing else ""
         found.append(Finding("changed", place.where, what, named(row, key), detail, run))
+    if changed.height > MOST:
+        found.append(Finding("changed", place.where, what, "", f"and {changed.height - MOST:,} rows more", run))
     known = [old[digest] for digest in gone["key"].to_list() if digest in old]
     found += [Finding("gone", place.where, what, named(row, key), "", run) for row in known]
     if unknown := gone.height - len(known):
-        found.append(Finding("gone", place.where, what, "", f"{unknown} rows, which no copy has either", run))
+        found.append(
+            Finding("gone", place.where, what, "", f"{unknown:,} rows that no copy has, or more than are named", run)
+        )
+    again = {named(row, key) for row in rows(con, source, twice)}
+    found += [
+        Finding("added", place.where, what, each, "it stands there more than once", run) for each in sorted(again)
+    ]
     is_open = con.execute("select state from raw.audit_runs where audit_run_id = ?", [run]).fetchone() == ("running",)
-    kind: Kind = "unsealed" if table in AFTERWARDS or is_open else "added"
+    kind: Kind = "unsealed" if (table in AFTERWARDS and not place.is_copy) or is_open else "added"
+    if added.height > MOST:
+        found.append(Finding(kind, place.where, what, "", f"and {added.height - MOST:,} rows more", run))
     return found + [Finding(kind, place.where, what, named(row, key), "", run) for row in rows(con, source, added)]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from flows.figures import grains
 from flows.seal import Seal, marts, row_counts, seals
 from flows.verify.chain import check_chain, check_copy, check_digests, find_seal
 from flows.verify.findings import Finding
@@ -19,6 +21,8 @@ from flows.warehouse import Connection, beside, look_into, published_path
 from models_registry.errors import UsageError, WarehouseError, nearest
 
 State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
+OWN = "the warehouse"
+PLAIN = re.compile(r"[0-9A-Za-z_-]{1,100}")  # ids stand in SQL and in paths
 ORDER_ONLY = (
     "without a copy of a seal kept elsewhere the chain proves order only: whoever can write the warehouse could make it anew "
     "(--seal holds it against the one that a report or a message printed)"
@@ -97,32 +101,28 @@ def verify(
         WarehouseError: there is neither a warehouse nor a published copy, or one cannot be read.
     """
     own, copy = beside(warehouse, ""), published_path(warehouse)
-    if not own.is_file() and not copy.is_file():
+    files = [(path, name) for path, name in ((own, OWN), (copy, "the published copy")) if path.is_file()]
+    if not files:
         msg = f"{warehouse}: no such warehouse, and nothing is published beside it"
         raise WarehouseError(msg)
     done = Verified()
+    if len(files) < 2:  # noqa: PLR2004 - both
+        done.notes.append(f"{copy if own.is_file() else own} is not there: {files[0][1]} alone was looked at")
     with ExitStack() as stack:
-        files = [path for path in (own, copy) if path.is_file()]
-        cons = [stack.enter_context(look_into(path)) for path in files]
-        names = ["the warehouse" if path == own else "the published copy" for path in files]
-        if len(files) < 2:  # noqa: PLR2004 - both
-            done.notes.append(f"{copy if own.is_file() else own} is not there: {names[0]} alone was looked at")
-        chains = [seals(con) for con in cons]
-        for con, chain, name in zip(cons, chains, names, strict=True):
-            done.findings += check_chain(chain, name) or check_digests(con, chain, name)
-        if not done.findings and len(chains) > 1:
-            done.findings += check_copy(chains[0], chains[1], names[1])
+        places = []
+        for path, name in files:
+            con = stack.enter_context(look_into(path))
+            known = {mart: of_run for mart, of_run in marts(con).items() if mart in grains()}
+            places.append(Place(name, con, warehouse, seals(con), known, row_counts(con), is_copy=name != OWN))
+        chosen = _runs(places[0].con, audit_run_id)
+        _check_chains(done, places, chosen)
         if seal is not None:
-            _hold_against(done, chains[0], seal, audit_run_id)
-        if done.findings:  # what follows rests on the chain
+            _hold_against(done, places[0].chain, seal, audit_run_id)
+        if done.findings:
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
-        chosen = _runs(cons[0], audit_run_id)
-        only = chosen[0][0] if len(chosen) == 1 else None
-        places = [
-            Place(name, con, warehouse, chain, marts(con), row_counts(con), only=only)
-            for name, con, chain in zip(names, cons, chains, strict=True)
-        ]
+        if len(chosen) == 1:
+            places = [replace(place, only=chosen[0][0]) for place in places]
         if (files_of_marts := copy.parent / "marts").is_dir():
             places.append(replace(places[-1], where="the Parquet marts", folder=files_of_marts))
         for run, audit_id, state in chosen:
@@ -133,16 +133,27 @@ def verify(
     return done
 
 
-def verify_report(warehouse: Path, path: Path) -> Verified:
-    """Holds a report's file against the page that was written, or its figures against the marts.
+def _check_chains(done: Verified, places: list[Place], chosen: list[tuple[str, str | None, str | None]]) -> None:
+    """What all else rests on: the chains, and ids that can stand in SQL and in paths."""
+    for place in places:
+        done.findings += check_chain(place.chain, place.where) or check_digests(place.con, place.chain, place.where)
+    if not done.findings and len(places) > 1:
+        done.findings += check_copy(places[0].chain, places[1].chain, places[1].where)
+    for run, *_ in chosen:
+        if not PLAIN.fullmatch(run):
+            done.findings.append(Finding("broken", places[0].where, "run", run[:80], "no id that a run could have"))
+
+
+def verify_report(warehouse: Path, path: Path, *, seal: str | None = None) -> Verified:
+    """Holds a report's file against the page that was written, or its figures against the marts; then its run against its seals.
 
     Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
     """
     own = beside(warehouse, "")
     with look_into(own if own.is_file() else published_path(warehouse)) as con:
-        findings = check_chain(seals(con), "the warehouse")
-        found, said = check_page(warehouse, con, path)
-    return Verified(findings=findings + found, notes=[said])
+        found, said, run = check_page(warehouse, con, path)
+    done = verify(warehouse, run, seal=seal)
+    return replace(done, findings=found + done.findings, notes=[said, *done.notes])
 
 
 def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None], places: list[Place]) -> RunVerified:
@@ -151,11 +162,12 @@ def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None]
     if not own:
         if state == "running":
             return RunVerified(run, audit_id, "running", None)
-        why = "no seal covers it: its next publication makes one"
-        findings.append(Finding("unsealed", places[0].where, "run", run, why, run))
+        why = "no seal covers it: its next publication makes one" if state else "rows of a run that was never opened"
+        findings.append(Finding("unsealed" if state else "added", places[0].where, "run", run, why, run))
         return RunVerified(run, audit_id, "unsealed", None)
     found: list[Finding] = []
     looks = []
+    is_open = state == "running"
     for place in places:
         if not place.seals_of(run):  # published before it was sealed
             continue
@@ -163,7 +175,7 @@ def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None]
         if place.folder is None:
             looks.append(check_rows(place, run, next((other for other in others if other.folder is None), None)))
             found += looks[-1].findings
-        found += check_marts(run, place.seals_of(run)[-1], place, others)
+        found += _marts_of(run, place, places, others, is_open=is_open)
     findings += found
     first = looks[0]
     verdict: State = "erased" if first.n_erased else "retired" if first.n_retired else "untouched"
@@ -174,6 +186,20 @@ def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None]
     return RunVerified(run, audit_id, verdict, own[-1].seal, first.n_rows, first.n_retired, first.n_erased)
 
 
+def _marts_of(run: str, place: Place, places: list[Place], others: list[Place], *, is_open: bool) -> list[Finding]:
+    """What differs of a run's marts in one place; what an interrupted derivation or publication leaves is in no seal yet."""
+    found = check_marts(run, place.seals_of(run)[-1], place, others)
+    if not found:
+        return []
+    if place.folder is not None and not check_marts(run, places[0].seals_of(run)[-1], place, others):
+        detail = "newer than the published copy: its publication was cut short, the next one ends it"
+        return [Finding("unsealed", place.where, "marts", run, detail, run)]
+    if is_open and not place.is_copy and place.folder is None:
+        detail = "being derived again: `promptaudit run` finishes it"
+        return [Finding("unsealed", place.where, "marts", run, detail, run)]
+    return found
+
+
 def _runs(con: Connection, audit_run_id: str | None) -> list[tuple[str, str | None, str | None]]:
     """Run, audit and state of what there is to verify, oldest first; rows of nights that had no run are such too."""
     rows = con.execute(
@@ -181,6 +207,13 @@ def _runs(con: Connection, audit_run_id: str | None) -> list[tuple[str, str | No
         "full join (select distinct audit_run_id from raw.seals) as sealed using (audit_run_id) "
         "order by runs.started_at nulls last, 1"
     ).fetchall()
+    known = {row[0] for row in rows}
+    there = set(row_counts(con)) | {
+        run
+        for mart, of_run in marts(con).items()
+        for (run,) in con.execute(f'select distinct {of_run} from marts."{mart}"').fetchall()  # noqa: S608 - a mart's own name
+    }
+    rows += [(run, None, None) for run in sorted(there - known)]
     if audit_run_id is None:
         return rows
     chosen = [row for row in rows if row[0].startswith(audit_run_id)]

@@ -190,7 +190,7 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
         (("--add", "x", "--on", "s0"), "no such sample; worst:N, group:K or ids are wanted; nearest: s"),
         (("--add", "x", "--model", "weka"), "nearest: weak"),
         (("--add", "x", "--task", "topic"), "nearest: topics"),
-        (("--add", "x", "--strategy", "simpel"), "nearest: simple"),
+        (("--add", "x", "--strategy", "simpl"), "nearest: simple"),
         (("--add", "x", "--filler", " "), "--filler: a text is wanted"),
     ],
 )

@@ -76,6 +76,7 @@ def test_every_chart_comes_alive_as_it_was_drawn(browser: Any, ordinary: Reporte
     for run in (ordinary, judged):
         view, said, _ = opened(browser, run.page, 1280, "light")
         for chart in view.locator(".chart").all():
+            view.mouse.move(0, 0)  # scrolling brings no chart under it
             drawn = chart.locator("svg")
             label, before = drawn.get_attribute("aria-label"), sorted(drawn.locator("text").all_text_contents())
             drawn.scroll_into_view_if_needed()
@@ -100,7 +101,8 @@ def test_a_tooltip_says_the_figure_at_full_precision_as_text(browser: Any, hosti
     data = view.evaluate(
         "(c) => JSON.parse(c.querySelector('script').textContent).spec.datasets", chart.element_handle()
     )
-    (rows,) = data.values()
+    ((names, values),) = [(one["names"], one["rows"]) for one in data.values()]
+    rows = [dict(zip(names, each, strict=True)) for each in values]
     marks = chart.locator(".mark-rect path")
     for place, row in enumerate(rows):
         marks.nth(place).hover(force=True)
