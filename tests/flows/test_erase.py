@@ -19,6 +19,8 @@ from tests.flows.audits import query
 from tests.flows.gated import Gated
 from tests.flows.nights import AUDIT, land_night
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
 INPUT = 'Zoë Quellington called from "17 Larch Mews" on Tuesday'
 SAID = "Ms Quellington seems upset"
 MARTS = ("dim_audit_runs", "dim_samples", "dim_prompt_variants", "fct_predictions", "fct_verdicts", "rpt_audit")

@@ -16,6 +16,8 @@ from flows.warehouse import SCHEMA_SQL
 from models_registry.errors import UsageError
 from udfs.plugin import FUNCTIONS
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
 CONSTANTS = {
     "measure_version",
     "annotation_filter",

@@ -157,7 +157,9 @@ def test_nothing_hostile_is_live(name: str, request: pytest.FixtureRequest) -> N
     hostile: Reported = request.getfixturevalue(name)
     seen = Seen(hostile.html)
     assert not {"img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
-    assert not [name for _, name, _ in seen.attributes if name.startswith("on") or name in {"srcdoc", "action", "srcset"}]
+    assert not [
+        name for _, name, _ in seen.attributes if name.startswith("on") or name in {"srcdoc", "action", "srcset"}
+    ]
     links = [value for _, name, value in seen.attributes if "href" in name]
     assert not [value for value in links if not value.startswith(("#", "data:,", f"traces/{hostile.audit_run_id}/"))]
     assert not {chr(code) for code in (*range(9), 11, 12, *range(14, 32), 0x202E, 0xFFFF)} & set(hostile.words)

@@ -22,6 +22,8 @@ from tests.report.conftest import Reported
 from tests.report.warehouses import MENTION, SCRIPT
 from tests.shell import promptaudit
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 HOSTILE = (
     SCRIPT, MENTION, "`", "``` a", "a|b", "\\|", "[x](javascript:alert(1))", "![y](http://example.org)", "<!-- x", "@everyone",

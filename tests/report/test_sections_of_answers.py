@@ -33,6 +33,8 @@ from tests.report.conftest import Reported
 from tests.report.test_sections_of_samples import asked, block_of, drawn_data, printed
 from udfs.agreement import krippendorff_alpha
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
 
 @pytest.fixture(scope="module")
 def found(ordinary: Reported) -> Gathered:
@@ -301,8 +303,8 @@ def drawn_data_of_ranges(block: Any) -> Iterator[list[dict[str, Any]]]:
     import json
 
     for panel in block.panels:
-        (rows,) = json.loads(str(panel.drawing.spec))["spec"]["datasets"].values()
-        yield rows
+        (data,) = json.loads(str(panel.drawing.spec))["spec"]["datasets"].values()
+        yield [dict(zip(data["names"], row, strict=True)) for row in data["rows"]]
 
 
 def test_an_import_has_no_latency_and_says_so(found: Gathered) -> None:

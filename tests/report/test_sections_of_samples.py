@@ -28,6 +28,8 @@ from flows.report.text import number
 from flows.warehouse import read_published
 from tests.report.conftest import Reported
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
 SVG = "{http://www.w3.org/2000/svg}"
 EVERY = (classes, telling, clouds, alike, pairs)
 Group = tuple[str, str]
@@ -67,7 +69,8 @@ def drawn_data(block: Block, name: str) -> Iterator[list[dict[str, Any]]]:
     for panel in block.panels:
         spec = json.loads(str(panel.drawing.spec))["spec"]  # type: ignore[attr-defined]
         if name in spec["datasets"]:
-            yield spec["datasets"][name]
+            data = spec["datasets"][name]
+            yield [dict(zip(data["names"], row, strict=True)) for row in data["rows"]]
 
 
 def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: Gathered) -> None:
