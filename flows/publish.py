@@ -19,9 +19,9 @@ def publish(warehouse: Path, audit_run_ids: Collection[str] = (), erased: Collec
     target = published_path(warehouse)
     private_folder(target.parent)
     with connect(warehouse) as con:
-        seal_runs(con, audit_run_ids, erased)
+        new = seal_runs(con, audit_run_ids, erased)
         con.execute("force checkpoint")
-        for audit_run_id in sorted({*audit_run_ids, *erased}):
+        for audit_run_id in sorted({*audit_run_ids, *new}):
             _export_marts(con, target.parent / "marts", audit_run_id)
     copy_durably(warehouse, target)
     published(warehouse, audit_run_ids)

@@ -97,12 +97,13 @@ def row_counts(con: Connection) -> dict[str, dict[str, int]]:
     return counts
 
 
-def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection[str] = ()) -> None:
+def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection[str] = ()) -> set[str]:
     """Seals, in one transaction, each run that is not running and has what no seal covers: rows, a state, marts.
 
     `derived` are runs whose marts are new; `erased` those whose rows were rewritten without their texts, which only a seal
-    with that reason may do to rows that an earlier one covers.
+    with that reason may do to rows that an earlier one covers. Returns the runs whose marts are sealed now.
     """
+    with_marts: set[str] = set()
     last = {found.audit_run_id: found for found in seals(con)}
     states = {
         run: (audit, state, None if at is None else at.isoformat())
@@ -129,8 +130,12 @@ def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection
         else:
             continue
         head = {"audit_id": audit_id, "state": state, "finished_at": finished_at}
-        _seal(con, run, reason, head, held, n_rows, is_derived=run in derived or run in erased)
+        # the first seal of a run has its marts, whoever derived them and when
+        is_derived = run in derived or run in erased or not held.get("marts")
+        with_marts |= {run} if is_derived and state is not None else set()
+        _seal(con, run, reason, head, held, n_rows, is_derived=is_derived)
     con.execute("commit")
+    return with_marts
 
 
 def _seal(  # noqa: PLR0913 - what a seal holds
@@ -156,7 +161,7 @@ def _seal(  # noqa: PLR0913 - what a seal holds
             "sha256": hashlib.sha256(added[table]).hexdigest(),
         }  # fmt: skip
     made = held.get("marts", {})
-    if is_derived or not made:  # the first seal of a run has its marts, whoever derived them and when
+    if is_derived:
         made = {mart: mart_entry(con, mart, of_run, run) for mart, of_run in marts(con).items()}
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain

@@ -10,7 +10,7 @@ import pytest
 
 from flows.erase import GONE, erase
 from flows.publish import publish
-from flows.retain import retain, retired_runs
+from flows.retain import restore, retain, retired_runs
 from flows.rows import frame_of
 from flows.verify import verify
 from flows.warehouse import connect, land, parquet_source, published_path
@@ -143,3 +143,39 @@ def test_a_sample_nobody_has_and_a_run_that_still_asks_it(gated: Gated) -> None:
         )
     with pytest.raises(UsageError, match="is not finished"):
         erase(gated.warehouse, "s1")
+
+
+def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    import flows.erase
+
+    def killed(*_: object, **__: object) -> Path:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(flows.erase, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            erase(gated.warehouse, "s1")
+    erase(gated.warehouse, "s1")
+    folder = gated.warehouse.parent
+    assert holding(folder, INPUT) == holding(folder, SAID) == set()
+    found = verify(gated.warehouse)
+    assert found.findings == []
+    assert {run.state for run in found.runs} == {"erased"}
+
+
+def test_what_was_altered_before_is_not_sealed_with_an_erasure(gated: Gated) -> None:
+    with connect(gated.warehouse) as con:
+        con.execute("update raw.predictions set completion = 'forged' where prediction_id = 'p2'")
+    with pytest.raises(DataError, match=r"is not as it was sealed .*prediction_id=p2"):
+        erase(gated.warehouse, "s1")
+    publish(gated.warehouse, erased={f"{2:032x}"})  # by somebody who knows how
+    details = {each.detail for each in verify(gated.warehouse).findings}
+    assert "it was sealed again, but not as an erasure leaves it" in details
+
+
+def test_an_archive_that_was_restored_keeps_no_text(gated: Gated) -> None:
+    restore(gated.warehouse, f"{0:032x}")
+    publish(gated.warehouse)
+    erase(gated.warehouse, "s1")
+    assert holding(gated.warehouse.parent, SAID) == set()
+    assert {run.state for run in verify(gated.warehouse).runs} == {"erased"}

@@ -140,6 +140,10 @@ def test_fifty_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_pat
         ("delete from raw.predictions where prediction_id = 'p2'", ("gone", "raw.predictions", "the warehouse", "")),
         ("insert into raw.attempts select * replace ('p9' as prediction_id) from raw.attempts",
          ("added", "raw.attempts", "the warehouse", "")),
+        ("insert into raw.predictions select * replace ('forged' as completion) from raw.predictions where prediction_id = 'p1'",
+         ("added", "raw.predictions", "the warehouse", "it stands there more than once")),
+        ("insert into raw.samples (audit_run_id, task_id, sample_id, sample_index) values ('unheard-of', 't', 's', 0)",
+         ("added", "run", "the warehouse", "rows of a run that was never opened")),
         ("update raw.audit_runs set finished_at = now()",
          ("changed", "raw.audit_runs", "the warehouse", "state or finished_at is not what was sealed (complete, None)")),
         ("update marts.rpt_audit set sensitivity = 0.24",
@@ -155,6 +159,27 @@ def test_what_differs_is_named(gated: Gated, statement: str, expected: tuple[str
     found = verify(gated.warehouse)
     assert told(found)[0] == expected
     assert found.exit_code == 1
+
+
+def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
+    sealed_night(gated)
+    hostile = f"x'); copy (select 1) to '{tmp_path}/written'; select 1 from (select '1"
+    with connect(gated.warehouse) as con:
+        con.execute(
+            "insert into raw.samples (audit_run_id, task_id, sample_id, sample_index) values (?, 't', 's', 0)",
+            [hostile],
+        )
+    (found,) = verify(gated.warehouse).findings
+    assert (found.kind, found.detail) == ("broken", "no id that a run could have")
+    assert not (tmp_path / "written").exists()
+
+
+def test_an_older_run_is_sealed_with_its_marts_whoever_publishes(gated: Gated) -> None:
+    run = land_night(gated.warehouse, 0)
+    gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25, n_samples=4)
+    gated.written()
+    publish(gated.warehouse)  # of another run, which names this one not
+    assert verify(gated.warehouse).findings == []
 
 
 def test_the_published_copy_is_held_against_the_seals_too(gated: Gated) -> None:
