@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -23,14 +24,23 @@ _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})"
 
 
 @functools.cache
-def grains() -> dict[str, tuple[str, ...]]:
-    """The columns of each mart that make a row the only one: those of its `unique_grain` test."""
+def project_models() -> dict[str, tuple[Path, dict[str, Any]]]:
+    """What the project says of each mart, with the file it stands in; read once."""
     found = {}
     for path in sorted((dbt_project() / "models" / "marts").rglob("*.yml")):
         for model in yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)["models"]:  # noqa: S506 - a safe one
-            for test in model.get("data_tests", ()):
-                if isinstance(test, dict) and "unique_grain" in test:
-                    found[model["name"]] = tuple(test["unique_grain"]["arguments"]["columns"])
+            found[model["name"]] = (path, model)
+    return found
+
+
+@functools.cache
+def grains() -> dict[str, tuple[str, ...]]:
+    """The columns of each mart that make a row the only one: those of its `unique_grain` test."""
+    found = {}
+    for name, (_, model) in project_models().items():
+        for test in model.get("data_tests", ()):
+            if isinstance(test, dict) and "unique_grain" in test:
+                found[name] = tuple(test["unique_grain"]["arguments"]["columns"])
     return found
 
 

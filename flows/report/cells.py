@@ -28,13 +28,18 @@ class Cell:
     @property
     def exact(self) -> str:
         """The value such that it reads back the same; empty for NULL."""
-        return "" if self.value is None else repr(self.value) if isinstance(self.value, float) else str(self.value)
+        return exact(self.value)
 
     @property
     def row(self) -> str:
         """The name of the row that the figure stands in: `rpt_audit.4f1c2a9b0d3e`."""
         mart, _, digits = self.figure.split(".")
         return f"{mart}.{digits}"
+
+
+def exact(value: object) -> str:
+    """A value such that it reads back the same; empty for NULL."""
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
 Part = str | Cell

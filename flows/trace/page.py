@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from flows.figures import grains, row_id
 from flows.files import write_text
 from flows.lineage.columns import lineage_of
+from flows.report.cells import exact
 from flows.report.filters import FILTERS, said
 from flows.report.text import cut
 from flows.report.texts import Policy
 from flows.settings import Settings
 from flows.trace.trace import Trace, described, trace
 from flows.warehouse import private_folder, published_path, read_published
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TEMPLATE = "page.html.j2"
 MOST_PAGES = 60  # a tenth of a second each
@@ -56,27 +61,31 @@ def write_pages(warehouse: Path, audit_run_id: str, text: Policy | None = None) 
 
 def page_of(warehouse: Path, found: Trace) -> str:
     """A trace as a page of its own: no script, nothing from elsewhere."""
-    import jinja2
-
-    here = Path(__file__).parent
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(here), trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters.update(FILTERS)
-    environment.filters["value"] = _value
-    environment.filters["exact"] = lambda value: (
-        "" if value is None else repr(value) if isinstance(value, float) else str(value)
-    )
+    environment = _environment()
     environment.filters["figure"] = lambda column: found.figure.replace(".", f".{column}.", 1)
     columns = [
         (name, text) for name, text in described(found.mart)[1].items() if name in found.row and name not in found.grain
     ]
     formulas = {name: _formula(warehouse, found.mart, name) for name, _ in columns}
-    css = (here.parent / "report" / "report.css").read_text(encoding="utf-8")
+    css = (Path(__file__).parents[1] / "report" / "report.css").read_text(encoding="utf-8")
     return environment.get_template(TEMPLATE).render(
         trace=found, columns=columns, formulas=formulas, most=MOST_ROWS, css=css
     )
+
+
+@functools.cache
+def _environment() -> Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters.update(FILTERS)
+    environment.filters["value"] = _value
+    environment.filters["exact"] = exact
+    return environment
 
 
 def _value(value: Any) -> Markup:  # noqa: ANN401 - values of any column

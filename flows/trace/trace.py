@@ -10,10 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from flows.digests import columns_of
-from flows.figures import grains, parse_figure, row_id
+from flows.figures import grains, parse_figure, project_models, row_id
 from flows.lineage.columns import Column, lineage_of
 from flows.report.texts import LEFT_OUT, TEXTS, Policy, Texts
 from flows.settings import dbt_project
@@ -224,8 +222,7 @@ def _sensitive(con: Connection, run: str) -> frozenset[str]:
 
 def described(mart: str) -> tuple[str, dict[str, str], str]:
     """What the project says of a mart, of each of its columns, and in which file its SQL stands."""
-    (path,) = (dbt_project() / "models" / "marts").rglob(f"{mart}.yml")
-    (model,) = (each for each in yaml.safe_load(path.read_text(encoding="utf-8"))["models"] if each["name"] == mart)
+    path, model = project_models()[mart]
     columns = {each["name"]: each["description"] for each in model["columns"]}
     return model["description"], columns, path.with_suffix(".sql").relative_to(dbt_project()).as_posix()
 

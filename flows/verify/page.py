@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.figures import parse_figure, row_id
+from flows.report.cells import exact
 from flows.report.record import page_sha256
 from flows.report.text import ABSENT, count, number, percent, share, usd
 from flows.report.texts import POLICIES
@@ -132,11 +133,6 @@ def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
     names = [column[0] for column in cursor.description or ()]
     while rows := cursor.fetchmany(10_000):
         yield from (dict(zip(names, row, strict=True)) for row in rows)
-
-
-def exact(value: object) -> str:
-    """A value such that it reads back the same; empty for NULL: as the report has it in `value`."""
-    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
 def spellings(value: Any) -> set[str]:  # noqa: ANN401 - a value of any column
