@@ -13,6 +13,7 @@ from tests.servers.openai_server import running_server
 FAULTS = ("status_500", "status_429", "reset", "hang", "truncated")
 
 
+@pytest.mark.slow
 def test_30_percent_faults_and_every_cell_lands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
     monkeypatch.setattr("flows.engines.retry.FIRST_WAIT_S", 0.01)

@@ -21,6 +21,8 @@ from models_registry.registry import load_registry
 from tests.transform.cases import ABCD, Case, Variant, answered
 from tests.transform.reference import Answer
 
+pytestmark = pytest.mark.slow  # `make docs` compiles them as well
+
 NAMES = sorted(path.stem for path in (dbt_project() / "analyses").glob("*.sql"))
 VARIANTS = [
     Variant(0, (1, 2, 3), None, "Classify."),
