@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -40,7 +39,6 @@ from tests.shell import Ended, promptaudit_process, start
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 PREFECT_YAML = Path(__file__).parents[2] / "infra" / "prefect.yaml"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SCREENSHOTS = "TEST_SCREENSHOTS"  # a folder, for whoever wants to look at the pages
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 SAID = "quokka7731"  # in every completion
@@ -311,35 +309,31 @@ on_sqlite = pytest.mark.parametrize("stage", ["sqlite"], indirect=True)
 
 
 @on_sqlite
-def test_the_pages_show_runs_and_artifacts(stage: Stage, tmp_path: Path) -> None:
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+def test_the_pages_show_runs_and_artifacts(browser: Any, stage: Stage, tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
     origin = stage.server.url.removesuffix("/api")
     ids = {each["key"]: each["id"] for each in stage.server.ask("/artifacts/filter", {})}
     shots = Path(os.environ.get(SCREENSHOTS) or tmp_path)
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        page.goto(origin)
-        page.get_by_placeholder("Password").or_(page.locator("input[type=password]")).first.fill(AUTH, timeout=60_000)
-        page.keyboard.press("Enter")
-        shown = {
-            "runs": ("/runs", [stage.ended["name"], "Gate failed", "Crashed"]),
-            "run": (f"/runs/flow-run/{stage.ended['id']}", [stage.ended["name"], "Gate failed", "publishing"]),
-            "artifacts": ("/artifacts", [f"scorecard-{AUDIT}", f"gate-{AUDIT}", f"report-{AUDIT}", "night"]),
-            "scorecard": (f"/artifacts/artifact/{ids[f'scorecard-{AUDIT}']}", ["questions", "micro_f1"]),
-            "gate": (f"/artifacts/artifact/{ids[f'gate-{AUDIT}']}", ["micro_f1 >= 0.99", "1 of 1 row fails"]),
-        }
-        page.get_by_text("Deployments").first.wait_for(timeout=60_000)
-        for name, (path, texts) in shown.items():
-            page.goto(origin + path)
-            with contextlib.suppress(playwright.TimeoutError):
-                for text in texts:
-                    page.get_by_text(text).first.wait_for(timeout=60_000)
-            page.screenshot(path=shots / f"{stage.folder.parent.name}-{name}.png")
-            assert [text for text in texts if not page.get_by_text(text).count()] == [], name
-        browser.close()
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.goto(origin)
+    page.get_by_placeholder("Password").or_(page.locator("input[type=password]")).first.fill(AUTH, timeout=60_000)
+    page.keyboard.press("Enter")
+    shown = {
+        "runs": ("/runs", [stage.ended["name"], "Gate failed", "Crashed"]),
+        "run": (f"/runs/flow-run/{stage.ended['id']}", [stage.ended["name"], "Gate failed", "publishing"]),
+        "artifacts": ("/artifacts", [f"scorecard-{AUDIT}", f"gate-{AUDIT}", f"report-{AUDIT}", "night"]),
+        "scorecard": (f"/artifacts/artifact/{ids[f'scorecard-{AUDIT}']}", ["questions", "micro_f1"]),
+        "gate": (f"/artifacts/artifact/{ids[f'gate-{AUDIT}']}", ["micro_f1 >= 0.99", "1 of 1 row fails"]),
+    }
+    page.get_by_text("Deployments").first.wait_for(timeout=60_000)
+    for name, (path, texts) in shown.items():
+        page.goto(origin + path)
+        with contextlib.suppress(playwright.TimeoutError):
+            for text in texts:
+                page.get_by_text(text).first.wait_for(timeout=60_000)
+        page.screenshot(path=shots / f"{stage.folder.parent.name}-{name}.png")
+        assert [text for text in texts if not page.get_by_text(text).count()] == [], name
+    page.close()
 
 
 @on_sqlite

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import xml.etree.ElementTree as ET
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -28,7 +27,6 @@ from tests.report.test_page import Seen
 
 SCRIPT = "<script>alert(1)</script>"
 NAMES = {f"r{place}": f"09-{20 + place}" for place in range(6)}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def gathered(warehouse: Path, run: str) -> Gathered:
@@ -238,19 +236,14 @@ def test_nothing_hostile_is_live_and_all_of_it_is_readable(hostile: Path) -> Non
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_browser_shows_every_chart_within_the_page(hostile: Path, width: int) -> None:
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": width, "height": 900})
-        page.goto(hostile.as_uri())
-        boxes = [drawing.bounding_box() for drawing in page.locator("#nights figure svg").all()]
-        assert len(boxes) == 11
-        assert all(box["height"] > 100 and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        browser.close()
+def test_a_browser_shows_every_chart_within_the_page(browser: Any, hostile: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(hostile.as_uri())
+    boxes = [drawing.bounding_box() for drawing in page.locator("#nights figure svg").all()]
+    assert len(boxes) == 11
+    assert all(box["height"] > 100 and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.close()
 
 
 # ---------------------------------------------------------------- points, axes, names
