@@ -38,6 +38,10 @@ class Settings(BaseSettings):
         None,
         description="what `promptaudit trust` recorded; default: promptaudit/trusted.json in the user's configuration",
     )
+    cache: Path | None = Field(
+        None,
+        description="where what is read of the dbt project is kept; default: promptaudit in the user's cache folder",
+    )
     vllm_python: Path | None = Field(
         None, description="the Python of vLLM's environment; default: infra/vllm/.venv/bin/python of the checkout"
     )

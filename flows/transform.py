@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from flows import cache
 from flows.lineage.follow import built
 from flows.settings import SILENT, dbt_project
 from models_registry.errors import WarehouseError
@@ -50,37 +51,29 @@ def dbt(
     comparison_ids: Sequence[str] = (),
 ) -> None:
     """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
-    place = warehouse.parent.resolve() / "dbt"
-    _dbt(str(warehouse.resolve()), place, audit_run_ids, comparison_ids, [command, *arguments])
-
-
-def compiled() -> dict[str, Any]:
-    """The manifest dbt makes of the whole project, with the SQL of every model; no warehouse is opened."""
-    with tempfile.TemporaryDirectory(prefix="promptaudit-dbt-") as folder:
-        _dbt(":memory:", Path(folder), (), (), ["compile"])
-        manifest: dict[str, Any] = json.loads((Path(folder) / "target" / "manifest.json").read_text(encoding="utf-8"))
-    return manifest
-
-
-def _dbt(
-    database: str, place: Path, audit_run_ids: Sequence[str], comparison_ids: Sequence[str], arguments: Sequence[str]
-) -> None:
-    project, target = dbt_project(), place / "target"
+    warehouse, project = warehouse.resolve(), dbt_project()
+    place = warehouse.parent / "dbt"
+    target = place / "target"
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     (target / "run_results.json").unlink(missing_ok=True)
+    # to parse the project takes 7 s; dbt sees what of it has changed since, and asks that the database has the same name
+    parsed, kept = target / "partial_parse.msgpack", f"{warehouse.name}.msgpack"
+    known = cache.read(kept)
+    if known is not None and not parsed.exists():
+        parsed.write_bytes(known)
     # dbt writes its environment into no artefact, and has no business with a key
     environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
-    environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": database, RUN_IDS: ",".join(audit_run_ids)}
+    environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": warehouse.name, RUN_IDS: ",".join(audit_run_ids)}
     environment[COMPARISON_IDS] = ",".join(comparison_ids)
-    command, *rest = arguments
     line = [
         sys.executable, "-P", "-m", "dbt.cli.main", "--no-use-colors", "--log-level", "warn", "--log-level-file", "none", command,
         "--project-dir", str(project), "--profiles-dir", str(project), "--target-path", str(target),
-        "--log-path", str(place), *rest,
+        "--log-path", str(place), *arguments,
     ]  # fmt: skip
     child = subprocess.Popen(  # noqa: S603 - our own words, no shell
-        line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
+        line, cwd=warehouse.parent, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
     try:
         output, _ = child.communicate()
     except BaseException:
@@ -89,6 +82,17 @@ def _dbt(
         raise
     if child.returncode:
         raise WarehouseError(_failure(target / "run_results.json", output))
+    if (found := parsed.read_bytes()) != known:
+        cache.keep(kept, found)
+
+
+def compiled() -> dict[str, Any]:
+    """The manifest dbt makes of the whole project, with the SQL of every model; no warehouse is opened."""
+    with tempfile.TemporaryDirectory(prefix="promptaudit-dbt-") as folder:
+        dbt(Path(folder) / "audit.duckdb", "compile")
+        file = Path(folder) / "dbt" / "target" / "manifest.json"
+        manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return manifest
 
 
 def _failure(results: Path, output: str) -> str:

@@ -188,6 +188,20 @@ def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         con.close()
 
 
+@contextmanager
+def look_into_published(warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A reader's connection to the published copy for queries of ours, which all see one publication."""
+    with look_into(_there(published_path(warehouse))) as con:
+        yield con
+
+
+def _there(published: Path) -> Path:
+    if published.is_file():
+        return published
+    msg = f"{published}: nothing is published yet; run `promptaudit run` or `promptaudit import` first"
+    raise WarehouseError(msg)
+
+
 def _opened(warehouse: Path, wait_s: float) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + wait_s
     while True:
@@ -377,10 +391,7 @@ def open_published(
 
     Yields the column names and the rows as they stream; the file is closed again on leaving.
     """
-    path = published_path(warehouse)
-    if not path.exists():
-        msg = f"{path}: nothing is published yet; run `promptaudit run` or `promptaudit import` first"
-        raise WarehouseError(msg)
+    path = _there(published_path(warehouse))
     try:
         con = duckdb.connect(
             str(path),

@@ -15,13 +15,19 @@ import pytest
 from flows.settings import silence
 
 silence()
+# kept for the next tests, and for the next run of them
+os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
 GROUND_TRUTH = Path(__file__).parents[1].parent / "shared" / "ground_truth"
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in list(os.environ):
-        if name.startswith("PROMPTAUDIT_") or name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PREFECT_API_URL"):
+        if (name.startswith("PROMPTAUDIT_") and name != "PROMPTAUDIT_CACHE") or name in (
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "PREFECT_API_URL",
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path_factory.getbasetemp() / "prefect"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from flows.lineage.project import Model, models
@@ -57,18 +56,18 @@ class Column:
         return {name: part for name, part in parts.items() if part}
 
 
-def lineage_of(warehouse: Path, mart: str, column: str) -> Column:
+def lineage_of(mart: str, column: str) -> Column:
     """What a column of a model is made of, as a tree whose leaves are raw columns and constants.
 
-    `mart` is the name of any model of the project, without its schema. The tree is of the project as this code has it; the
-    warehouse is not opened, what was read of the project is kept in `<warehouse folder>/dbt`. The first call after a change
-    of the project takes some 10 s unless a build was there before; afterwards one takes milliseconds.
+    `mart` is the name of any model of the project, without its schema. The tree is of the project as this code has it: no
+    warehouse is opened. The first call after a change of the project takes some 10 s unless a build was there before;
+    afterwards one takes milliseconds.
 
     Raises:
         UsageError: no such model, or no such column of it, with the nearest name.
         WarehouseError: dbt could not compile the project.
     """
-    known = models(warehouse)
+    known = models()
     if mart not in known:
         msg = f"no model is {mart!r}{nearest(mart, sorted(known))}"
         raise UsageError(msg)

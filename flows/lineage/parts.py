@@ -93,7 +93,7 @@ def built(told: Told, results: Path) -> list[RunEvent]:
     """The models of dbt's last build."""
     manifest = json.loads(results.with_name("manifest.json").read_text(encoding="utf-8"))
     done = json.loads(results.read_text(encoding="utf-8"))
-    known = learn(told.warehouse, manifest)
+    known = learn(manifest)
     return Build(told.warehouse, manifest, done, types_of(told.warehouse), known, told.parent).run_events()
 
 

@@ -1,4 +1,4 @@
-"""The dbt project's models with their columns, read once for each version of the project and kept beside the warehouse."""
+"""The dbt project's models with their columns, read once for each version of the project."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from flows import cache
 from flows.lineage.derived import Derived
 from flows.settings import dbt_project
 from flows.warehouse import SCHEMA_SQL
@@ -35,31 +35,28 @@ class Model:
         return f"{self.schema}.{self.name}"
 
 
-def models(warehouse: Path) -> dict[str, Model]:
-    """Every model of the project by name; has dbt compile the project where no build has shown its SQL yet, some 10 s.
-
-    What was read is kept in `<warehouse folder>/dbt`; the warehouse itself is not opened.
-    """
-    known = _kept(warehouse)
+def models() -> dict[str, Model]:
+    """Every model of the project by name; has dbt compile the project where no build has shown its SQL yet, some 10 s."""
+    known = _kept()
     if not set(_names()) <= set(known):
         from flows.transform import compiled
 
-        known = learn(warehouse, compiled())
+        known = learn(compiled())
     return known
 
 
-def learn(warehouse: Path, manifest: Mapping[str, Any]) -> dict[str, Model]:
+def learn(manifest: Mapping[str, Any]) -> dict[str, Model]:
     """The models known so far and those a manifest of dbt has compiled, which are kept for later.
 
     A model is left out whose parents are not known.
     """
-    known = dict(_kept(warehouse))
+    known = dict(_kept())
     for node in _in_order(manifest):
         if node["name"] not in known and node.get("compiled_code"):
             parents = _parents(manifest, node)
             if all(parent in known for parent in parents):
                 known[node["name"]] = _read(node, [known[parent] for parent in parents])
-    _keep(warehouse, known)
+    _keep(known)
     return known
 
 
@@ -128,22 +125,22 @@ def _key() -> str:
     return digest.hexdigest()[:16]
 
 
-def _file(warehouse: Path) -> Path:
-    return warehouse.parent / "dbt" / f"columns-{_key()}.json"
+def _file() -> str:
+    return f"columns-{_key()}.json"
 
 
 _memory: dict[str, dict[str, Model]] = {}  # by key: what one process has read it reads once
 
 
-def _kept(warehouse: Path) -> dict[str, Model]:
+def _kept() -> dict[str, Model]:
     if _key() not in _memory:
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-            kept = json.loads(_file(warehouse).read_text(encoding="utf-8"))
-            _memory[_key()] = {each["name"]: _model(each) for each in kept}
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+            known = json.loads(cache.read(_file()) or b"[]")
+            _memory[_key()] = {each["name"]: _model(each) for each in known}
     return _memory.get(_key(), {})
 
 
-def _model(kept: Mapping[str, Any]) -> Model:
+def _model(known: Mapping[str, Any]) -> Model:
     columns = {
         name: Derived(
             each["expression"],
@@ -151,23 +148,14 @@ def _model(kept: Mapping[str, Any]) -> Model:
             tuple((relation, column) for relation, column in each["rows"]),
             each["steps"],
         )
-        for name, each in kept["columns"].items()
+        for name, each in known["columns"].items()
     }
-    return Model(kept["name"], kept["schema"], columns)
+    return Model(known["name"], known["schema"], columns)
 
 
-def _keep(warehouse: Path, known: dict[str, Model]) -> None:
-    """Where nothing can be written each process reads the project again."""
-    file = _file(warehouse)
-    if len(known) == len(_memory.get(_key(), ())) and file.exists():
+def _keep(known: dict[str, Model]) -> None:
+    """Where nothing can be kept each process reads the project again."""
+    if len(known) == len(_memory.get(_key(), ())):
         return
     _memory[_key()] = known
-    draft = file.with_name(f"{file.name}.{os.getpid()}.new")
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(exist_ok=True, mode=0o700)
-        draft.write_text(json.dumps([asdict(model) for model in known.values()]), encoding="utf-8")
-        draft.chmod(0o600)
-        draft.replace(file)
-        for older in file.parent.glob("columns-*.json"):
-            if older != file:
-                older.unlink(missing_ok=True)
+    cache.keep(_file(), json.dumps([asdict(model) for model in known.values()]).encode(), instead_of="columns-*.json")

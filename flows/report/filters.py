@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
 from flows.figures import row_id
 from flows.report.blocks import Table
-from flows.report.cells import Cell, Printed, Traced, cells_of, parts, rows_of
+from flows.report.cells import Cell, Printed, Traced, cells_of, exact, parts, rows_of
 from flows.report.text import NAME, count, cut, interval, number, percent, shown, usd, when
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@functools.cache
+def environment(folder: Path) -> Environment:
+    """The templates of a folder: whatever they print is escaped, and a value that is not there is an error."""
+    import jinja2
+
+    found = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(folder),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    found.filters.update(FILTERS)
+    return found
 
 
 def said(text: str) -> Markup:
@@ -85,5 +104,5 @@ def row_name(row: Mapping[str, Any], mart: str) -> str:
 FILTERS: dict[str, Callable[..., Any]] = {
     "said": said, "name": name, "number": number, "interval": interval, "percent": percent, "usd": usd, "count": count,
     "when": when, "range_bar": range_bar, "width": width, "printed": printed, "traced": traced, "row_name": row_name,
-    "rows_of": rows_of, "is_traced": is_traced, "said_plainly": said_plainly,
+    "rows_of": rows_of, "exact": exact, "is_traced": is_traced, "said_plainly": said_plainly,
 }  # fmt: skip

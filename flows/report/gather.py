@@ -13,7 +13,7 @@ from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
 from flows.report.text import LONG
 from flows.report.texts import Policy, Texts
-from flows.warehouse import published_path, read_published
+from flows.warehouse import Connection, look_into_published
 from models_registry.errors import WarehouseError
 
 Row = dict[str, Any]
@@ -50,23 +50,32 @@ class Gathered:
 
 def rows(warehouse: Path, query: str, audit_run_id: str, long: int = LONG) -> list[Row]:
     """Rows of one query about one run, from the published copy; long texts with one character more than `long`."""
+    with look_into_published(warehouse) as con:
+        return _rows(con, query, audit_run_id, long)
+
+
+def _rows(con: Connection, query: str, audit_run_id: str, long: int) -> list[Row]:
     quoted = "'" + audit_run_id.replace("'", "''") + "'"
-    names, found = read_published(warehouse, query.replace("$run", quoted).replace("$long", str(long + 1)))
-    return [dict(zip(names, row, strict=True)) for row in found]
+    cursor = con.execute(query.replace("$run", quoted).replace("$long", str(long + 1)))
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def gather(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> Gathered:
     """Everything the report prints, texts as `text` says; raises WarehouseError where the run is not published."""
-    texts = Texts(text)
+    with look_into_published(warehouse) as con:
+        return _gathered(con, audit_run_id, Texts(text))
 
+
+def _gathered(con: Connection, audit_run_id: str, texts: Texts) -> Gathered:
     def ask(query: str) -> list[Row]:
-        return texts.kept(rows(warehouse, query, audit_run_id, texts.long))
+        return texts.kept(_rows(con, query, audit_run_id, texts.long))
 
     runs = ask(queries.RUN)
     if not runs:
-        msg = f"{published_path(warehouse)}: no run '{audit_run_id[:80]}' is published"
+        msg = f"no run '{audit_run_id[:80]}' is published"
         raise WarehouseError(msg)
-    cards = rows(warehouse, queries.TASKS, audit_run_id)
+    cards = _rows(con, queries.TASKS, audit_run_id, texts.long)
     texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])
     return Gathered(
         run=runs[0],

@@ -11,9 +11,12 @@ import functools
 import hashlib
 import json
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from markupsafe import Markup
+
+from flows import cache
 
 # in JSON only strings hold these: written so, no data can end a script element or open a comment in it
 _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
@@ -29,17 +32,28 @@ class Script:
 
 @functools.cache
 def script() -> Script:
-    """Vega, Vega-Lite and Vega-Embed with `live.js`, about 0.9 MB; made once a process, in about two seconds."""
-    import vl_convert
-
-    own = Path(__file__).with_name("live.js").read_text(encoding="utf-8")
-    text = vl_convert.javascript_bundle(own)
+    """Vega, Vega-Lite and Vega-Embed with `live.js`, about 0.9 MB."""
+    text = _bundled()
     if any(end in text.lower() for end in ("</script", "<!--")) or {"\r", "\0"} & set(text):
         msg = "the script would not stay one inside a page"
         raise ValueError(msg)
     text = f"{text.strip()}\n"
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Script(Markup(text), f"sha256-{digest}")  # noqa: S704 - our own and the library's code
+
+
+def _bundled() -> str:
+    """Made in about two seconds, and kept."""
+    own = Path(__file__).with_name("live.js").read_text(encoding="utf-8")
+    made_of = hashlib.sha256(f"{version('vl-convert-python')} {own}".encode()).hexdigest()[:16]
+    name = f"live-{made_of}.js"
+    kept = cache.read(name)
+    if kept is None:
+        import vl_convert
+
+        kept = vl_convert.javascript_bundle(own).encode()
+        cache.keep(name, kept, instead_of="live-*.js")
+    return kept.decode()
 
 
 def as_json(data: object) -> Markup:

@@ -10,7 +10,7 @@ from flows.report.agreement import agreement
 from flows.report.blocks import Row, Section
 from flows.report.changes import base_of, by_base, changes, counts_of
 from flows.report.disagreements import disagreements
-from flows.report.filters import FILTERS, trace_links
+from flows.report.filters import environment, trace_links
 from flows.report.gate import gate
 from flows.report.gather import Gathered
 from flows.report.live import as_json, script
@@ -30,34 +30,30 @@ def render(found: Gathered, *, traces: frozenset[str] = frozenset(), base: str =
 
     traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
     """
-    import jinja2
-
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters.update(FILTERS)
-    environment.filters["trace"] = trace_links(found.run["audit_run_id"], traces, base)
     told = sections(found)
-    return environment.get_template(TEMPLATE).render(
-        run=found.run,
-        title=cut(found.run["audit_id"], NAME),
-        scorecard=found.scorecard[:MOST_SCORECARD],
-        n_scorecard=len(found.scorecard),
-        summary=summary(found),
-        first=told.first,
-        sections=told.others,
-        samples=samples(found),
-        gate=gate(found),
-        facts=identity.facts(found),
-        identity_tables=identity.tables(found),
-        measures=told.measures,
-        conventions=guide.CONVENTIONS,
-        tracing=guide.TRACING,
-        seal=found.run.get("seal"),
-        script=script(),
-        config=as_json(charts.CONFIG),
+    return (
+        environment(Path(__file__).parent)
+        .get_template(TEMPLATE)
+        .render(
+            trace=trace_links(found.run["audit_run_id"], traces, base),
+            run=found.run,
+            title=cut(found.run["audit_id"], NAME),
+            scorecard=found.scorecard[:MOST_SCORECARD],
+            n_scorecard=len(found.scorecard),
+            summary=summary(found),
+            first=told.first,
+            sections=told.others,
+            samples=samples(found),
+            gate=gate(found),
+            facts=identity.facts(found),
+            identity_tables=identity.tables(found),
+            measures=told.measures,
+            conventions=guide.CONVENTIONS,
+            tracing=guide.TRACING,
+            seal=found.run.get("seal"),
+            script=script(),
+            config=as_json(charts.CONFIG),
+        )
     )
 
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from flows.figures import grains, row_id
 from flows.files import write_text
 from flows.lineage.columns import lineage_of
-from flows.report.cells import exact
-from flows.report.filters import FILTERS, said
+from flows.report.filters import environment, said
 from flows.report.text import cut
 from flows.report.texts import Policy
 from flows.settings import Settings
 from flows.trace.trace import Trace, described, trace
 from flows.warehouse import private_folder, published_path, read_published
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TEMPLATE = "page.html.j2"
 MOST_PAGES = 60  # a tenth of a second each
@@ -56,36 +51,29 @@ def write_pages(warehouse: Path, audit_run_id: str, text: Policy | None = None) 
             most=MOST_ROWS,
         )
         private_folder(folder)
-        write_text(page_of(warehouse, found), folder / f"{found.figure}.html")
+        write_text(page_of(found), folder / f"{found.figure}.html")
 
 
-def page_of(warehouse: Path, found: Trace) -> str:
+def page_of(found: Trace) -> str:
     """A trace as a page of its own: no script, nothing from elsewhere."""
-    environment = _environment()
-    environment.filters["figure"] = lambda column: found.figure.replace(".", f".{column}.", 1)
     columns = [
         (name, text) for name, text in described(found.mart)[1].items() if name in found.row and name not in found.grain
     ]
-    formulas = {name: _formula(warehouse, found.mart, name) for name, _ in columns}
+    formulas = {name: _formula(found.mart, name) for name, _ in columns}
     css = (Path(__file__).parents[1] / "report" / "report.css").read_text(encoding="utf-8")
-    return environment.get_template(TEMPLATE).render(
-        trace=found, columns=columns, formulas=formulas, most=MOST_ROWS, css=css
+    return (
+        environment(Path(__file__).parent)
+        .get_template(TEMPLATE)
+        .render(
+            trace=found,
+            figure=lambda column: found.figure.replace(".", f".{column}.", 1),
+            value=_value,
+            columns=columns,
+            formulas=formulas,
+            most=MOST_ROWS,
+            css=css,
+        )
     )
-
-
-@functools.cache
-def _environment() -> Environment:
-    import jinja2
-
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters.update(FILTERS)
-    environment.filters["value"] = _value
-    environment.filters["exact"] = exact
-    return environment
 
 
 def _value(value: Any) -> Markup:  # noqa: ANN401 - values of any column
@@ -96,6 +84,6 @@ def _value(value: Any) -> Markup:  # noqa: ANN401 - values of any column
     return said(cut(json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value), LONGEST))
 
 
-def _formula(warehouse: Path, mart: str, column: str) -> str:
+def _formula(mart: str, column: str) -> str:
     """The column's expression over the models before it."""
-    return cut(lineage_of(warehouse, mart, column).expression, LONGEST)
+    return cut(lineage_of(mart, column).expression, LONGEST)

@@ -16,7 +16,7 @@ from flows.rows import SCHEMAS, frame_of
 from flows.trace.scope import COMPARED
 from flows.trace.trace import Trace
 from flows.transform import transform
-from flows.warehouse import KEYS, apply_schema, fetch, land, look_into, published_path
+from flows.warehouse import KEYS, apply_schema, fetch, land, look_into_published
 from models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
@@ -59,7 +59,7 @@ def _land(warehouse: Path, fresh: Path, found: Trace, place: int) -> str:
     """The listed rows as a run of the fresh warehouse."""
     source = found.run["audit_run_id"]
     run = content_id("recomputed", found.figure, str(place))
-    with look_into(published_path(warehouse)) as con:
+    with look_into_published(warehouse) as con:
         rows = {
             "audit_runs": con.execute("select * from raw.audit_runs where audit_run_id = ?", [source]).pl().to_dicts()
         }

@@ -16,8 +16,8 @@ from flows.lineage.columns import Column, lineage_of
 from flows.report.texts import LEFT_OUT, TEXTS, Policy, Texts
 from flows.settings import dbt_project
 from flows.trace.scope import COMPARED, JUDGED, scope_of
-from flows.warehouse import Connection, look_into, published_path
-from models_registry.errors import UsageError, WarehouseError, nearest
+from flows.warehouse import Connection, look_into_published
+from models_registry.errors import UsageError, nearest
 
 Row = dict[str, Any]
 ANSWERS = """
@@ -103,11 +103,7 @@ def trace(
         WarehouseError: nothing is published.
     """
     mart, column, _ = parse_figure(figure)
-    path = published_path(warehouse)
-    if not path.is_file():
-        msg = f"{path}: nothing is published yet; run `promptaudit run` or `promptaudit import` first"
-        raise WarehouseError(msg)
-    with look_into(path) as con:
+    with look_into_published(warehouse) as con:
         row = _row(con, figure, mart, column)
         where, parameters = scope_of(mart, column, row)
         runs = _fetch(
@@ -139,7 +135,7 @@ def trace(
             measure_version=row.get("measure_version"), model_path=model_path,
             description=about if column is None else columns.get(column, ""),
             grain=grains()[mart],
-            lineage=lineage_of(warehouse, mart, column) if column is not None and with_lineage else None,
+            lineage=lineage_of(mart, column) if column is not None and with_lineage else None,
             run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
             p_tau=_p_tau(con, row, answers), raw=raw, served=served, n_answers=sum(each["n_answers"] for each in served),
             is_retired=is_retired, texts=texts.said,

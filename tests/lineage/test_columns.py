@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 import yaml
 
+from flows import cache
 from flows.lineage import project
 from flows.lineage.columns import Column, lineage_of
 from flows.settings import dbt_project
@@ -25,14 +27,14 @@ CONSTANTS = {
 }  # of all columns of marts, what takes nothing from a table
 
 
-@pytest.fixture(scope="module")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A place without a warehouse: the project is compiled for it, and none is made."""
-    place = tmp_path_factory.mktemp("columns") / "audit.duckdb"
-    project._memory.clear()
-    assert project.models(place)
-    assert not place.exists()
-    return place
+@pytest.fixture(scope="module", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A place where nothing is kept yet: the project is compiled once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROMPTAUDIT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr(project, "_memory", {})
+        assert project.models()
+        yield
 
 
 def marts() -> dict[str, list[str]]:
@@ -56,12 +58,12 @@ def names(column: Column) -> set[str]:
     return {each.name for each in column.walk()}
 
 
-def test_every_column_of_every_mart_ends_in_what_landed_or_in_a_constant(warehouse: Path) -> None:
+def test_every_column_of_every_mart_ends_in_what_landed_or_in_a_constant() -> None:
     known, n_columns, seen = landed(), 0, set()
     for mart, columns in marts().items():
-        assert list(project.models(warehouse)[mart].columns) == columns, mart
+        assert list(project.models()[mart].columns) == columns, mart
         for column in columns:
-            tree = lineage_of(warehouse, mart, column)
+            tree = lineage_of(mart, column)
             n_columns += 1
             for each in tree.walk():
                 if each.kind == "raw":
@@ -83,8 +85,8 @@ def test_every_column_of_every_mart_ends_in_what_landed_or_in_a_constant(warehou
     } <= seen
 
 
-def test_sensitivity_is_made_of_answers_of_how_they_are_read_and_of_wordings(warehouse: Path) -> None:
-    tree = lineage_of(warehouse, "rpt_audit", "sensitivity")
+def test_sensitivity_is_made_of_answers_of_how_they_are_read_and_of_wordings() -> None:
+    tree = lineage_of("rpt_audit", "sensitivity")
     assert tree.expression == "avg(fct_sensitivity.sensitivity)"
     (below,) = [each for each in tree.children if each.name == "fct_sensitivity.sensitivity"]
     assert "normalised_entropy(array_agg(fct_p_tau.p_tau)" in below.expression
@@ -107,30 +109,29 @@ def test_sensitivity_is_made_of_answers_of_how_they_are_read_and_of_wordings(war
         ("dim_prompt_variants", "prompt", "raw.prompt_variants.prompt", "raw.predictions.completion"),
     ],
 )
-def test_what_a_figure_needs_and_what_it_does_not(
-    warehouse: Path, mart: str, column: str, needs: str, spares: str
-) -> None:
-    raw = lineage_of(warehouse, mart, column).raw_columns()
+def test_what_a_figure_needs_and_what_it_does_not(mart: str, column: str, needs: str, spares: str) -> None:
+    raw = lineage_of(mart, column).raw_columns()
     assert needs in raw
     assert spares not in raw
 
 
-def test_every_measure_in_sql_is_in_some_expression(warehouse: Path) -> None:
+def test_every_measure_in_sql_is_in_some_expression() -> None:
     texts = [
         text
-        for model in project.models(warehouse).values()
+        for model in project.models().values()
         for derived in model.columns.values()
         for text in (derived.expression, *derived.steps.values())
     ]
     assert [name for name in FUNCTIONS if not any(f"{name}(" in text for text in texts)] == []
 
 
-def test_it_is_fast_once_read_and_another_process_reads_what_was_kept(warehouse: Path) -> None:
-    (kept,) = (warehouse.parent / "dbt").glob("columns-*.json")
+def test_it_is_fast_once_read_and_another_process_reads_what_was_kept() -> None:
+    kept = cache.kept(project._file())
+    assert kept is not None
     assert kept.stat().st_mode & 0o777 == 0o600
     project._memory.clear()
     started = time.perf_counter()
-    lineage_of(warehouse, "rpt_run_comparisons", "verdict")
+    lineage_of("rpt_run_comparisons", "verdict")
     assert time.perf_counter() - started < 0.3
 
 
@@ -141,21 +142,20 @@ def test_what_was_kept_and_is_spoilt_counts_as_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(project, "_memory", {})
-    spoilt = project._file(tmp_path / "audit.duckdb")
-    spoilt.parent.mkdir()
-    spoilt.write_text(text)
-    assert project._kept(tmp_path / "audit.duckdb") == {}
+    monkeypatch.setenv("PROMPTAUDIT_CACHE", str(tmp_path))
+    cache.keep(project._file(), text.encode())
+    assert project._kept() == {}
 
 
-def test_a_name_that_is_nobodys_has_a_nearest(warehouse: Path) -> None:
+def test_a_name_that_is_nobodys_has_a_nearest() -> None:
     with pytest.raises(UsageError, match="no model is 'fct_sensitivitty'; nearest: fct_sensitivity"):
-        lineage_of(warehouse, "fct_sensitivitty", "sensitivity")
+        lineage_of("fct_sensitivitty", "sensitivity")
     with pytest.raises(UsageError, match="rpt_audit has no column 'sensitivitty'; nearest: sensitivity"):
-        lineage_of(warehouse, "rpt_audit", "sensitivitty")
+        lineage_of("rpt_audit", "sensitivitty")
 
 
-def test_as_json_it_says_what_it_holds(warehouse: Path) -> None:
-    assert lineage_of(warehouse, "dim_audit_runs", "started_at").as_dict() == {
+def test_as_json_it_says_what_it_holds() -> None:
+    assert lineage_of("dim_audit_runs", "started_at").as_dict() == {
         "model": "dim_audit_runs", "column": "started_at", "kind": "derived", "use": "value",
         "expression": "stg_audit_runs.started_at",
         "children": [{

@@ -139,7 +139,7 @@ def test_columns_are_of_columns_of_the_inputs_as_trace_has_them(told: Told) -> N
         assert list(fields) == sorted(column["name"] for column in output["facets"]["schema"]["fields"]), model
         inputs = {dataset["name"] for dataset in each["inputs"]}
         for column, found in fields.items():
-            tree = lineage_of(told.warehouse, model, column)
+            tree = lineage_of(model, column)
             used = {(field["name"], field["field"]) for field in found["inputFields"]}
             assert {name for name, _ in used} <= inputs
             assert {(name.split(".", 2)[2], own) for name, own in used} == {
@@ -224,7 +224,7 @@ def test_figures_change_only_with_the_columns_they_are_made_of(told: Told, tmp_p
     of_them = {
         (mart, column)
         for mart, column in before
-        if {f"raw.predictions.{name}" for name in changed} & set(lineage_of(other, mart, column).raw_columns())
+        if {f"raw.predictions.{name}" for name in changed} & set(lineage_of(mart, column).raw_columns())
     }
     assert differ <= of_them
     assert {
