@@ -322,9 +322,16 @@ def fetch(
 ) -> list[dict[str, Any]]:
     """Rows of a query on the writer's file as dicts; for the few small looks a step takes."""
     with connect(warehouse) as con:
-        cursor = con.execute(query, parameters)
-        names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return rows_of(con, query, parameters)
+
+
+def rows_of(
+    con: Connection, query: str, parameters: Sequence[object] | Mapping[str, object] = ()
+) -> list[dict[str, Any]]:
+    """Rows of a query as dicts."""
+    cursor = con.execute(query, parameters)
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def write_parquet(con: Connection, query: str, draft: Path) -> None:

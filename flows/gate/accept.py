@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 from flows.gate.check import check_run
-from flows.gate.rows import Source
+from flows.gate.rows import source_of
 from flows.keys import content_id
 from flows.progress import Progress
 from flows.publish import publish
@@ -142,7 +142,8 @@ def pin_run(  # noqa: PLR0913 - what is said
     found = resolve(warehouse, run or LATEST)
     _refuse_name(name, {known.audit_id for known in complete_runs(warehouse)})
     why = _reason(reason) if reason is not None else None
-    before = Source(warehouse, found.audit_run_id).pinned(name)
+    with source_of(warehouse, found.audit_run_id) as source:
+        before = source.pinned(name)
     row = {
         "audit_run_id": found.audit_run_id, "audit_id": found.audit_id, "name": name, "reason": why,
         "pinned_at": now or this_instant(),

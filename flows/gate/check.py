@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.gate.checked import Checked, Finding, Result
-from flows.gate.rows import Row, Source
+from flows.gate.rows import Row, Source, source_of
 from flows.gate.values import check_values
 from flows.gate.verdicts import check_verdicts
 from flows.report.text import when
@@ -48,27 +48,26 @@ def check_run(  # noqa: PLR0913 - what may be said beside the card
 
     Raises CardError for a rule that cannot be read, UsageError where there is no such run.
     """
-    source = Source(warehouse, audit_run_id, comparison_ids)
-    landed = _landed(source.run)
     moment = now or this_instant()
-    gate = parse_gate(landed.get("gate", ()) if rules is None else rules)
-    limit = _age(max_age or landed.get("max_age") or AuditCard.model_fields["max_age"].default)
-    blocked = _unmeasurable(source.run, moment, limit)
-    if blocked is not None:
-        results = [Result(str(rule), "unmeasured", blocked[0], look_closer=(blocked[1],)) for rule in gate]
-    else:
-        waivers = source.waivers(moment)
-        results = [_waived(_result(rule, source), waivers) for rule in gate]
-    run = source.run
+    with source_of(warehouse, audit_run_id, comparison_ids) as source:
+        run, landed = source.run, _landed(source.run)
+        gate = parse_gate(landed.get("gate", ()) if rules is None else rules)
+        limit = _age(max_age or landed.get("max_age") or AuditCard.model_fields["max_age"].default)
+        blocked = _unmeasurable(run, moment, limit)
+        if blocked is not None:
+            results = [Result(str(rule), "unmeasured", blocked[0], look_closer=(blocked[1],)) for rule in gate]
+        else:
+            waivers = source.waivers(moment)
+            results = [_waived(_result(rule, source), waivers) for rule in gate]
     why = None if blocked is None else blocked[0]
     return Checked(audit_run_id, run["audit_id"], run["started_at"], moment, tuple(results), why)
 
 
 def bases(warehouse: Path, audit_run_id: str, rules: Sequence[str]) -> dict[str, str]:
     """The run behind each reference that rules compare with, of those that there are: what to compare before checking."""
-    source = Source(warehouse, audit_run_id)
     references = {rule.reference for rule in parse_gate(rules) if isinstance(rule, VerdictRule)}
-    found = {reference: source.base_of(reference) for reference in sorted(references)}
+    with source_of(warehouse, audit_run_id) as source:
+        found = {reference: source.base_of(reference) for reference in sorted(references)}
     return {reference: run for reference, run in found.items() if run is not None and run != audit_run_id}
 
 

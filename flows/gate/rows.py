@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from flows.sheets import quoted
-from flows.warehouse import fetch, published_path, read_published
+from flows.warehouse import Connection, fetch, look_into_published, published_path, rows_of
 from models_registry.errors import UsageError, nearest
 from models_registry.gate_columns import COMPARISONS
 from models_registry.gate_rules import BASELINE, LAST_NIGHT
@@ -18,23 +19,32 @@ Row = dict[str, Any]
 RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.audit_runs"
 
 
+@contextmanager
+def source_of(warehouse: Path, audit_run_id: str, comparison_ids: Collection[str] = ()) -> Iterator[Source]:
+    """The rows of one run as long as the block lasts, all of one publication; none where nothing is published."""
+    with ExitStack() as stack:
+        is_there = published_path(warehouse).exists()
+        con = stack.enter_context(look_into_published(warehouse)) if is_there else None
+        yield Source(warehouse, con, audit_run_id, frozenset(comparison_ids))
+
+
 class Source:
     """The rows of one run; each table is read once. Raises UsageError where no such run is known at all."""
 
-    def __init__(self, warehouse: Path, audit_run_id: str, comparison_ids: Collection[str] = ()) -> None:
+    def __init__(
+        self, warehouse: Path, con: Connection | None, audit_run_id: str, comparison_ids: frozenset[str]
+    ) -> None:
         self.warehouse = warehouse
         self.audit_run_id = audit_run_id
-        self._comparison_ids = frozenset(comparison_ids)
+        self._con = con
+        self._comparison_ids = comparison_ids
         self._marts: dict[str, list[Row]] = {}
 
     def _read(self, query: str) -> list[Row]:
-        names, rows = read_published(self.warehouse, query)
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        return [] if self._con is None else rows_of(self._con, query)
 
     @cached_property
     def _tables(self) -> set[str]:
-        if not published_path(self.warehouse).exists():
-            return set()
         found = self._read("select table_schema || '.' || table_name as name from information_schema.tables")
         return {row["name"] for row in found}
 

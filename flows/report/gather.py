@@ -13,7 +13,7 @@ from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
 from flows.report.text import LONG
 from flows.report.texts import Policy, Texts
-from flows.warehouse import Connection, look_into_published
+from flows.warehouse import Connection, look_into_published, rows_of
 from models_registry.errors import WarehouseError
 
 Row = dict[str, Any]
@@ -56,9 +56,7 @@ def rows(warehouse: Path, query: str, audit_run_id: str, long: int = LONG) -> li
 
 def _rows(con: Connection, query: str, audit_run_id: str, long: int) -> list[Row]:
     quoted = "'" + audit_run_id.replace("'", "''") + "'"
-    cursor = con.execute(query.replace("$run", quoted).replace("$long", str(long + 1)))
-    names = [column[0] for column in cursor.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return rows_of(con, query.replace("$run", quoted).replace("$long", str(long + 1)))
 
 
 def gather(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> Gathered:

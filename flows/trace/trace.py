@@ -16,7 +16,7 @@ from flows.lineage.columns import Column, lineage_of
 from flows.report.texts import LEFT_OUT, TEXTS, Policy, Texts
 from flows.settings import dbt_project
 from flows.trace.scope import COMPARED, JUDGED, scope_of
-from flows.warehouse import Connection, look_into_published
+from flows.warehouse import Connection, look_into_published, rows_of
 from models_registry.errors import UsageError, nearest
 
 Row = dict[str, Any]
@@ -106,20 +106,20 @@ def trace(
     with look_into_published(warehouse) as con:
         row = _row(con, figure, mart, column)
         where, parameters = scope_of(mart, column, row)
-        runs = _fetch(
+        runs = rows_of(
             con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", {"runs": parameters["runs"]}
         )
         runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
         run = runs[-1]  # of a comparison the candidate
         listed = {**parameters, "most": ALL if most is None else most}
-        answers = _fetch(con, ANSWERS.format(where), listed)
-        is_retired = not answers and bool(answers := _fetch(con, RETIRED.format(where), listed))
-        served = _fetch(con, SERVED.format(where), parameters)
+        answers = rows_of(con, ANSWERS.format(where), listed)
+        is_retired = not answers and bool(answers := rows_of(con, RETIRED.format(where), listed))
+        served = rows_of(con, SERVED.format(where), parameters)
         texts = Texts(text, _sensitive(con, run["audit_run_id"]))
         raw = {"predictions": answers, **_beside(con, row, where, listed)}
         if mart in JUDGED or str(row.get("scoring_method", "")).startswith("judge:"):
             raw |= _rulings(con, run["audit_run_id"], answers)
-        raw["format_checks"] = _fetch(con, CHECKS, {"run": run["audit_run_id"]})
+        raw["format_checks"] = rows_of(con, CHECKS, {"run": run["audit_run_id"]})
         tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
         tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
         for name, rows in raw.items():
@@ -151,18 +151,12 @@ def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
         raise UsageError(msg)
     grain = ", ".join(f'"{name}"' for name in grains()[mart])
     wanted = figure if column is None else figure.replace(f".{column}.", ".", 1)
-    for row in _fetch(con, f"select distinct {grain} from marts.{mart}"):  # noqa: S608 - our own names
+    for row in rows_of(con, f"select distinct {grain} from marts.{mart}"):  # noqa: S608 - our own names
         if row_id(mart, row) == wanted:
             same = " and ".join(f'"{name}" is not distinct from ${name}' for name in row)
-            return _fetch(con, f"select * from marts.{mart} where {same}", row)[0]  # noqa: S608 - our own names
+            return rows_of(con, f"select * from marts.{mart} where {same}", row)[0]  # noqa: S608 - our own names
     msg = f"no row of marts.{mart} is {wanted}: is it of another warehouse, or of a run that is not published?"
     raise UsageError(msg)
-
-
-def _fetch(con: Connection, query: str, parameters: Row | None = None) -> list[Row]:
-    cursor = con.execute(query, parameters or {})
-    names = [column[0] for column in cursor.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, list[Row]]:
@@ -179,7 +173,7 @@ def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, lis
             "order by all limit $most"
         )
         most = listed["most"] if table == "samples" else ALL
-        found[table] = _fetch(con, query, {**listed, **known, "most": most})
+        found[table] = rows_of(con, query, {**listed, **known, "most": most})
     return found
 
 
@@ -188,14 +182,14 @@ def _rulings(con: Connection, run: str, answers: Sequence[Row]) -> dict[str, lis
     ids = sorted({answer["prediction_id"] for answer in answers})
     own = {"run": run}
     return {
-        "verdicts": _fetch(
+        "verdicts": rows_of(
             con,
             "select * from raw.verdicts where audit_run_id = $run "
             "and (control_id is not null or list_contains($ids, prediction_id)) order by verdict_id",
             own | {"ids": ids},
         ),
-        "judges": _fetch(con, "select * from raw.judges where audit_run_id = $run order by all", own),
-        "judge_controls": _fetch(con, "select * from raw.judge_controls where audit_run_id = $run order by all", own),
+        "judges": rows_of(con, "select * from raw.judges where audit_run_id = $run order by all", own),
+        "judge_controls": rows_of(con, "select * from raw.judge_controls where audit_run_id = $run order by all", own),
     }
 
 
@@ -237,7 +231,7 @@ def _p_tau(con: Connection, row: Row, answers: Sequence[Row]) -> list[Row]:
     if any(row.get(name) is None for name in names) or not 0 < len(samples) <= MOST_P_TAU:
         return []
     model, task, strategy = (row[name] for name in names)
-    return _fetch(
+    return rows_of(
         con,
         P_TAU,
         {"run": row["audit_run_id"], "model": model, "task": task, "strategy": strategy, "samples": samples},

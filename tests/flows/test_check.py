@@ -75,7 +75,7 @@ def test_the_outcome_is_the_worst_of_the_rows(
     from models_registry.gate_rules import ValueRule
     from models_registry.gates import parse_rule
 
-    source = Source(tmp_path_factory.getbasetemp() / "none.duckdb", run_id("a"))
+    source = Source(tmp_path_factory.getbasetemp() / "none.duckdb", None, run_id("a"), frozenset())
     source._marts[f"rpt_audit {run_id('a')}"] = [
         {**NAMES, "task_id": str(n), "micro_f1": f} for n, f in enumerate(figures)
     ]
