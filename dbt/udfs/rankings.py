@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 MIN_MODELS = 3
 """Fewest models whose ranking is more than one comparison."""
@@ -57,6 +56,8 @@ def ranking_consistency(
     n_variants = len(table)
     if n_models < MIN_MODELS or n_variants < 2:
         return RankingConsistency(np.nan, np.nan, 0, 0, n_models, n_variants)
+
+    from scipy.stats import rankdata  # a second to import, and every build would
 
     rank = rankdata(table, axis=1) - (n_models + 1) / 2
     length = np.sqrt(np.square(rank).sum(axis=1))
