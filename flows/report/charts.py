@@ -39,7 +39,7 @@ def histogram(bins: Rows, mean: float, label: str) -> Markup:
 
     data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
     bars = (
-        alt.Chart(_values(data))
+        alt.Chart(alt.NamedData(name="rows"))
         .mark_rect(color=_PAINT["first"])
         .encode(
             x=alt.X("low:Q", title="sensitivity", scale=_unit(), axis=_fifths()),
@@ -48,7 +48,12 @@ def histogram(bins: Rows, mean: float, label: str) -> Markup:
             y2="zero:Q",
         )
     )
-    return drawn([bars, _rule(mean)], label, fields={"low": "from", "high": "to", "n": "samples"})
+    return drawn(
+        [bars, _rule()],
+        label,
+        {"rows": data, "rule": [{"at": mean}]},
+        fields={"low": "from", "high": "to", "n": "samples"},
+    )
 
 
 def bars(found: Rows, label: str) -> Markup:
@@ -57,7 +62,7 @@ def bars(found: Rows, label: str) -> Markup:
 
     data = [{**row, "name": cut(row["name"], 24)} for row in found]
     order = [row["name"] for row in data]
-    base = alt.Chart(_values(data)).encode(
+    base = alt.Chart(alt.NamedData(name="rows")).encode(
         y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=130, ticks=False))
     )
     layers = [
@@ -69,7 +74,7 @@ def bars(found: Rows, label: str) -> Markup:
         .encode(x=alt.X("low:Q", title="consistency", scale=_unit(), axis=_fifths()), x2="high:Q"),
     ]
     return drawn(
-        layers, label, height=max(70, ROW * len(data) + 46), has_table=False,
+        layers, label, {"rows": data}, height=max(70, ROW * len(data) + 46), has_table=False,
         fields={"name": "class", "value": "consistency", "low": "low", "high": "high"},
     )  # fmt: skip
 
@@ -91,7 +96,7 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
         "k:Q", title=title, scale=alt.Scale(domain=[2, max(most, 3)], nice=False),
         axis=alt.Axis(values=ticks, tickCount=len(ticks), format="d"),
     )  # fmt: skip
-    base = alt.Chart(_values(points)).encode(x=x, color=colour)
+    base = alt.Chart(alt.NamedData(name="rows")).encode(x=x, color=colour)
     layers = [
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_area(opacity=0.16, clip=True)
@@ -104,7 +109,7 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
         ),
     ]
     fields = {"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
-    return drawn(layers, label, fields=fields, has_table=has_table)
+    return drawn(layers, label, {"rows": points}, fields=fields, has_table=has_table)
 
 
 def stacks(found: Rows, n_variants: int, label: str) -> Markup:
@@ -114,7 +119,7 @@ def stacks(found: Rows, n_variants: int, label: str) -> Markup:
     names = list(STATUSES)
     most = n_variants - 1
     chart = (
-        alt.Chart(_values(found))
+        alt.Chart(alt.NamedData(name="rows"))
         .mark_bar(width={"band": 0.8} if most <= 60 else {"band": 1})  # noqa: PLR2004
         .encode(
             x=alt.X(
@@ -127,7 +132,7 @@ def stacks(found: Rows, n_variants: int, label: str) -> Markup:
             ),
         )
     )  # fmt: skip
-    return drawn([chart], label, fields={"place": "variant", "status": "became", "rate": "rate"})
+    return drawn([chart], label, {"rows": found}, fields={"place": "variant", "status": "became", "rate": "rate"})
 
 
 def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
@@ -135,7 +140,7 @@ def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
     import altair as alt
 
     most = max(row["place"] for row in found)
-    base = alt.Chart(_values(found)).encode(
+    base = alt.Chart(alt.NamedData(name="rows")).encode(
         x=alt.X(
             "place:Q", title="prompt variants, least accurate first", scale=alt.Scale(domain=[0.5, most + 0.5],
             nice=False),
@@ -149,7 +154,9 @@ def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
             color=_PAINT["second"], size=70, filled=True, opacity=1, shape="diamond"
         ),
     ]
-    return drawn(layers, label, fields={"place": "place", "is_original": "original", "accuracy": "accuracy"})
+    return drawn(
+        layers, label, {"rows": found}, fields={"place": "place", "is_original": "original", "accuracy": "accuracy"}
+    )
 
 
 def ranges(  # noqa: PLR0913 - what the axes say
@@ -170,7 +177,7 @@ def ranges(  # noqa: PLR0913 - what the axes say
     places, paints = list(range(len(series))), [_PAINT[name] for name in SERIES[: len(series)]]
     scale = alt.Scale(domain=list(domain), nice=False, zero=False, clamp=True)
     axis = alt.Axis(tickCount=4)
-    base = alt.Chart(_values(data)).encode(
+    base = alt.Chart(alt.NamedData(name="rows")).encode(
         y=alt.Y(
             "name:N", sort=list(names.values()), title=None, axis=alt.Axis(labelLimit=130, ticks=False, labelPadding=9)
         ),
@@ -187,7 +194,7 @@ def ranges(  # noqa: PLR0913 - what the axes say
         ),
     ]
     return drawn(
-        layers, label, height=max(90, (8 + 13 * len(series)) * len(names) + 46), has_table=False,
+        layers, label, {"rows": data}, height=max(90, (8 + 13 * len(series)) * len(names) + 46), has_table=False,
         fields={"name": "model", "method": of, "value": title, "low": "low", "high": "high"},
     )  # fmt: skip
 
@@ -212,7 +219,6 @@ def nights(
     y = alt.Y("value:Q", title=None, scale=_between(domain))
     colour = alt.Color("series:N", legend=None, scale=alt.Scale(domain=places, range=paints))
     dashes = alt.Scale(domain=places, range=[[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]])
-    # data by name and a spec that is not validated: with them inside, a chart of 60 nights takes half a second, not a tenth
     base = alt.Chart(alt.NamedData(name="points")).encode(x=x, color=colour, detail="segment:N")
     layers = [
         alt.Chart(alt.NamedData(name="changed"))
@@ -233,7 +239,7 @@ def nights(
         .encode(y=y),
     ]
     return drawn(
-        layers, label, named={"points": list(points), "changed": [{"night": night} for night in changed]},
+        layers, label, {"points": points, "changed": [{"night": night} for night in changed]},
         fields={"model": "model", "night": "night", "value": "value", "low": "low", "high": "high"}, has_table=False,
     )  # fmt: skip
 
@@ -261,12 +267,6 @@ def _ticks(start: int, end: int) -> list[int]:
     return list(range(start, end + 1, step))
 
 
-def _values(found: Rows) -> alt.Data:
-    import altair as alt
-
-    return alt.Data(values=list(found))  # type: ignore[no-untyped-call]
-
-
 def _unit() -> alt.Scale:
     import altair as alt
 
@@ -285,9 +285,9 @@ def _between(domain: tuple[float, float]) -> alt.Scale:
     return alt.Scale(domain=list(domain), nice=False, zero=False)
 
 
-def _rule(at: float) -> alt.Chart:
+def _rule() -> alt.Chart:
     import altair as alt
 
-    rule = alt.Chart(_values([{"at": at}])).mark_rule(color=_PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
+    rule = alt.Chart(alt.NamedData(name="rule")).mark_rule(color=_PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
     encoded: alt.Chart = rule.encode(x=alt.X("at:Q", title="sensitivity", scale=_unit(), axis=_fifths()))
     return encoded

@@ -68,4 +68,4 @@ def curves(
     for point in points:
         place = series.index(point["series"])
         data.append({**point, "place": place, "x": point["at"] + (place - (len(series) - 1) / 2) * beside})
-    return drawn(layers, label, named={"points": data}, fields=fields, has_table=False)
+    return drawn(layers, label, {"points": data}, fields=fields, has_table=False)

@@ -54,7 +54,7 @@ def boxes(found: Rows, names: Sequence[str], series: Sequence[str], label: str) 
         "upper": "upper quartile", "high": "95 %",
     }  # fmt: skip
     height = max(90, (8 + 13 * len(series)) * len(names) + 46)
-    return drawn(layers, label, height, {"boxes": data}, fields=fields, has_table=False)
+    return drawn(layers, label, {"boxes": data}, height, fields=fields, has_table=False)
 
 
 def cloud(behind: Rows, found: Rows, series: Sequence[str], label: str) -> Markup:
@@ -85,7 +85,7 @@ def cloud(behind: Rows, found: Rows, series: Sequence[str], label: str) -> Marku
         "dots": [{**row, "key": str(series.index(row["who"]))} for row in found],
     }
     fields = {"who": "of", "sensitivity": "sensitivity", "mean_consistency": "mean consistency", "n": "samples"}
-    return drawn(layers, label, 260, data, fields=fields, has_table=False)
+    return drawn(layers, label, data, 260, fields=fields, has_table=False)
 
 
 def shares(found: Rows, names: Sequence[str], paints: Sequence[str], label: str) -> Markup:
@@ -109,7 +109,7 @@ def shares(found: Rows, names: Sequence[str], paints: Sequence[str], label: str)
     # a hair of room between two parts, so that they part without their colours too
     data = [{**row, "name": short[row["name"]], "end": max(row["start"], row["end"] - 0.006)} for row in found]
     fields = {"name": "sample", "label": "label", "p_tau": "share of wordings"}
-    return drawn([bars], label, max(90, 30 * len(names) + 46), {"shares": data}, fields=fields, has_table=False)
+    return drawn([bars], label, {"shares": data}, max(90, 30 * len(names) + 46), fields=fields, has_table=False)
 
 
 def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) -> Markup:
@@ -138,7 +138,7 @@ def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) ->
     data = [{**row, "start": 0, "top": row["place"], "name": cut(row["series"], 30)} for row in middles]
     fields = {"series": "strategy", "median": "median", "n": "samples"}
     height = 62 * len(series) + 46
-    return drawn(layers, label, height, {"outlines": list(outlines), "middles": data}, fields=fields, has_table=False)
+    return drawn(layers, label, {"outlines": outlines, "middles": data}, height, fields=fields, has_table=False)
 
 
 def matrix(cells: Rows, n: int, label: str) -> Markup:
@@ -164,7 +164,7 @@ def matrix(cells: Rows, n: int, label: str) -> Markup:
     )
     data = [{**row, "below": row["row"] + 1} for row in cells]
     fields = {"row": "sample", "start": "from place", "end": "to place", "similarity": "1 - TVD"}
-    return drawn([squares], label, WIDTH - 30, {"cells": data}, fields=fields, has_table=False)
+    return drawn([squares], label, {"cells": data}, WIDTH - 30, fields=fields, has_table=False)
 
 
 def spread(bins: Rows, title: str, count: str, label: str) -> Markup:
@@ -180,7 +180,7 @@ def spread(bins: Rows, title: str, count: str, label: str) -> Markup:
             y=alt.Y("n:Q", title=count, axis=alt.Axis(tickMinStep=1, format="~s")), y2="zero:Q",
         )
     )  # fmt: skip
-    return drawn([bars], label, named={"bins": data}, fields={"low": "from", "high": "to", "n": count})
+    return drawn([bars], label, {"bins": data}, fields={"low": "from", "high": "to", "n": count})
 
 
 def _paints(series: Sequence[str]) -> list[str]:

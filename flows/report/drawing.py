@@ -6,8 +6,6 @@ The SVG is made by vl-convert, without JavaScript on the page and without a netw
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -79,16 +77,17 @@ def undrawn() -> Iterator[None]:
 def drawn(  # noqa: PLR0913 - what a chart has
     layers: Sequence[alt.Chart],
     label: str,
+    data: Mapping[str, Sequence[Row]],
     height: int = HEIGHT,
-    named: dict[str, list[Any]] | None = None,
     *,
     fields: Mapping[str, str] | None = None,
     has_table: bool = True,
 ) -> Drawing:
     """A chart of layers, as an image named `label`, unique on its page.
 
-    named: data that layers name. fields: the fields of the data that tooltips and the table show, with their headings, the
-    figure itself first behind what it is of; default: all. A row of data may have `figure`, the name of the figure it
+    data: what the layers name; inside them Altair would copy it with each step. fields: the fields
+    of the data that tooltips and the table show, with their headings, the figure itself first behind what it is of;
+    default: all. A row of data may have `figure`, the name of the figure it
     draws. has_table: False where the section's own table holds every figure that is drawn.
     """
     import altair as alt
@@ -104,32 +103,18 @@ def drawn(  # noqa: PLR0913 - what a chart has
         background="transparent",
     )
     spec = chart.to_dict(validate=False)  # a check against the schema takes as long as drawing
-    found = {**_gathered(spec), **(named or {})}
-    spec["datasets"] = {name: [_settled(row) for row in rows] for name, rows in found.items()}
+    spec["datasets"] = {name: [_settled(row) for row in rows] for name, rows in data.items()}
     spec["config"] = _DRAWN
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     svg = clean(vl_convert.vegalite_to_svg(spec, vl_version=version, allowed_base_urls=[]), label)
     rows: list[Row] = max(spec["datasets"].values(), key=len, default=[])
     headings = dict(fields) if fields is not None else _headings(rows)
     alive = {key: value for key, value in spec.items() if key not in {"$schema", "config", "background"}}
-    alive["datasets"] = {name: _columns(data) for name, data in spec["datasets"].items()}
+    alive["datasets"] = {name: _columns(rows) for name, rows in spec["datasets"].items()}
     alive["layer"] = [*alive["layer"], *map(_pointed, filter(_is_line, alive["layer"]))]
     shown_fields = [*headings.items(), (FIGURE, "figure")]
     told = as_json({"spec": _themed(alive), "fields": shown_fields})
     return Drawing.of(svg, told, _table(rows, headings) if has_table else None)
-
-
-def _gathered(spec: dict[str, Any]) -> dict[str, list[Row]]:
-    """Takes the data out of the layers, each kept once by its content."""
-    found: dict[str, list[Row]] = dict(spec.pop("datasets", {}))
-    for part in (spec, *spec["layer"]):
-        values = part.get("data", {}).get("values")
-        if values is not None:
-            digest = hashlib.sha256(json.dumps(values, default=str).encode("utf-8", "backslashreplace")).hexdigest()
-            name = f"data-{digest[:12]}"
-            found[name] = values
-            part["data"] = {"name": name}
-    return found
 
 
 def _settled(row: Row) -> Row:
