@@ -23,7 +23,7 @@ audit: $(VENV)/run.stamp ## Set up, then run the quickstart audit on embedded mo
 	$(BIN)/promptaudit run $(AUDIT)
 
 test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones and the benchmarks
-	$(BIN)/pytest -q -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
 	@failed=; \

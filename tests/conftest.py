@@ -7,16 +7,22 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
 from flows.settings import silence
 
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
+
 silence()
 # kept for the next tests, and for the next run of them
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
+# files that are given to one worker, since they share what takes long to make
+SHARING = {"tests/flows/test_history.py": "nights", "tests/report/test_trend.py": "nights"}
 GROUND_TRUTH = Path(__file__).parents[1].parent / "shared" / "ground_truth"
 
 
@@ -65,8 +71,14 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a file share a worker, as `--dist loadgroup` has it; files that share what takes long to make, name a group."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """A worker takes a file at a time, and files that share what takes long to make, together."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = str(super()._split_scope(nodeid))
+            return SHARING.get(file) or ("report" if file.startswith("tests/report/") else file)
+
+    return Scheduling(config, log)

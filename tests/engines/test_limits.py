@@ -198,6 +198,7 @@ def test_a_budget_that_ends_stops_further_tries() -> None:
     assert len(answer.attempts) == 2
 
 
+@pytest.mark.slow
 def test_mixed_faults_leave_every_request_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.05)
     rates = {"status_500": 0.08, "status_429": 0.06, "reset": 0.07, "hang": 0.02, "truncated": 0.07}

@@ -18,7 +18,6 @@ from flows.warehouse import apply_schema, read_published
 from models_registry.errors import UsageError, WarehouseError
 from tests.report.nights import AUDIT, FIRST, Verdict, change, compare, fresh
 
-pytestmark = pytest.mark.xdist_group("nights")
 Figures = st.lists(st.none() | st.floats(-10, 10), max_size=40)
 ONE = {"model": "harbour-small", "task": "colours", "strategy": "simple"}
 

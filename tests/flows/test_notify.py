@@ -136,7 +136,7 @@ def test_all_targets_down_is_failed_and_tried_again_by_the_next_start(
     assert [state for state, _, _ in kept(warehouse)] == ["intended", "failed", "intended", "sent"]
 
 
-@pytest.mark.parametrize("path", ["/slow", "/endless"])
+@pytest.mark.parametrize("path", [pytest.param("/slow", marks=pytest.mark.slow), "/endless"])
 def test_a_target_without_end_is_given_up_and_its_process_ended(
     warehouse: Path, server: RunningWebhooks, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:

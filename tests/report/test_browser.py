@@ -11,8 +11,6 @@ from tests.report.conftest import Reported
 from tests.report.large import large
 from tests.report.test_page import PAGES
 
-pytestmark = pytest.mark.xdist_group("report")
-
 slow = pytest.mark.slow
 VIEWS = [
     pytest.param(*view, marks=() if view == ("ordinary", 1280, "light") else slow)

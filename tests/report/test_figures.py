@@ -18,8 +18,6 @@ from flows.warehouse import read_published
 from tests.report.conftest import Reported
 from tests.report.test_page import PAGES
 
-pytestmark = pytest.mark.xdist_group("report")
-
 DATA = re.compile(r'<data value="([^"]*)" data-figure="([^"]*)">([^<]*)</data>')
 ROW = {"audit_run_id": "r", "model_id": "m", "task_id": "t", "strategy": "s", "sensitivity": 1 / 3,
        "sensitivity_low": 0.1, "sensitivity_high": None, "cost_usd": None, "n_samples": 1234}  # fmt: skip

@@ -23,8 +23,6 @@ from tests.report.judging import MODELS
 from tests.report.test_page import JUDGED, Seen
 from tests.report.warehouses import HOSTILE, SCRIPT
 
-pytestmark = pytest.mark.xdist_group("report")
-
 
 def asked(run: Reported, query: str) -> list[dict[str, Any]]:
     names, rows = read_published(run.warehouse, query.replace("$run", f"'{run.audit_run_id}'"))

@@ -23,8 +23,6 @@ from models_registry.errors import WarehouseError
 from tests.report.conftest import Reported
 from tests.report.warehouses import HOSTILE
 
-pytestmark = pytest.mark.xdist_group("report")
-
 SECTIONS = {
     "scorecard", "sensitivity", "classes", "telling", "clouds", "consistency", "alike", "pairs", "repetition", "paraphrase",
     "between", "subsamples", "variety", "formats", "accuracy", "wordings", "costs", "samples", "gate", "identity", "guide",

@@ -22,7 +22,7 @@ from tests.report.conftest import Reported
 from tests.report.warehouses import MENTION, SCRIPT
 from tests.shell import promptaudit
 
-pytestmark = [pytest.mark.xdist_group("report"), pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 HOSTILE = (

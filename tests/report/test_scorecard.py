@@ -12,8 +12,6 @@ from flows.report.text import number, percent, share
 from flows.warehouse import read_published
 from tests.report.conftest import Reported
 
-pytestmark = pytest.mark.xdist_group("report")
-
 
 def printed(run: Reported, width: int) -> str:
     out = io.StringIO()

@@ -33,7 +33,7 @@ from tests.report.conftest import Reported
 from tests.report.test_sections_of_samples import asked, block_of, drawn_data, printed
 from udfs.agreement import krippendorff_alpha
 
-pytestmark = [pytest.mark.xdist_group("report"), pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from flows.report.text import number
 from flows.warehouse import read_published
 from tests.report.conftest import Reported
 
-pytestmark = [pytest.mark.xdist_group("report"), pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVERY = (classes, telling, clouds, alike, pairs)

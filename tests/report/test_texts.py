@@ -13,7 +13,7 @@ from flows.warehouse import read_published
 from models_registry.cards import Data, TaskCard
 from tests.report.conftest import Reported
 
-pytestmark = [pytest.mark.xdist_group("report"), pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 CARD = TaskCard(labels=("a", "b"), instruction="Say a or b.", data=Data(path="x.csv"))  # type: ignore[arg-type]
 

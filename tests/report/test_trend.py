@@ -25,7 +25,6 @@ from flows.warehouse import read_published
 from tests.report.nights import Verdict, change, compare, fresh
 from tests.report.test_page import Seen
 
-pytestmark = pytest.mark.xdist_group("nights")
 SCRIPT = "<script>alert(1)</script>"
 NAMES = {f"r{place}": f"09-{20 + place}" for place in range(6)}
 
