@@ -118,12 +118,16 @@ class Checked:
         return 1 if "failed" in outcomes else 3 if "unmeasured" in outcomes or self.blocked else 0
 
     @property
+    def counts(self) -> str:
+        """How many rules came out how."""
+        n = {outcome: sum(result.outcome == outcome for result in self.results) for outcome in NAMED}
+        rules = "1 rule" if len(self.results) == 1 else f"{len(self.results)} rules"
+        return f"{rules}: {', '.join(f'{count} {NAMED[outcome]}' for outcome, count in n.items() if count)}"
+
+    @property
     def headline(self) -> str:
         """One line: the run, and how many rules came out how."""
-        n = {outcome: sum(result.outcome == outcome for result in self.results) for outcome in NAMED}
-        said = ", ".join(f"{count} {NAMED[outcome]}" for outcome, count in n.items() if count)
-        rules = "1 rule" if len(self.results) == 1 else f"{len(self.results)} rules"
-        outcome = f"{rules}: {said}" if self.results else "the audit's card has no gate: nothing is checked"
+        outcome = self.counts if self.results else "the audit's card has no gate: nothing is checked"
         outcome += f"; {self.blocked}" if self.blocked and not self.results else ""
         return f"gate of run {self.audit_run_id} of '{cut(self.audit_id, MAX_NAME)}': {outcome}"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from flows.report import queries
 from flows.report.changes import gather_changes
+from flows.report.checked import Checked, gather_checked
 from flows.report.judged import Judged, gather_judged
 from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
@@ -41,6 +42,7 @@ class Gathered:
     top_sensitivities: list[Row]
     top_labels: list[Row]
     top_examples: list[Row]
+    checked: Checked | None
     judged: Judged
     nights: Nights
     changes: list[Row]
@@ -62,10 +64,10 @@ def _rows(con: Connection, query: str, audit_run_id: str, long: int) -> list[Row
 def gather(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> Gathered:
     """Everything the report prints, texts as `text` says; raises WarehouseError where the run is not published."""
     with look_into_published(warehouse) as con:
-        return _gathered(con, audit_run_id, Texts(text))
+        return _gathered(con, warehouse, audit_run_id, Texts(text))
 
 
-def _gathered(con: Connection, audit_run_id: str, texts: Texts) -> Gathered:
+def _gathered(con: Connection, warehouse: Path, audit_run_id: str, texts: Texts) -> Gathered:
     def ask(query: str) -> list[Row]:
         return texts.kept(_rows(con, query, audit_run_id, texts.long))
 
@@ -94,6 +96,7 @@ def _gathered(con: Connection, audit_run_id: str, texts: Texts) -> Gathered:
         top_sensitivities=ask(queries.TOP_SENSITIVITIES),
         top_labels=ask(queries.TOP_LABELS),
         top_examples=ask(queries.TOP_EXAMPLES),
+        checked=gather_checked(warehouse, runs[0]),
         judged=gather_judged(ask),
         nights=gather_nights(ask, queries.NIGHTLY, MOST_NIGHTS),
         changes=gather_changes(ask),

@@ -9,6 +9,7 @@ from flows.report import charts, guide, identity
 from flows.report.agreement import agreement
 from flows.report.blocks import Row, Section
 from flows.report.changes import base_of, by_base, changes, counts_of
+from flows.report.checked import checked
 from flows.report.disagreements import disagreements
 from flows.report.filters import environment, trace_links
 from flows.report.gate import gate
@@ -73,7 +74,7 @@ def sections(found: Gathered) -> Told:
     over_nights = trend(found)
     others = [*changes(found.changes), *over_nights, *judged[n_first:], *measured(found)]
     measures = (*guide.MEASURES, *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
-    return Told(judged[:n_first], others, measures)
+    return Told([*checked(found.checked), *judged[:n_first]], others, measures)
 
 
 def judged_sections(found: Gathered) -> list[Section]:
@@ -99,6 +100,8 @@ def summary(found: Gathered) -> list[str]:
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
     out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {asked}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
+    if found.checked is not None and found.checked.results:
+        out.append(f"The gate has {found.checked.counts}.")
     out += [f"Against {base_of(own[0])}: {counts_of(own)}." for own in by_base(found.changes)[:1]]
     if found.run["state"] != "complete":
         out.append(f"The run is marked {cut(found.run['state'], 20)}.")

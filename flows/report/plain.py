@@ -29,7 +29,7 @@ _HEADINGS = (
 
 
 def markdown(found: Gathered) -> str:
-    """What changed, the gate, a compact scorecard and the first table of each section; every name in a code span."""
+    """The verdict, what changed, the format checks, a compact scorecard, a table of each section; names in code spans."""
     run = found.run
     lines = [f"## {code(cut(run['audit_id'], NAME))}", ""]
     lines += [f"{code(run['origin'])} of {when(run['started_at'])}, run {code(run['audit_run_id'])}", ""]
@@ -44,7 +44,7 @@ def markdown(found: Gathered) -> str:
     with undrawn():
         told = sections(found)
     n_changes = 1 if found.changes else 0
-    for section in (*told.others[:n_changes], gate(found), *told.first, *told.others[n_changes:]):
+    for section in (*told.first, *told.others[:n_changes], gate(found), *told.others[n_changes:]):
         lines += _section(section)
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -1,0 +1,60 @@
+"""The section on the gate: the rules of the audit's card, held against the run as they were when it started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.report.blocks import Block, Row, Section, Table, limited
+from flows.report.text import cut
+from models_registry.errors import CardError
+
+if TYPE_CHECKING:
+    from flows.gate.checked import Checked
+
+MOST_FINDINGS = 8
+LONGEST = 400  # characters of a rule, of what is found, of a command
+
+
+def gather_checked(warehouse: Path, run: Row) -> Checked | None:
+    """What the gate says of a run, its age left aside; None for rules that this version cannot read."""
+    from flows.gate.check import check_run
+
+    try:
+        return check_run(warehouse, run["audit_run_id"], now=run["started_at"])
+    except CardError:
+        return None
+
+
+def checked(found: Checked | None) -> list[Section]:
+    """Each rule with what became of it, the gravest first; nothing where the card has none."""
+    from flows.gate.checked import NAMED
+
+    if found is None or not found.results:
+        return []
+    section = Section(
+        "verdict",
+        "Verdict of the gate",
+        "The rules of the audit's card, each held against every row of this run that it is about. A rule without a figure is "
+        "no pass. promptaudit check says it again, with an exit code.",
+    )
+    block = Block("")
+    section.blocks.append(block)
+    order = list(NAMED)  # the gravest first
+    results = sorted(found.results, key=lambda result: order.index(result.outcome))
+    worse = [result for result in results if result.outcome in order[:2]]
+    block.findings = [
+        (NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST)) for result in worse[:MOST_FINDINGS]
+    ]
+    lines = []
+    for result in results:
+        shown, n_more = result.shown()
+        said = [cut(result.reason, LONGEST), *(cut(f"{each.where()}: {each.found()}", LONGEST) for each in shown)]
+        said += [f"and {n_more} more"] if n_more else []
+        closer = "; ".join(cut(command, LONGEST) for command in result.look_closer)
+        lines.append((NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST), "; ".join(said), closer))
+    kept, note = limited(lines)
+    block.tables.append(
+        Table("Rules of the gate", ("Outcome", "Rule", "Found", "Look closer"), kept, 2, is_open=True, note=note)
+    )
+    return [section]
