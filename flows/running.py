@@ -19,7 +19,7 @@ from flows.paraphrase import make_proposals
 from flows.prices import price_of
 from flows.progress import Progress
 from flows.publish import publish
-from flows.report import report_of
+from flows.report import report, report_of
 from flows.retain import restore, without_retired
 from flows.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.settings import Settings
@@ -112,9 +112,12 @@ def run_audit(  # noqa: PLR0913 - one option each
         if found is not None and is_done and not changed:
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
             notes = (CARD_CHANGED,) if _is_kept_otherwise(warehouse, found.audit_run_id, design) else ()
+            page = report_of(warehouse, found.audit_run_id)
+            if not page.is_file():  # cut short after its publication
+                report(warehouse, found.audit_run_id)
             return Done(
                 found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, notes,
-                published_path(warehouse), report_of(warehouse, found.audit_run_id),
+                published_path(warehouse), page,
             )  # fmt: skip
         audit_run_id = open_run(warehouse, design) if found is None else found.audit_run_id
         if on_open is not None:

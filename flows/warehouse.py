@@ -176,8 +176,10 @@ def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
         # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
         folders = sorted({str(beside(path, "").parent) + os.sep, str(path.resolve().parent.parent) + os.sep})
-        con.execute(f"set allowed_directories = [{', '.join(map(_sql_text, folders))}]")
-        con.execute("set enable_external_access = false")
+        # a look inside another one, at the same file, has that one's settings
+        if con.execute("select current_setting('enable_external_access')").fetchone() == (True,):
+            con.execute(f"set allowed_directories = [{', '.join(map(_sql_text, folders))}]")
+            con.execute("set enable_external_access = false")
     except duckdb.Error as error:
         raise _translated(error, path) from None
     try:

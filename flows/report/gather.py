@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.report import queries
 from flows.report.changes import gather_changes
-from flows.report.checked import Checked, gather_checked
+from flows.report.checked import gather_checked
 from flows.report.judged import Judged, gather_judged
 from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
@@ -16,6 +16,9 @@ from flows.report.text import LONG
 from flows.report.texts import Policy, Texts
 from flows.warehouse import Connection, look_into_published, rows_of
 from models_registry.errors import WarehouseError
+
+if TYPE_CHECKING:
+    from flows.gate.checked import Checked
 
 Row = dict[str, Any]
 

@@ -20,6 +20,8 @@ from flows.gate.check import bases, check_run
 from flows.gate.checked import MOST_ROWS, Checked, Finding, Result
 from flows.gate.render import write_junit, write_markdown
 from flows.progress import Progress
+from flows.report.checked import checked as verdict
+from flows.report.checked import gather_checked
 from flows.settings import Settings
 from flows.warehouse import fetch, now, published_path, read_published
 from models_registry.errors import CardError, UsageError, WarehouseError
@@ -578,3 +580,29 @@ def test_checking_writes_nothing(tmp_path: Path) -> None:
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     check_run(warehouse, run, rules=["no regressed", "micro_f1 >= 0.5"])
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
+
+
+# ---------------------------------------------------------------- in the report
+def test_the_report_begins_with_what_the_gate_says_whatever_the_age(tmp_path: Path) -> None:
+    gated = Gated(tmp_path)
+    run = gated.run(gate=["micro_f1 >= 0.5", "sensitivity <= 0.2", "invalid_rate <= 0.1"], hours=24 * 900)
+    gated.row("rpt_audit", run, model_id="<b>m</b>", micro_f1=0.4, sensitivity=0.1)
+    warehouse = gated.published()
+    row = {"audit_run_id": run, "started_at": now() - timedelta(days=900)}
+    found = gather_checked(warehouse, row)
+    assert found is not None
+    assert found.counts == "3 rules: 1 failed, 1 could not be measured, 1 passed"
+    (section,) = verdict(found)
+    (block,) = section.blocks
+    assert block.findings == [("Failed", "micro_f1 >= 0.5"), ("Could not be measured", "invalid_rate <= 0.1")]
+    outcomes = [(line[0], line[1]) for line in block.tables[0].rows]
+    assert outcomes == [*block.findings, ("Passed", "sensitivity <= 0.2")]
+    assert "micro_f1 0.400" in str(block.tables[0].rows[0][2])
+
+
+def test_a_card_without_rules_or_with_ones_of_another_version_has_no_verdict(tmp_path: Path) -> None:
+    gated = Gated(tmp_path)
+    none, strange = gated.run("a"), gated.run("b", gate=["micro_f1 ~ 0.5"])
+    warehouse = gated.published()
+    rows = [{"audit_run_id": run, "started_at": now()} for run in (none, strange)]
+    assert [verdict(gather_checked(warehouse, row)) for row in rows] == [[], []]

@@ -4,12 +4,14 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 import stat
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import duckdb
 import pytest
 from markupsafe import Markup
 
@@ -18,7 +20,7 @@ from flows.report import as_written, report, scorecard_rows
 from flows.report.blocks import Block, Budget, Group
 from flows.report.live import script
 from flows.report.text import number, percent, shown
-from flows.warehouse import read_published
+from flows.warehouse import published_path, read_published
 from models_registry.errors import WarehouseError
 from tests.report.conftest import Reported
 from tests.report.warehouses import HOSTILE
@@ -237,3 +239,21 @@ def test_what_cannot_be_reported_is_one_line(ordinary: Reported, tmp_path: Path)
         report(tmp_path / "audit.duckdb", "nowhere")
     with pytest.raises(WarehouseError, match="cannot be written"):
         write_text("x", tmp_path / "missing" / "report.html")
+
+
+def test_the_verdict_of_the_gate_comes_first_and_its_names_are_text(hostile: Reported, tmp_path: Path) -> None:
+    warehouse, run = tmp_path / "audit.duckdb", hostile.audit_run_id
+    published_path(warehouse).parent.mkdir()
+    shutil.copy(published_path(hostile.warehouse), published_path(warehouse))
+    with duckdb.connect(str(published_path(warehouse))) as con:
+        audit = con.execute("select audit_id from raw.audit_runs where audit_run_id = ?", [run]).fetchone()
+        assert audit is not None
+        card = {"audits": {audit[0]: {"gate": ["invalid_rate <= 0.01", "micro_f1 >= 0"]}}}
+        con.execute("update raw.audit_runs set card = ? where audit_run_id = ?", [json.dumps(card), run])
+    page = as_written(warehouse, run)
+    seen, before = Seen(page), Seen(hostile.html)
+    assert page.index('id="verdict"') < page.index('id="scorecard"')
+    assert "The gate has 2 rules: 1 failed, 1 passed." in seen.text
+    assert re.search(r"Failed\s*invalid_rate <= 0\.01\s*\d+ of \d+ rows? fails?", seen.text)
+    assert set(seen.tags) == set(before.tags)
+    assert {name for _, name, _ in seen.attributes} == {name for _, name, _ in before.attributes}
