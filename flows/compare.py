@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flows.keys import content_id
 from flows.rows import frame_of
-from flows.transform import transform
+from flows.transform import Command, transform
 from flows.warehouse import fetch, land, now, read_published
 from models_registry.cards import AuditCard
 from models_registry.errors import UsageError
@@ -62,7 +62,7 @@ def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
         asked[str(row["comparison_id"])] = row
     for row in asked.values():
         land(warehouse, [("comparisons", frame_of("comparisons", [row]))])
-    _derive(warehouse, [each for each in asked if not _is_derived(warehouse, each)])
+    derive(warehouse, [each for each in asked if not _is_derived(warehouse, each)])
     return list(asked)
 
 
@@ -74,11 +74,12 @@ def compare_again(warehouse: Path, audit_run_ids: Sequence[str]) -> set[str]:
         "or list_contains($runs, candidate_run_id)",
         {"runs": list(audit_run_ids)},
     )
-    _derive(warehouse, [row["comparison_id"] for row in rows])
+    derive(warehouse, [row["comparison_id"] for row in rows])
     return {row["candidate_run_id"] for row in rows}
 
 
-def _derive(warehouse: Path, comparison_ids: Sequence[str]) -> None:
+def derive(warehouse: Path, comparison_ids: Sequence[str], command: Command = "build") -> None:
+    """Derives comparisons that have landed, a few a build."""
     for start in range(0, len(comparison_ids), AT_ONCE):
         some = list(comparison_ids[start : start + AT_ONCE])
         rows = fetch(
@@ -87,7 +88,7 @@ def _derive(warehouse: Path, comparison_ids: Sequence[str]) -> None:
             "where list_contains($ids, comparison_id)",
             {"ids": some},
         )
-        transform(warehouse, [row["run"] for row in rows], "comparisons", some)
+        transform(warehouse, [row["run"] for row in rows], "comparisons", some, command=command)
 
 
 def n_tests(warehouse: Path, pair: Pair) -> int:

@@ -88,6 +88,14 @@ def marts(con: Connection) -> dict[str, str]:
     return {name: "audit_run_id" if has_run else "candidate_run_id" for name, has_run in found}
 
 
+def views(con: Connection) -> dict[str, str]:
+    """Each view with the sha256 of its SQL: what readers of a mart that is one get."""
+    found = con.execute(
+        "select schema_name || '.' || view_name, sql from duckdb_views() where not internal order by all"
+    ).fetchall()
+    return {name: sha256_of(sql) for name, sql in found}
+
+
 def row_counts(con: Connection) -> dict[str, dict[str, int]]:
     """How many rows each run has in each table of raw that seals cover."""
     parts = [f"select audit_run_id, '{table}' as name, count(*) from raw.{table} group by all" for table in SEALED]  # noqa: S608 - ours
@@ -165,7 +173,7 @@ def _seal(  # noqa: PLR0913 - what a seal holds
         made = {mart: mart_entry(con, mart, of_run, run) for mart, of_run in marts(con).items()}
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain
-    manifest = as_json({**head, "raw": covered, "marts": made, **made_by()})
+    manifest = as_json({**head, "raw": covered, "marts": made, "views": views(con), **made_by()})
     found = Seal(run, index + 1, reason, manifest, previous, "", now())
     row = {**asdict(found), "seal": seal_of(found)}
     insert_new(con, "seals", frame_of("seals", [row]))

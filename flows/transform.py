@@ -18,6 +18,7 @@ from flows.settings import SILENT, dbt_project
 from models_registry.errors import WarehouseError
 from udfs import COMPARISON_IDS, RUN_IDS
 
+Command = Literal["build", "run"]
 Part = Literal["up_to_formats", "after_formats", "comparisons"]
 _HIDDEN = (
     "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "AUTH_STRING", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
@@ -30,7 +31,7 @@ def transform(
     part: Part,
     comparison_ids: Sequence[str] = (),
     *,
-    command: Literal["build", "run"] = "build",
+    command: Command = "build",
 ) -> None:
     """Builds one part of the project for these runs, and comparisons; raises WarehouseError naming the model that failed.
 

@@ -10,42 +10,57 @@ from typing import Any
 
 import polars as pl
 
+from flows.compare import derive
 from flows.figures import grains
 from flows.keys import content_id
 from flows.rows import SCHEMAS, frame_of
 from flows.trace.scope import COMPARED
-from flows.trace.trace import Trace
+from flows.trace.trace import Row, Trace
 from flows.transform import transform
-from flows.warehouse import KEYS, apply_schema, fetch, land, look_into_published
+from flows.warehouse import KEYS, Connection, apply_schema, fetch, land, look_into_published, rows_of
 from models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
+OF_NIGHTS = ("noise_floor", "noise_source", "reason")  # of a comparison, which looks at earlier ones
 
 
 def recompute(warehouse: Path, traces: Sequence[Trace]) -> list[Any]:
     """The values that the figures have when each is derived from its own listed rows, in their order.
 
-    Each trace becomes a run of its own, so one build derives all of them.
+    The runs of each trace become runs of its own, so one build derives all of them.
 
     Raises:
-        UsageError: a trace has no column, compares runs, or its raw rows were retired.
+        UsageError: a trace has no column, its raw rows were retired, or it rests on comparisons of earlier nights.
     """
     for found in traces:
-        if found.column is None or found.mart in COMPARED or found.is_retired:
-            why = (
-                "its raw rows are retired"
-                if found.is_retired
-                else "a figure of one run is wanted: `<mart>.<column>.<digits>`"
-            )
+        if why := _why_not(found):
             msg = f"{found.figure} cannot be recomputed: {why}"
             raise UsageError(msg)
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         fresh = Path(folder) / "audit.duckdb"
         apply_schema(fresh)
-        runs = [_land(warehouse, fresh, found, place) for place, found in enumerate(traces)]
+        for place, found in enumerate(traces):
+            _land(warehouse, fresh, found, place)
+        runs = [_again(found, place, run) for place, found in enumerate(traces) for run in _runs(found)]
         transform(fresh, runs, "up_to_formats", command="run")
         transform(fresh, runs, "after_formats", command="run")
-        return [_value(fresh, found, run) for found, run in zip(traces, runs, strict=True)]
+        compared = [
+            _again(found, place, found.row["comparison_id"])
+            for place, found in enumerate(traces)
+            if found.mart in COMPARED
+        ]
+        derive(fresh, compared, command="run")
+        return [_value(fresh, found, place) for place, found in enumerate(traces)]
+
+
+def _why_not(found: Trace) -> str:
+    if found.column is None:
+        return "a figure is wanted: `<mart>.<column>.<digits>`"
+    if found.is_retired:
+        return "its raw rows are retired"
+    if found.mart == "rpt_run_comparisons" and found.column in OF_NIGHTS and found.row["noise_source"] == "past_runs":
+        return "it rests on the comparisons of earlier nights too"
+    return ""
 
 
 def agrees(one: Any, other: Any) -> bool:  # noqa: ANN401 - values of any column
@@ -55,42 +70,52 @@ def agrees(one: Any, other: Any) -> bool:  # noqa: ANN401 - values of any column
     return bool(one == other)
 
 
-def _land(warehouse: Path, fresh: Path, found: Trace, place: int) -> str:
-    """The listed rows as a run of the fresh warehouse."""
-    source = found.run["audit_run_id"]
-    run = content_id("recomputed", found.figure, str(place))
+def _runs(found: Trace) -> list[str]:
+    return [run["audit_run_id"] for run in (*found.other_runs, found.run)]
+
+
+def _again(found: Trace, place: int, name: str) -> str:
+    """The id that a run or comparison of a trace has in the fresh warehouse: none is another trace's."""
+    return content_id("recomputed", found.figure, str(place), name)
+
+
+def _land(warehouse: Path, fresh: Path, found: Trace, place: int) -> None:
+    """The listed rows as runs of the fresh warehouse."""
     with look_into_published(warehouse) as con:
-        rows = {
-            "audit_runs": con.execute("select * from raw.audit_runs where audit_run_id = ?", [source]).pl().to_dicts()
-        }
-        for table, listed in found.raw.items():
-            # by their keys: a trace may leave texts out
-            key = KEYS[table]
-            keys = pl.DataFrame([{name: row[name] for name in key} for row in listed], infer_schema_length=None)
-            if keys.is_empty():
-                continue
-            con.register("listed", keys.to_arrow())
-            same = " and ".join(f"landed.{name} is not distinct from listed.{name}" for name in key)
-            query = f"select landed.* from raw.{table} as landed semi join listed on {same}"  # noqa: S608 - ours
-            rows[table] = con.execute(query).pl().to_dicts()
-            con.unregister("listed")
-    land(
-        fresh,
-        [
-            (
-                table,
-                frame_of(
-                    table, [{name: row.get(name) for name in SCHEMAS[table]} | {"audit_run_id": run} for row in listed]
-                ),
-            )
-            for table, listed in rows.items()
-        ],
-    )
-    return run
+        rows = {table: _listed(con, table, listed) for table, listed in found.raw.items() if listed}
+        query = "select * from raw.audit_runs where list_contains($runs, audit_run_id)"
+        rows["audit_runs"] = rows_of(con, query, {"runs": _runs(found)})
+    named = ("audit_run_id", "base_run_id", "candidate_run_id", "comparison_id")
+    for run in _runs(found):
+        tables = []
+        for table, listed in rows.items():
+            own = [
+                {name: row.get(name) for name in SCHEMAS[table]}
+                | {name: _again(found, place, row[name]) for name in named if name in SCHEMAS[table]}
+                for row in listed
+                if row["audit_run_id"] == run
+            ]
+            tables.append((table, frame_of(table, own)))
+        land(fresh, tables)
 
 
-def _value(fresh: Path, found: Trace, run: str) -> Any:  # noqa: ANN401 - a value of any column
-    key = {name: found.row[name] for name in grains()[found.mart]} | {"audit_run_id": run}
+def _listed(con: Connection, table: str, listed: Sequence[Row]) -> list[Row]:
+    """The listed rows of a table by their keys: a trace may leave texts out."""
+    key = KEYS[table]
+    keys = pl.DataFrame([{name: row[name] for name in key} for row in listed], infer_schema_length=None)
+    con.register("listed", keys.to_arrow())
+    same = " and ".join(f"landed.{name} is not distinct from listed.{name}" for name in key)
+    query = f"select landed.* from raw.{table} as landed semi join listed on {same}"  # noqa: S608 - ours
+    found: list[Row] = con.execute(query).pl().to_dicts()
+    con.unregister("listed")
+    return found
+
+
+def _value(fresh: Path, found: Trace, place: int) -> Any:  # noqa: ANN401 - a value of any column
+    ids = ("audit_run_id", "comparison_id")
+    key = {
+        name: _again(found, place, found.row[name]) if name in ids else found.row[name] for name in grains()[found.mart]
+    }
     same = " and ".join(f"{name} is not distinct from ${name}" for name in key)
     rows = fetch(fresh, f"select {found.column} as value from marts.{found.mart} where {same}", key)  # noqa: S608 - our own names
     return rows[0]["value"] if rows else None

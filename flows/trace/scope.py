@@ -16,6 +16,7 @@ WITHIN = (
 JUDGED = ("fct_judge_agreement", "fct_judge_controls", "rpt_rule_against_judge", "fct_verdicts")
 OVER_MODELS = ("fct_ranking_consistency",)
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
+OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
 ORIGINALS = ("pss_intra",)  # columns of the scorecard that look at the original wording alone
 
 Condition = tuple[str, dict[str, Any]]
@@ -27,12 +28,12 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
 
     A figure over a group is of all answers of the group: what the measures leave out (quarantined variants) is in it, marked.
     """
-    wanted: dict[str, Any] = {name: row[name] for name in WITHIN if row.get(name) is not None}
+    wanted = _within(mart, column, row)
     runs = [row["base_run_id"], row["candidate_run_id"]] if mart in COMPARED else [row["audit_run_id"]]
     parts = ["list_contains($runs, audit_run_id)"]
-    if mart in JUDGED or str(row.get("scoring_method", "")).startswith("judge:"):
-        # an answer's ruling stands for every answer that says the same, whichever model gave it
-        wanted = {"task_id": wanted["task_id"]} if "task_id" in wanted else {}
+    if "model_id" in wanted and row.get("base_model_id") is not None:  # one model held against another
+        parts.append("model_id in ($of_model, $base_model)")
+        wanted |= {"of_model": wanted.pop("model_id"), "base_model": row["base_model_id"]}
     if mart == "fct_prompt_stability":
         parts += _of_series(row)
         if row["scope"] == "inter_model":
@@ -42,7 +43,7 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     if mart == "fct_sensitivity" and column == "mean_consistency":
         parts.append("gold_label is not distinct from $gold_label")
         wanted["gold_label"] = row["gold_label"]
-    elif "sample_id" in row:
+    elif "sample_id" in row and mart not in COMPARED:  # a comparison is of groups: of one sample alone there is none
         parts.append("sample_id = $sample_id")
         wanted["sample_id"] = row["sample_id"]
     elif mart == "fct_consistency":
@@ -52,6 +53,22 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
         wanted["temperature"] = row["paraphrase_temperature"]
     parts += [f"{name} = ${name}" for name in wanted if name in WITHIN]
     return " and ".join(parts), {"runs": runs, **wanted}
+
+
+def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of answers that the row has too: those of its group."""
+    if mart == "rpt_run_comparisons" and column in OF_FAMILY:
+        return {}
+    found = {name: row[name] for name in WITHIN if row.get(name) is not None}
+    if mart in JUDGED or is_ruled(row):
+        # an answer's ruling stands for every answer that says the same, whichever model gave it
+        return {"task_id": found["task_id"]} if "task_id" in found else {}
+    return found
+
+
+def is_ruled(row: Mapping[str, Any]) -> bool:
+    """Whether a row is about a judge's rulings: its scoring method, or a measure by it."""
+    return str(row.get("scoring_method") or row.get("measure") or "").partition("judge:")[1] != ""
 
 
 def _of_series(row: Mapping[str, Any]) -> list[str]:

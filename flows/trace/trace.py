@@ -15,7 +15,7 @@ from flows.figures import grains, parse_figure, project_models, row_id
 from flows.lineage.columns import Column, lineage_of
 from flows.report.texts import LEFT_OUT, TEXTS, Policy, Texts
 from flows.settings import dbt_project
-from flows.trace.scope import COMPARED, JUDGED, scope_of
+from flows.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
 from flows.warehouse import Connection, look_into_published, rows_of
 from models_registry.errors import UsageError, nearest
 
@@ -35,18 +35,19 @@ select model_id, served_model, system_fingerprint, count(*) as n_answers
 from marts.fct_predictions where {} group by all order by all
 """
 P_TAU = """
-select sample_id, label, p_tau, n_variants
+select audit_run_id, model_id, sample_id, label, p_tau, n_variants
 from marts.fct_p_tau
-where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
+where list_contains($runs, audit_run_id) and list_contains($models, model_id) and task_id = $task and strategy = $strategy
     and list_contains($samples, sample_id)
-order by sample_id, label nulls last
+order by list_position($runs, audit_run_id), model_id, sample_id, label nulls last
 """
 BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers
     "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
     "prompt_variants": ("prompt_variant_id",),
 }  # fmt: skip
 OF_ROW = ("model_id", "task_id", "strategy", "prompt_variant_id", "sample_id")
-CHECKS = "select * from raw.format_checks where audit_run_id = $run order by all"
+CHECKS = "select * from raw.format_checks where list_contains($runs, audit_run_id) order by all"
+COMPARISONS = "select * from raw.comparisons where comparison_id = $comparison"
 MOST_P_TAU = 200
 ALL = 2**62
 
@@ -117,9 +118,11 @@ def trace(
         served = rows_of(con, SERVED.format(where), parameters)
         texts = Texts(text, _sensitive(con, run["audit_run_id"]))
         raw = {"predictions": answers, **_beside(con, row, where, listed)}
-        if mart in JUDGED or str(row.get("scoring_method", "")).startswith("judge:"):
-            raw |= _rulings(con, run["audit_run_id"], answers)
-        raw["format_checks"] = rows_of(con, CHECKS, {"run": run["audit_run_id"]})
+        if mart in JUDGED or mart in COMPARED or is_ruled(row):
+            raw |= _rulings(con, parameters["runs"], answers)
+        if mart in COMPARED:
+            raw["comparisons"] = rows_of(con, COMPARISONS, {"comparison": row["comparison_id"]})
+        raw["format_checks"] = rows_of(con, CHECKS, {"runs": parameters["runs"]})
         tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
         tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
         for name, rows in raw.items():
@@ -137,7 +140,8 @@ def trace(
             grain=grains()[mart],
             lineage=lineage_of(mart, column) if column is not None and with_lineage else None,
             run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
-            p_tau=_p_tau(con, row, answers), raw=raw, served=served, n_answers=sum(each["n_answers"] for each in served),
+            p_tau=_p_tau(con, row, parameters["runs"], answers), raw=raw, served=served,
+            n_answers=sum(each["n_answers"] for each in served),
             is_retired=is_retired, texts=texts.said,
             other_runs=runs[:-1] if mart in COMPARED else [],
         )  # fmt: skip
@@ -177,19 +181,15 @@ def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, lis
     return found
 
 
-def _rulings(con: Connection, run: str, answers: Sequence[Row]) -> dict[str, list[Row]]:
+def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> dict[str, list[Row]]:
     """Rulings on these answers, and the judges and controls behind them."""
     ids = sorted({answer["prediction_id"] for answer in answers})
-    own = {"run": run}
+    own, of_runs = {"runs": list(runs)}, "where list_contains($runs, audit_run_id)"
+    of_answers = f"{of_runs} and (control_id is not null or list_contains($ids, prediction_id))"
     return {
-        "verdicts": rows_of(
-            con,
-            "select * from raw.verdicts where audit_run_id = $run "
-            "and (control_id is not null or list_contains($ids, prediction_id)) order by verdict_id",
-            own | {"ids": ids},
-        ),
-        "judges": rows_of(con, "select * from raw.judges where audit_run_id = $run order by all", own),
-        "judge_controls": rows_of(con, "select * from raw.judge_controls where audit_run_id = $run order by all", own),
+        "verdicts": rows_of(con, f"select * from raw.verdicts {of_answers} order by verdict_id", own | {"ids": ids}),  # noqa: S608 - ours
+        "judges": rows_of(con, f"select * from raw.judges {of_runs} order by all", own),  # noqa: S608
+        "judge_controls": rows_of(con, f"select * from raw.judge_controls {of_runs} order by all", own),  # noqa: S608
     }
 
 
@@ -224,15 +224,12 @@ def _seal(con: Connection, run: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _p_tau(con: Connection, row: Row, answers: Sequence[Row]) -> list[Row]:
+def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row]) -> list[Row]:
     """The distributions of the samples, where the figure is about one group and few of them."""
     names = ("model_id", "task_id", "strategy")
     samples = sorted({answer["sample_id"] for answer in answers})
     if any(row.get(name) is None for name in names) or not 0 < len(samples) <= MOST_P_TAU:
         return []
-    model, task, strategy = (row[name] for name in names)
-    return rows_of(
-        con,
-        P_TAU,
-        {"run": row["audit_run_id"], "model": model, "task": task, "strategy": strategy, "samples": samples},
-    )
+    asked = {"task": row["task_id"], "strategy": row["strategy"], "samples": samples}
+    models = sorted({row["model_id"], row.get("base_model_id") or row["model_id"]})
+    return rows_of(con, P_TAU, asked | {"runs": list(runs), "models": models})

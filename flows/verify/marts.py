@@ -7,8 +7,8 @@ from typing import Any
 
 from flows.digests import WORDS, digests
 from flows.figures import grains
-from flows.seal import Seal
-from flows.verify.findings import Finding, few, named
+from flows.seal import Seal, views
+from flows.verify.findings import Finding, Kind, few, named
 from flows.verify.places import Place
 from flows.verify.rows import rows_of
 from flows.warehouse import DatabaseError
@@ -23,6 +23,19 @@ def check_marts(run: str, newest: Seal, place: Place, others: Sequence[Place]) -
         except DatabaseError as error:  # a file that is no Parquet file any more, or lacks a column
             detail = f"it cannot be read as what was published: {type(error).__name__}"
             found.append(Finding("broken", place.where, f"marts.{mart}", "", detail, run))
+    return found
+
+
+def check_views(place: Place, *, is_open: bool) -> list[Finding]:
+    """Views are what the newest seal has; while a run is open a build may have made others, which the next one seals."""
+    sealed = next((found.held["views"] for found in reversed(place.chain) if "views" in found.held), None)
+    if sealed is None:  # by an older version
+        return []
+    there, found = views(place.con), []
+    for name in sorted({*sealed, *(each for each in there if each.startswith("marts."))}):
+        if there.get(name) != sealed.get(name):
+            kind: Kind = "gone" if name not in there else "changed" if name in sealed else "added"
+            found.append(Finding("unsealed" if is_open and not place.is_copy else kind, place.where, f"view {name}"))
     return found
 
 

@@ -13,7 +13,7 @@ from flows.figures import grains
 from flows.seal import Seal, marts, row_counts, seals
 from flows.verify.chain import check_chain, check_copy, check_digests, find_seal
 from flows.verify.findings import Finding
-from flows.verify.marts import check_marts
+from flows.verify.marts import check_marts, check_views
 from flows.verify.page import check_page
 from flows.verify.places import Place
 from flows.verify.rows import check_rows
@@ -121,6 +121,8 @@ def verify(
         if done.findings:
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
+        is_open = any(state == "running" for _, _, state in chosen)
+        done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
         if len(chosen) == 1:
             places = [replace(place, only=chosen[0][0]) for place in places]
         if (files_of_marts := copy.parent / "marts").is_dir():

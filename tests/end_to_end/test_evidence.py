@@ -14,7 +14,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.figures import grains
+from flows.compare import Pair, compare
+from flows.figures import grains, row_id
+from flows.publish import publish
 from flows.report import REPORT, report
 from flows.seal import SEALED
 from flows.trace import trace
@@ -163,6 +165,39 @@ def test_a_hundred_figures_come_out_of_the_rows_that_their_traces_list(warehouse
     assert len(chosen) == N_FIGURES
     traces = [trace(warehouse, figure, with_lineage=False) for figure in chosen]
     values = recompute(warehouse, traces)
+    differing = [
+        (found.figure, found.value, value)
+        for found, value in zip(traces, values, strict=True)
+        if not agrees(found.value, value)
+    ]
+    assert differing == []
+
+
+def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path) -> None:
+    limits = FormatLimits.model_validate({"policy": "warn"})
+    rows = ordinary_rows(12, 4)
+    edited = [row | {"completion": "a shade of red"} if place % 7 == 0 else row for place, row in enumerate(rows)]
+    files = [Recorded("colours", each, COLOURS, limits) for each in (rows, edited)]
+    path, (base, candidate) = published(tmp_path, files)
+    models = [Pair(base, base, "harbour-small", "harbour-large-2025", n_resamples=300)]
+    compare(path, [Pair(base, candidate, n_resamples=300), *models])
+    publish(path, [base, candidate])
+    draw = random.Random(20250601)
+    figures = []
+    with duckdb.connect(str(published_path(path)), read_only=True) as con:
+        for mart, columns in (
+            ("rpt_run_comparisons", ("difference", "difference_low", "p_value", "q_value", "verdict", "noise_floor")),
+            ("fct_flips", ("base_share_right", "candidate_largest_share")),
+            ("rpt_run_changes", ("candidate",)),
+        ):
+            found = con.execute(f"select * from marts.{mart} order by all").pl().to_dicts()
+            if mart == "rpt_run_comparisons":
+                assert {row["base_run_id"] == row["candidate_run_id"] for row in found} == {True, False}
+            rows = draw.sample(found, min(12, len(found)))
+            figures += [row_id(mart, row).replace(".", f".{draw.choice(columns)}.", 1) for row in rows]
+    assert len(figures) > 12  # flips or changes too
+    traces = [trace(path, figure, with_lineage=False) for figure in figures]
+    values = recompute(path, traces)
     differing = [
         (found.figure, found.value, value)
         for found, value in zip(traces, values, strict=True)

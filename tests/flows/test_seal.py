@@ -149,6 +149,7 @@ def test_fifty_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_pat
         ("update marts.rpt_audit set sensitivity = 0.24",
          ("changed", "marts.rpt_audit", "the warehouse", "column sensitivity")),
         ("delete from raw.row_digests where table_name = 'attempts'", ("gone", "raw.row_digests", "the warehouse", "")),
+        ("create view marts.rpt_better as select 1 as sensitivity", ("added", "view marts.rpt_better", "the warehouse", "")),
         ("update raw.seals set reason = 'derived'",
          ("broken", "seal", "the warehouse", "it is not the hash of its manifest")),
     ],
@@ -159,6 +160,17 @@ def test_what_differs_is_named(gated: Gated, statement: str, expected: tuple[str
     found = verify(gated.warehouse)
     assert told(found)[0] == expected
     assert found.exit_code == 1
+
+
+def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) -> None:
+    change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
+    sealed_night(gated)
+    assert verify(gated.warehouse).exit_code == 0
+    other = "create or replace view marts.rpt_latest as select * replace (0.1 as sensitivity) from marts.rpt_audit"
+    change(published_path(gated.warehouse), other)
+    assert told(verify(gated.warehouse)) == [("changed", "view marts.rpt_latest", "the published copy", "")]
+    change(gated.warehouse, "drop view marts.rpt_latest")
+    assert told(verify(gated.warehouse))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
 
 
 def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
