@@ -106,7 +106,9 @@ def trace(
     mart, column, _ = parse_figure(figure)
     with look_into_published(warehouse) as con:
         row = _row(con, figure, mart, column)
-        where, parameters = scope_of(mart, column, row)
+        compared = rows_of(con, COMPARISONS, {"comparison": row["comparison_id"]}) if mart in COMPARED else []
+        whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
+        where, parameters = scope_of(mart, column, whose)
         runs = rows_of(
             con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", {"runs": parameters["runs"]}
         )
@@ -120,8 +122,8 @@ def trace(
         raw = {"predictions": answers, **_beside(con, row, where, listed)}
         if mart in JUDGED or mart in COMPARED or is_ruled(row):
             raw |= _rulings(con, parameters["runs"], answers)
-        if mart in COMPARED:
-            raw["comparisons"] = rows_of(con, COMPARISONS, {"comparison": row["comparison_id"]})
+        if compared:
+            raw["comparisons"] = compared
         raw["format_checks"] = rows_of(con, CHECKS, {"runs": parameters["runs"]})
         tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
         tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
@@ -140,7 +142,7 @@ def trace(
             grain=grains()[mart],
             lineage=lineage_of(mart, column) if column is not None and with_lineage else None,
             run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
-            p_tau=_p_tau(con, row, parameters["runs"], answers), raw=raw, served=served,
+            p_tau=_p_tau(con, whose, parameters["runs"], answers), raw=raw, served=served,
             n_answers=sum(each["n_answers"] for each in served),
             is_retired=is_retired, texts=texts.said,
             other_runs=runs[:-1] if mart in COMPARED else [],
