@@ -16,6 +16,8 @@ WITHIN = (
 JUDGED = ("fct_judge_agreement", "fct_judge_controls", "rpt_rule_against_judge", "fct_verdicts")
 OVER_MODELS = ("fct_ranking_consistency",)
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
+OVER_VARIANTS = ("rpt_variant_disagreements",)
+OF_CLASSES = ("fct_consistency", "rpt_class_sensitivities")
 ORIGINALS = ("pss_intra",)  # columns of the scorecard that look at the original wording alone
 
 Condition = tuple[str, dict[str, Any]]
@@ -33,10 +35,11 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     if mart in JUDGED or str(row.get("scoring_method", "")).startswith("judge:"):
         # an answer's ruling stands for every answer that says the same, whichever model gave it
         wanted = {"task_id": wanted["task_id"]} if "task_id" in wanted else {}
-    if mart == "fct_prompt_stability":
-        parts += _of_series(row)
-        if row["scope"] == "inter_model":
-            wanted.pop("model_id", None)
+    parts += _of_asks(mart, row)
+    if row.get("scope") == "inter_model":
+        wanted.pop("model_id", None)
+    if mart in OVER_VARIANTS:
+        del wanted["prompt_variant_id"]
     if column is not None and column.startswith(ORIGINALS):
         parts.append("is_original")
     if mart == "fct_sensitivity" and column == "mean_consistency":
@@ -45,13 +48,23 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     elif "sample_id" in row:
         parts.append("sample_id = $sample_id")
         wanted["sample_id"] = row["sample_id"]
-    elif mart == "fct_consistency":
+    elif mart in OF_CLASSES:
         parts.append("gold_label = $gold_label")
         wanted["gold_label"] = row["gold_label"]
-    if mart == "fct_prompt_stability" and "$temperature" in " ".join(parts):
+    if "$temperature" in " ".join(parts):
         wanted["temperature"] = row["paraphrase_temperature"]
     parts += [f"{name} = ${name}" for name in wanted if name in WITHIN]
     return " and ".join(parts), {"runs": runs, **wanted}
+
+
+def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
+    """Which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
+    if mart == "fct_prompt_stability":
+        return _of_series(row)
+    if mart == "rpt_distinct_answers":
+        is_of_originals = row["repetition"] is not None
+        return ["is_original"] if is_of_originals else ["not is_original", "paraphrase_temperature = $temperature"]
+    return []
 
 
 def _of_series(row: Mapping[str, Any]) -> list[str]:
