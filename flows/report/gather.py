@@ -28,7 +28,6 @@ class Gathered:
     models: list[Row]
     tasks: list[Row]
     scorecard: list[Row]
-    sensitivities: list[Row]
     sensitivity_bins: list[Row]
     consistencies: list[Row]
     stabilities: list[Row]
@@ -81,7 +80,6 @@ def _gathered(con: Connection, audit_run_id: str, texts: Texts) -> Gathered:
         models=ask(queries.MODELS),
         tasks=ask(queries.TASKS),
         scorecard=ask(queries.SCORECARD),
-        sensitivities=ask(queries.SENSITIVITIES),
         sensitivity_bins=ask(queries.SENSITIVITY_BINS),
         consistencies=ask(queries.CONSISTENCIES),
         stabilities=ask(queries.STABILITIES),
