@@ -8,13 +8,15 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from flows.figures import figure_id
 from flows.report import charts_of_samples as charts
 from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.cells import Traced
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, by_model, coloured
 from flows.report.sample_queries import N_BINS
-from flows.report.sensitivity import why_no_answers, why_open
-from flows.report.text import NAME, count, cut, number
+from flows.report.sensitivity import why_no_answers, why_older, why_open
+from flows.report.text import NAME, cut, number
 
 BANDWIDTH = 0.03
 HALF = 0.36  # of the room between two violins
@@ -29,15 +31,15 @@ def alike(found: Gathered, room: Room) -> Section:
         "How alike a sample is treated to the others of its class, as a density over all samples that have a gold label, "
         f"smoothed over {BANDWIDTH:g}; each is as wide at its mode. The rule is the median.",
     )
-    bins, summaries = by_task(found.sampled.consistency_bins), by_task(found.sampled.consistency_quantiles)
+    bins, spreads = by_task(found.sampled.consistency_bins), by_task(found.sampled.sample_spreads)
     for task_id, scored in tasks_of(found.scorecard):
         block = Block(task_id)
         section.blocks.append(block)
-        if task_id not in bins:
+        rows = [row for row in spreads.get(task_id, []) if row["n_compared"]]
+        if not rows:
             alone = "No two samples of this task share a gold label, so none has others to be like."
-            block.absent.append(why_open(found, task_id) or why_no_answers(scored) or alone)
+            block.absent.append(why_open(found, task_id) or why_no_answers(scored) or why_older(found) or alone)
             continue
-        rows = summaries[task_id]
         shown = coloured(block, rows)
         medians = by_model(rows)
         room.draw(
@@ -51,9 +53,10 @@ def alike(found: Gathered, room: Room) -> Section:
             ],
         )  # fmt: skip
         lines = [
-            (row["model_id"], row["strategy"], count(row["n_samples"]), *(number(value) for value in row["quantiles"]),
-             number(row["mean"]))
+            (row["model_id"], row["strategy"], of.count("n_compared"),
+             *(of.number(f"mean_consistency_{name}") for name in ("min", "p25", "p50", "p75", "max", "mean")))
             for row in rows
+            for of in (Traced("rpt_sample_spreads", row),)
         ]  # fmt: skip
         block.tables.append(room.table("Mean consistency over samples", _COLUMNS, lines, 2, 7))
     return section
@@ -74,9 +77,9 @@ def density(counts: NDArray[np.float64], bandwidth: float = BANDWIDTH) -> NDArra
     return np.asarray(smooth / most if most else smooth, np.float64)
 
 
-def _drawn(bins: list[Row], summaries: list[Row], shown: list[str], who: str) -> tuple[str, Markup]:
+def _drawn(bins: list[Row], spreads: list[Row], shown: list[str], who: str) -> tuple[str, Markup]:
     outlines, middles = [], []
-    for row in summaries:
+    for row in spreads:
         if row["strategy"] not in shown:
             continue
         place = shown.index(row["strategy"])
@@ -91,8 +94,9 @@ def _drawn(bins: list[Row], summaries: list[Row], shown: list[str], who: str) ->
             for at, width in enumerate(density(counts).tolist())
         ]  # fmt: skip
         middles.append(
-            {"place": place, "series": row["strategy"], "n": row["n_samples"], "median": row["quantiles"][2],
-             "low": centre - HALF, "high": centre + HALF}
+            {"place": place, "series": row["strategy"], "n": row["n_compared"], "median": row["mean_consistency_p50"],
+             "low": centre - HALF, "high": centre + HALF,
+             "figure": figure_id("rpt_sample_spreads", row, "mean_consistency_p50")}
         )  # fmt: skip
     told = ", ".join(f"{cut(row['series'], NAME)} {number(row['median'])}" for row in middles)
     label = f"{who}: density of mean consistency over samples by strategy; medians: {told}."

@@ -6,13 +6,15 @@ from functools import partial
 
 from markupsafe import Markup
 
+from flows.figures import figure_id
 from flows.report import charts_of_samples as charts
 from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.cells import Traced
 from flows.report.charts import MOST_BARS
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, by_model, coloured
-from flows.report.sensitivity import why_one_wording, why_open
-from flows.report.text import NAME, count, cut, number
+from flows.report.sensitivity import why_older, why_one_wording, why_open
+from flows.report.text import NAME, cut, number
 
 _COLUMNS = (
     "Model",
@@ -26,6 +28,10 @@ _COLUMNS = (
     "95 %",
     "Mean",
 )
+_QUANTILES = {
+    "low": "sensitivity_p05", "lower": "sensitivity_p25", "median": "sensitivity_p50", "upper": "sensitivity_p75",
+    "high": "sensitivity_p95",
+}  # fmt: skip
 
 
 def classes(found: Gathered, room: Room) -> Section:
@@ -42,9 +48,9 @@ def classes(found: Gathered, room: Room) -> Section:
         rows = rows_of.get(task_id)
         if not rows:
             no_gold = "No sample of this task has a gold label, so there are no classes."
-            is_measured = any(row["task_id"] == task_id for row in found.sensitivities)
+            is_measured = any(row["task_id"] == task_id for row in found.sensitivity_bins)
             absent = no_gold if is_measured else why_one_wording(scored, "sensitivity")
-            block.absent.append(why_open(found, task_id) or absent)
+            block.absent.append(why_open(found, task_id) or why_older(found) or absent)
             continue
         shown = coloured(block, rows)
         room.draw(
@@ -55,9 +61,10 @@ def classes(found: Gathered, room: Room) -> Section:
             ],
         )
         lines = [
-            (row["model_id"], row["strategy"], row["gold_label"], count(row["n_samples"]),
-             *(number(value) for value in row["quantiles"]), number(row["mean"]))
+            (row["model_id"], row["strategy"], row["gold_label"], of.count("n_samples"),
+             *(of.number(column) for column in (*_QUANTILES.values(), "sensitivity_mean")))
             for row in rows
+            for of in (Traced("rpt_class_sensitivities", row),)
         ]  # fmt: skip
         block.tables.append(room.table("Sensitivity over the samples of each class", _COLUMNS, lines, 3, 7))
     return section
@@ -68,14 +75,15 @@ def _drawn(rows: list[Row], shown: list[str], who: str) -> tuple[str, Markup]:
     names = everything[:MOST_BARS]
     data = [
         {"name": row["gold_label"], "series": row["strategy"], "n": row["n_samples"],
-         **dict(zip(("low", "lower", "median", "upper", "high"), row["quantiles"], strict=True))}
+         **{name: row[column] for name, column in _QUANTILES.items()},
+         "figure": figure_id("rpt_class_sensitivities", row, "sensitivity_p50")}
         for row in rows
         if row["gold_label"] in names and row["strategy"] in shown
     ]  # fmt: skip
-    most = max(rows, key=lambda row: row["mean"])
+    most = max(rows, key=lambda row: row["sensitivity_mean"])
     label = (
-        f"{who}: sensitivity of {len(names)} classes by strategy; largest mean {number(most['mean'])}, of "
+        f"{who}: sensitivity of {len(names)} classes by strategy; largest mean {number(most['sensitivity_mean'])}, of "
         f"{cut(most['gold_label'], NAME)} under {cut(most['strategy'], NAME)}."
     )
     some = "" if len(names) == len(everything) else f"the first {len(names)} of {len(everything)} classes; "
-    return f"{some}largest mean {number(most['mean'])}", charts.boxes(data, names, shown, label)
+    return f"{some}largest mean {number(most['sensitivity_mean'])}", charts.boxes(data, names, shown, label)

@@ -8,11 +8,12 @@ from markupsafe import Markup
 
 from flows.report import charts_of_samples as charts
 from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.cells import Traced
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, by_model, coloured
 from flows.report.sample_queries import SAMPLED
-from flows.report.sensitivity import why_no_answers, why_open
-from flows.report.text import NAME, count, cut, number
+from flows.report.sensitivity import why_no_answers, why_older, why_open
+from flows.report.text import NAME, count, cut
 
 _KINDS = {
     "random": "answers by chance (circles)",
@@ -29,15 +30,15 @@ def clouds(found: Gathered, room: Room) -> Section:
         "A dot is a sample, larger where several fall on each other; mean consistency is with the others of its class. Bottom "
         "left: steady but unlike its class. Top right: the whole class wavers in the same way.",
     )
-    dots_of, summaries = by_task(found.sampled.clouds), by_task(found.sampled.cloud_summaries)
+    dots_of, spreads = by_task(found.sampled.clouds), by_task(found.sampled.sample_spreads)
     kinds = {row["model_id"]: row["kind"] for row in found.sampled.references}
     for task_id, scored in tasks_of(found.scorecard):
         block = Block(task_id)
         section.blocks.append(block)
-        dots = dots_of.get(task_id)
-        if not dots:
+        dots, spread = dots_of.get(task_id), [row for row in spreads.get(task_id, []) if row["n_correlated"]]
+        if not (dots and spread):
             both = "No sample has both figures: they need two wordings, and two samples of one gold label."
-            block.absent.append(why_open(found, task_id) or why_no_answers(scored) or both)
+            block.absent.append(why_open(found, task_id) or why_no_answers(scored) or why_older(found) or both)
             continue
         models = by_model(dots)
         references = {kind: model for model, kind in reversed(kinds.items()) if model in models}
@@ -60,18 +61,22 @@ def clouds(found: Gathered, room: Room) -> Section:
                 for model, rows in own.items()
             ],
         )  # fmt: skip
-        n = max(row["n_samples"] for row in summaries[task_id])
+        n = max(row["n_correlated"] for row in spread)
         if n > SAMPLED:
             block.notes.append(
                 f"Drawn are {SAMPLED} of {count(n)} samples, chosen by a hash of the run's seed and their name; the figures "
                 "below are over all."
             )
         lines = [
-            (row["model_id"], row["strategy"], count(row["n_samples"]), number(row["sensitivity"]),
-             number(row["mean_consistency"]), number(row["correlation"]))
-            for row in summaries[task_id]
+            (row["model_id"], row["strategy"], of.count("n_correlated"), of.number("sensitivity_mean"),
+             of.number("mean_consistency_mean"), of.number("correlation"))
+            for row in spread
+            for of in (Traced("rpt_sample_spreads", row),)
         ]  # fmt: skip
-        note = "The correlation is Pearson's, over samples; a dash where one of the two does not vary."
+        note = (
+            "Counted are samples with both figures; over them is the correlation, Pearson's, a dash where one of the two does "
+            "not vary. A mean is over all samples that have its figure."
+        )
         block.tables.append(
             room.table("Sensitivity and mean consistency over samples", _COLUMNS, lines, 2, 4, note=note)
         )

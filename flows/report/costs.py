@@ -6,12 +6,14 @@ from functools import partial
 
 from markupsafe import Markup
 
+from flows.figures import figure_id
 from flows.report import charts
 from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.cells import Printed, Traced, plain
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, coloured
-from flows.report.sensitivity import why_no_answers
-from flows.report.text import ABSENT, NAME, count, cut, number, usd
+from flows.report.sensitivity import why_no_answers, why_older
+from flows.report.text import NAME, count, cut, milliseconds, number, usd
 
 _COLUMNS = (
     "Model", "Strategy", "Answers", "Prompt tokens", "Completion tokens", "Cost", "Latency, median", "95 %", "Tries, mean",
@@ -34,7 +36,7 @@ def costs(found: Gathered, room: Room) -> Section:
         section.blocks.append(block)
         rows = rows_of.get(task_id)
         if not rows:
-            block.absent.append(why_no_answers(scored) or "No answer has landed yet.")
+            block.absent.append(why_no_answers(scored) or why_older(found) or "No answer has landed yet.")
             continue
         timed = [row for row in rows if row["n_timed"]]
         if timed:
@@ -43,7 +45,8 @@ def costs(found: Gathered, room: Room) -> Section:
         else:
             block.absent.append("No answer of this task has a latency.")
         lines = [_line(row) for row in rows]
-        note = "* of some answers alone, whose price is known." if any(line[5].endswith("*") for line in lines) else ""
+        is_partly_priced = any(plain(line[5]).endswith("*") for line in lines)
+        note = "* of some answers alone, whose price is known." if is_partly_priced else ""
         block.tables.append(room.table("What answers took", _COLUMNS, lines, 2, 10, note=note))
         _failures(block, failed.get(task_id, []), room)
     if others := failed.get("other"):  # rephrasings and verdicts are asked too
@@ -53,23 +56,15 @@ def costs(found: Gathered, room: Room) -> Section:
     return section
 
 
-def _line(row: Row) -> tuple[str, ...]:
-    price = usd(row["cost_usd"])
-    if row["cost_usd"] is not None and row["n_priced"] < row["n_answers"]:
-        price += " *"
-    median, p95 = (None, None) if row["latencies"] is None else (row["latencies"][1], row["latencies"][3])
+def _line(row: Row) -> tuple[Printed, ...]:
+    of = Traced("rpt_answer_costs", row)
+    is_partly_priced = 0 < row["n_priced"] < row["n_answers"]
+    latencies = (of.cell(name, milliseconds(row[name])) for name in ("latency_p50_ms", "latency_p95_ms"))
     return (
-        row["model_id"], row["strategy"], count(row["n_answers"]), count(row["prompt_tokens"]),
-        count(row["completion_tokens"]), price, milliseconds(median), milliseconds(p95), number(row["mean_attempts"], 2),
-        count(row["most_attempts"]), count(row["n_retried"]), count(row["n_error"]),
+        row["model_id"], row["strategy"], of.count("n_answers"), of.count("prompt_tokens"), of.count("completion_tokens"),
+        of.cell("cost_usd", usd(row["cost_usd"]) + (" *" if is_partly_priced else "")), *latencies,
+        of.number("attempts_mean", 2), of.count("attempts_max"), of.count("n_retried"), of.count("n_error"),
     )  # fmt: skip
-
-
-def milliseconds(value: float | None) -> str:
-    """A time with the digits its size deserves."""
-    if value is None:
-        return ABSENT
-    return f"{value:,.0f} ms" if value >= 10 else f"{value:.2g} ms"  # noqa: PLR2004
 
 
 def _failures(block: Block, rows: list[Row], room: Room) -> None:
@@ -86,15 +81,15 @@ def _drawn(rows: list[Row], shown: list[str], task: str) -> tuple[str, Markup]:
     models = list(dict.fromkeys(row["model_id"] for row in rows))[: charts.MOST_BARS]
     own = [row for row in rows if row["model_id"] in models and row["strategy"] in shown]
     data = [
-        {"name": row["model_id"], "series": row["strategy"], "value": row["latencies"][1], "low": row["latencies"][1],
-         "high": row["latencies"][3]}
+        {"name": row["model_id"], "series": row["strategy"], "value": row["latency_p50_ms"], "low": row["latency_p50_ms"],
+         "high": row["latency_p95_ms"], "figure": figure_id("rpt_answer_costs", row, "latency_p50_ms")}
         for row in own
     ]  # fmt: skip
     most = max(row["high"] for row in data)
-    slowest = max(own, key=lambda row: row["latencies"][1])
+    slowest = max(own, key=lambda row: row["latency_p50_ms"])
     label = (
         f"{task}: latency of {len(models)} models by strategy in milliseconds, median to 95th percentile; largest median "
-        f"{milliseconds(slowest['latencies'][1])}, of {cut(slowest['model_id'], NAME)}."
+        f"{milliseconds(slowest['latency_p50_ms'])}, of {cut(slowest['model_id'], NAME)}."
     )
     return "median to 95th percentile", charts.ranges(
         data, shown, (0.0, most * 1.05 or 1.0), "ms", label, of="strategy"

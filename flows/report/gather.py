@@ -32,7 +32,6 @@ class Gathered:
     models: list[Row]
     tasks: list[Row]
     scorecard: list[Row]
-    sensitivities: list[Row]
     sensitivity_bins: list[Row]
     consistencies: list[Row]
     stabilities: list[Row]
@@ -86,7 +85,6 @@ def _gathered(con: Connection, warehouse: Path, audit_run_id: str, texts: Texts)
         models=ask(queries.MODELS),
         tasks=ask(queries.TASKS),
         scorecard=ask(queries.SCORECARD),
-        sensitivities=ask(queries.SENSITIVITIES),
         sensitivity_bins=ask(queries.SENSITIVITY_BINS),
         consistencies=ask(queries.CONSISTENCIES),
         stabilities=ask(queries.STABILITIES),

@@ -36,17 +36,6 @@ NIGHTLY = """
     found.invalid_rate, found.invalid_rate_low, found.invalid_rate_high
 """
 
-SENSITIVITIES = """
-select
-    task_id, strategy, model_id,
-    count(sensitivity) as n_samples,
-    count(*) filter (sensitivity = 0) as n_zero,
-    quantile_cont(sensitivity, [0, 0.25, 0.5, 0.75, 1]) as quantiles,
-    avg(sensitivity) as mean
-from marts.fct_sensitivity where audit_run_id = $run and sensitivity is not null
-group by all order by all
-"""
-
 SENSITIVITY_BINS = """
 select task_id, strategy, model_id, least(floor(sensitivity * 20), 19)::integer as bin, count(*) as n
 from marts.fct_sensitivity where audit_run_id = $run and sensitivity is not null

@@ -21,18 +21,15 @@ order by kind desc, model_id
 """
 
 CLASS_SENSITIVITIES = """
-select
-    found.task_id, found.model_id, found.strategy, found.gold_label,
-    count(*) as n_samples,
-    quantile_cont(found.sensitivity, [0.05, 0.25, 0.5, 0.75, 0.95]) as quantiles,
-    avg(found.sensitivity) as mean
-from marts.fct_sensitivity as found
+select found.*
+from marts.rpt_class_sensitivities as found
 left join marts.dim_tasks as tasks using (audit_run_id, task_id)
-where found.audit_run_id = $run and found.sensitivity is not null and found.gold_label is not null
-group by found.task_id, found.model_id, found.strategy, found.gold_label, list_position(tasks.labels, found.gold_label)
+where found.audit_run_id = $run
 order by
     found.task_id, found.model_id, list_position(tasks.labels, found.gold_label), found.gold_label, found.strategy
 """
+
+SAMPLE_SPREADS = "select * from marts.rpt_sample_spreads where audit_run_id = $run order by task_id, model_id, strategy"
 
 # dots that fall on each other are one with a count
 CLOUDS = f"""
@@ -55,18 +52,6 @@ semi join chosen on found.task_id = chosen.task_id and found.sample_id = chosen.
 where found.audit_run_id = $run and found.sensitivity is not null and found.mean_consistency is not null
 group by all order by all
 """  # noqa: S608 - our own words and numbers
-
-# over all samples
-CLOUD_SUMMARIES = """
-select
-    task_id, model_id, strategy, count(*) as n_samples,
-    avg(sensitivity) as sensitivity, avg(mean_consistency) as mean_consistency,
-    if(stddev_pop(sensitivity) > 1e-9 and stddev_pop(mean_consistency) > 1e-9, corr(sensitivity, mean_consistency), null)
-        as correlation
-from marts.fct_sensitivity
-where audit_run_id = $run and sensitivity is not null and mean_consistency is not null
-group by all order by all
-"""
 
 # of each model, task and strategy four samples at most; right: no label is likelier than the gold label
 TELLING = """
@@ -115,14 +100,6 @@ where said.audit_run_id = $run and said.p_tau > 0 and len(telling.roles) > 0
 order by
     telling.task_id, telling.model_id, telling.strategy, telling.place, telling.sample_id,
     if(said.label_index < 0, 1, 0), said.label_index
-"""
-
-CONSISTENCY_QUANTILES = """
-select
-    task_id, model_id, strategy, count(*) as n_samples,
-    quantile_cont(mean_consistency, [0, 0.25, 0.5, 0.75, 1]) as quantiles, avg(mean_consistency) as mean
-from marts.fct_sensitivity where audit_run_id = $run and mean_consistency is not null
-group by all order by all
 """
 
 CONSISTENCY_BINS = f"""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
 
 from flows.report import answer_queries, sample_queries
 from flows.report.blocks import Row
+from flows.report.judged_queries import TABLES
 
 Ask = Callable[[str], list[Row]]
+_TABLE = re.compile(r"\b(?:marts|raw)\.\w+")
 
 
 @dataclass(slots=True)
@@ -17,10 +22,9 @@ class Sampled:
 
     references: list[Row] = field(default_factory=list)
     class_sensitivities: list[Row] = field(default_factory=list)
+    sample_spreads: list[Row] = field(default_factory=list)
     clouds: list[Row] = field(default_factory=list)
-    cloud_summaries: list[Row] = field(default_factory=list)
     telling: list[Row] = field(default_factory=list)
-    consistency_quantiles: list[Row] = field(default_factory=list)
     consistency_bins: list[Row] = field(default_factory=list)
     pairs: list[Row] = field(default_factory=list)
 
@@ -29,8 +33,7 @@ class Sampled:
 class Answered:
     """Rows about answers: what each is, `answer_queries.py` says under the same name."""
 
-    distinct_by_repetition: list[Row] = field(default_factory=list)
-    distinct_by_temperature: list[Row] = field(default_factory=list)
+    distinct_answers: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
     costs: list[Row] = field(default_factory=list)
     attempts: list[Row] = field(default_factory=list)
@@ -39,9 +42,16 @@ class Answered:
 
 def gather_sampled(ask: Ask) -> Sampled:
     """The samples of one run."""
-    return Sampled(**{name: ask(getattr(sample_queries, name.upper())) for name in Sampled.__slots__})
+    return Sampled(**_asked(ask, sample_queries, Sampled))
 
 
 def gather_answered(ask: Ask) -> Answered:
     """The answers of one run."""
-    return Answered(**{name: ask(getattr(answer_queries, name.upper())) for name in Answered.__slots__})
+    return Answered(**_asked(ask, answer_queries, Answered))
+
+
+def _asked(ask: Ask, queries: ModuleType, rows: type[Any]) -> dict[str, list[Row]]:
+    """What each query gives; nothing where a warehouse of an older version lacks one of its tables."""
+    known = {row["name"] for row in ask(TABLES)}
+    wanted = {name: getattr(queries, name.upper()) for name in rows.__slots__}
+    return {name: ask(query) if known.issuperset(_TABLE.findall(query)) else [] for name, query in wanted.items()}

@@ -10,7 +10,7 @@ from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
 from flows.report.cells import Traced
 from flows.report.gather import Gathered
-from flows.report.text import count, number, percent
+from flows.report.text import number
 
 
 def why_no_answers(rows: Sequence[Row]) -> str | None:
@@ -26,6 +26,13 @@ def why_open(found: Gathered, task_id: str) -> str | None:
     """Why an open-ended task has none of the measures of labels."""
     kinds = {row["task_id"]: row["kind"] for row in found.tasks}
     return "An open-ended task has no labels to measure this by." if kinds.get(task_id) == "open_ended" else None
+
+
+def why_older(found: Gathered) -> str | None:
+    """Why a run that was derived before its aggregates became marts has none of them."""
+    if found.answered.costs or not any(row["n_landed"] for row in found.scorecard):
+        return None
+    return "An older version derived this run, without these figures; `promptaudit rebuild` adds them."
 
 
 def why_one_wording(rows: Sequence[Row], what: str) -> str:
@@ -45,30 +52,30 @@ def sensitivity(found: Gathered, budget: Budget) -> Section:
         "0: every wording gives a sample the same label. 1: all labels are equally likely. The dashed rule is "
         "the mean.",
     )
-    summaries, bins = by_task(found.sensitivities), by_task(found.sensitivity_bins)
+    spreads, bins = by_task(found.sampled.sample_spreads), by_task(found.sensitivity_bins)
     for task_id, rows in tasks_of(found.scorecard):
         block = Block(task_id)
         section.blocks.append(block)
-        if task_id not in summaries:
-            block.absent.append(why_open(found, task_id) or why_one_wording(rows, "sensitivity"))
+        spread = {(row["model_id"], row["strategy"]): row for row in spreads.get(task_id, []) if row["n_samples"]}
+        if not spread:
+            block.absent.append(why_open(found, task_id) or why_older(found) or why_one_wording(rows, "sensitivity"))
             continue
-        summary = {(row["model_id"], row["strategy"]): row for row in summaries[task_id]}
 
-        def panel(who: str, group: Group, rows: list[Row], summary: dict[Group, Row] = summary) -> tuple[str, Markup]:
-            row = summary[group]
-            median = number(row["quantiles"][2])
+        def panel(who: str, group: Group, rows: list[Row], spread: dict[Group, Row] = spread) -> tuple[str, Markup]:
+            row = spread[group]
+            mean, median = number(row["sensitivity_mean"]), number(row["sensitivity_p50"])
             label = (
-                f"{who}histogram of sensitivity over {row['n_samples']:,} samples: mean {number(row['mean'])}, "
-                f"median {median}, "
-                f"{row['n_zero']:,} samples at 0."
+                f"{who}histogram of sensitivity over {row['n_samples']:,} samples: mean {mean}, median {median}, "
+                f"{row['n_steady']:,} samples at 0."
             )
-            return f"mean {number(row['mean'])}, median {median}", charts.histogram(rows, row["mean"], label)
+            return f"mean {mean}, median {median}", charts.histogram(rows, row["sensitivity_mean"], label)
 
         budget.draw(block, by_group(bins[task_id]), panel)
         lines = [
-            (row["model_id"], row["strategy"], count(row["n_samples"]), percent(row["n_zero"] / row["n_samples"]),
-             *(number(value) for value in row["quantiles"]), number(row["mean"]))
-            for row in summaries[task_id]
+            (*group, of.count("n_samples"), of.percent("steady_rate"),
+             *(of.number(f"sensitivity_{name}") for name in ("min", "p25", "p50", "p75", "max", "mean")))
+            for group, row in spread.items()
+            for of in (Traced("rpt_sample_spreads", row),)
         ]  # fmt: skip
         kept, note = limited(lines)
         columns = (

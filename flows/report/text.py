@@ -102,6 +102,13 @@ def usd(value: float | None) -> str:
     return f"${value:,.2f}" if value == 0 or value >= 1 else f"${value:.4f}"
 
 
+def milliseconds(value: float | None) -> str:
+    """A time with the digits its size deserves."""
+    if value is None:
+        return ABSENT
+    return f"{value:,.0f} ms" if value >= 10 else f"{value:.2g} ms"  # noqa: PLR2004
+
+
 def count(value: int | None) -> str:
     """A whole number with separators."""
     return ABSENT if value is None else f"{value:,}"

@@ -6,13 +6,16 @@ from functools import partial
 
 from markupsafe import Markup
 
+from flows.figures import figure_id
 from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.cells import Cell, Traced
 from flows.report.charts_of_answers import Axes, curves
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, by_model, coloured
-from flows.report.sensitivity import why_no_answers
+from flows.report.sensitivity import why_no_answers, why_older
 from flows.report.text import NAME, cut, number
 
+MART = "rpt_distinct_answers"
 _COLUMNS = ("Model", "Strategy", "Repetition", "Distinct completions", "Answers")
 _WARM = ("Model", "Strategy", "Temperature", "Variants", "Distinct completions", "Answers")
 
@@ -25,13 +28,14 @@ def variety(found: Gathered, room: Room) -> Section:
         "How many different completions one ask of all samples brings back, taken verbatim. A task of six labels has six; "
         "more of them are answers that are worded otherwise or are no label.",
     )
-    asks_of, warm_of = by_task(found.answered.distinct_by_repetition), by_task(found.answered.distinct_by_temperature)
+    rows_of = by_task(found.answered.distinct_answers)
     for task_id, scored in tasks_of(found.scorecard):
         block = Block(task_id)
         section.blocks.append(block)
-        asks, warm = asks_of.get(task_id, []), warm_of.get(task_id, [])
+        asks = [row for row in rows_of.get(task_id, []) if row["repetition"] is not None]
+        warm = [row for row in rows_of.get(task_id, []) if row["repetition"] is None]
         if not asks and not warm:
-            block.absent.append(why_no_answers(scored) or "No original wording was asked.")
+            block.absent.append(why_no_answers(scored) or why_older(found) or "No original wording was asked.")
             continue
         shown = coloured(block, [*asks, *warm])
         is_again = len({row["repetition"] for row in asks}) > 1
@@ -50,28 +54,24 @@ def variety(found: Gathered, room: Room) -> Section:
         ]  # fmt: skip
         room.draw(block, wanted)
         if asks:
-            lines = [
-                (
-                    row["model_id"],
-                    row["strategy"],
-                    f"{row['repetition']}",
-                    mean(row["n_distinct"]),
-                    mean(row["n_answers"]),
-                )
-                for row in asks
-            ]
+            lines = [(row["model_id"], row["strategy"], f"{row['repetition']}", *_means(row)) for row in asks]
             caption = "Distinct completions of the original wording, by repetition"
             block.tables.append(room.table(caption, _COLUMNS, lines, 2, 3))
         if warm:
             of_variants = [
-                (row["model_id"], row["strategy"], f"{row['paraphrase_temperature']:g}", f"{row['n_variants']}",
-                 mean(row["n_distinct"]), mean(row["n_answers"]))
+                (row["model_id"], row["strategy"], f"{row['paraphrase_temperature']:g}",
+                 Traced(MART, row).count("n_variants"), *_means(row))
                 for row in warm
             ]  # fmt: skip
             note = "Mean over the rephrased variants of a temperature and their asks."
             caption = "Distinct completions by paraphrase temperature"
             block.tables.append(room.table(caption, _WARM, of_variants, 2, 4, note=note))
     return section
+
+
+def _means(row: Row) -> tuple[Cell, ...]:
+    of = Traced(MART, row)
+    return tuple(of.cell(name, mean(row[name])) for name in ("distinct_completions_mean", "answers_mean"))
 
 
 def mean(value: float) -> str:
@@ -81,8 +81,8 @@ def mean(value: float) -> str:
 
 def _drawn(rows: list[Row], shown: list[str], over: str, who: str) -> tuple[str, Markup]:
     data = [
-        {"at": row[over], "series": row["strategy"], "value": row["n_distinct"], "low": None, "high": None,
-         "n": row["n_answers"]}
+        {"at": row[over], "series": row["strategy"], "value": row["distinct_completions_mean"], "low": None, "high": None,
+         "n": row["answers_mean"], "figure": figure_id(MART, row, "distinct_completions_mean")}
         for row in rows
         if row["strategy"] in shown
     ]  # fmt: skip

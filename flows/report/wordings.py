@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from flows.report.answer_queries import MOST_COMPARED
 from flows.report.answers import named
 from flows.report.blocks import Block, Row, Section, Table, tasks_of
 from flows.report.cells import Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.judged import LABELS, is_judge
 from flows.report.room import Room, by_model
-from flows.report.text import count, cut, number, percent
+from flows.report.sensitivity import why_older
+from flows.report.text import ABSENT, count, cut, percent
 
 MOST_MODELS = 6  # tables a task
 WORST = 6
@@ -58,9 +58,8 @@ def wordings(found: Gathered, room: Room) -> Section:
                 block.tables.append(room.table(f"All prompts under {cut(model, 60)}", _COLUMNS, lines, 2, 4))
         if len(told) > MOST_MODELS:
             block.notes.append(f"The prompts under the first {MOST_MODELS} of {len(told)} models.")
-        most = max((row["n_samples"] for row in found.answered.disagreements if row["task_id"] == task_id), default=0)
-        if most == MOST_COMPARED:
-            block.notes.append(f"How far wordings differ is over {count(MOST_COMPARED)} samples, chosen by a hash.")
+        if older := why_older(found):
+            block.notes.append(older)
     return section
 
 
@@ -87,15 +86,17 @@ def _lines(
     for row in rows:
         key = (row["model_id"], row["prompt_variant_id"])
         answered = row["n_landed"] - row["n_error"]
-        score, other = scores.get(key), differs.get(key, {}).get("disagreement")
+        score, other = scores.get(key), differs.get(key)
         accuracy = None if score is None else score["accuracy"]
         variant = variants.get(row["prompt_variant_id"])
         line: tuple[Printed, ...] = (
             row["strategy"], f"{named(variant)}{', original' if (variant or {}).get('is_original') else ''}",
             cut((variant or {}).get("instruction") or "not recorded", found.texts.long),
-            "–" if score is None else Traced("fct_variant_accuracy", score).number("accuracy"),
+            ABSENT if score is None else Traced("fct_variant_accuracy", score).number("accuracy"),
             count(None if score is None else score["n_scored"]),
-            percent((answered - row["n_valid"]) / answered), number(other),
+            percent((answered - row["n_valid"]) / answered),
+            ABSENT if other is None else Traced("rpt_variant_disagreements", other).number("disagreement"),
         )  # fmt: skip
-        ranked.append(((accuracy is None, accuracy or 0.0, -round(other or 0.0, 9), *key), line))
+        disagreement = 0.0 if other is None else round(other["disagreement"], 9)
+        ranked.append(((accuracy is None, accuracy or 0.0, -disagreement, *key), line))
     return [line for _, line in sorted(ranked, key=lambda pair: pair[0])]

@@ -17,6 +17,8 @@ JUDGED = ("fct_judge_agreement", "fct_judge_controls", "rpt_rule_against_judge",
 OVER_MODELS = ("fct_ranking_consistency",)
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
+OVER_VARIANTS = ("rpt_variant_disagreements",)
+OF_CLASSES = ("fct_consistency", "rpt_class_sensitivities")
 ORIGINALS = ("pss_intra",)  # columns of the scorecard that look at the original wording alone
 
 Condition = tuple[str, dict[str, Any]]
@@ -34,10 +36,7 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     if "model_id" in wanted and row.get("base_model_id") is not None:  # one model held against another
         parts.append("model_id in ($of_model, $base_model)")
         wanted |= {"of_model": wanted.pop("model_id"), "base_model": row["base_model_id"]}
-    if mart == "fct_prompt_stability":
-        parts += _of_series(row)
-        if row["scope"] == "inter_model":
-            wanted.pop("model_id", None)
+    parts += _of_asks(mart, row)
     if column is not None and column.startswith(ORIGINALS):
         parts.append("is_original")
     if mart == "fct_sensitivity" and column == "mean_consistency":
@@ -46,10 +45,10 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     elif "sample_id" in row and mart not in COMPARED:  # a comparison is of groups: of one sample alone there is none
         parts.append("sample_id = $sample_id")
         wanted["sample_id"] = row["sample_id"]
-    elif mart == "fct_consistency":
+    elif mart in OF_CLASSES:
         parts.append("gold_label = $gold_label")
         wanted["gold_label"] = row["gold_label"]
-    if mart == "fct_prompt_stability" and "$temperature" in " ".join(parts):
+    if "$temperature" in " ".join(parts):
         wanted["temperature"] = row["paraphrase_temperature"]
     parts += [f"{name} = ${name}" for name in wanted if name in WITHIN]
     return " and ".join(parts), {"runs": runs, **wanted}
@@ -63,12 +62,26 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
     if mart in JUDGED or is_ruled(row):
         # an answer's ruling stands for every answer that says the same, whichever model gave it
         return {"task_id": found["task_id"]} if "task_id" in found else {}
+    if row.get("scope") == "inter_model":
+        found.pop("model_id", None)
+    if mart in OVER_VARIANTS:
+        del found["prompt_variant_id"]
     return found
 
 
 def is_ruled(row: Mapping[str, Any]) -> bool:
     """Whether a row is about a judge's rulings: its scoring method, or a measure by it."""
     return str(row.get("scoring_method") or row.get("measure") or "").partition("judge:")[1] != ""
+
+
+def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
+    """Which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
+    if mart == "fct_prompt_stability":
+        return _of_series(row)
+    if mart == "rpt_distinct_answers":
+        is_of_originals = row["repetition"] is not None
+        return ["is_original"] if is_of_originals else ["not is_original", "paraphrase_temperature = $temperature"]
+    return []
 
 
 def _of_series(row: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from flows.figures import parse_figure, row_id
 from flows.report.cells import exact
 from flows.report.record import page_sha256
-from flows.report.text import ABSENT, count, number, percent, share, usd
+from flows.report.text import ABSENT, count, milliseconds, number, percent, share, usd
 from flows.report.texts import POLICIES
 from flows.seal import marts
 from flows.verify.findings import Finding, few
@@ -144,7 +144,11 @@ def spellings(value: Any) -> set[str]:  # noqa: ANN401 - a value of any column
         said |= {"yes" if value else "no"}
     elif isinstance(value, int | float):
         said |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
-        said |= {f"+{text}" for text in list(said)} | {count(value) if isinstance(value, int) else f"{value:g}"}
+        said |= (
+            {milliseconds(value)}
+            | {f"+{text}" for text in list(said)}
+            | {count(value) if isinstance(value, int) else f"{value:g}"}
+        )
     return said | {f"{text}{mark}" for text in said for mark in MARKS}
 
 

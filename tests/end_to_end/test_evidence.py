@@ -16,9 +16,12 @@ import pytest
 
 from flows.compare import Pair, compare
 from flows.figures import grains, row_id
+from flows.progress import Progress
 from flows.publish import publish
 from flows.report import REPORT, report
+from flows.running import rebuild_runs
 from flows.seal import SEALED
+from flows.settings import Settings
 from flows.trace import trace
 from flows.trace.recompute import agrees, recompute
 from flows.verify import verify, verify_report
@@ -204,6 +207,54 @@ def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path
         if not agrees(found.value, value)
     ]
     assert differing == []
+
+
+def test_aggregates_come_out_of_the_rows_that_their_traces_list(warehouse: Path) -> None:
+    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    printed = sorted({each.figure for each in figures_of(page)})
+    same = {  # what all answers of a trace have in common, besides model, task and strategy
+        "rpt_class_sensitivities.sensitivity_p95.": {"gold_label"},
+        "rpt_sample_spreads.correlation.": set(),
+        "rpt_answer_costs.n_answers.": set(),
+        "rpt_variant_disagreements.disagreement.": set(),
+        "rpt_distinct_answers.distinct_completions_mean.": {"is_original"},
+        "rpt_distinct_answers.n_variants.": {"is_original", "paraphrase_temperature"},  # printed of temperatures alone
+    }
+    draw = random.Random(20261122)
+    chosen = [draw.choice([each for each in printed if each.startswith(name)]) for name in same]
+    traces = [trace(warehouse, figure, with_lineage=False) for figure in chosen]
+    for found, names in zip(traces, same.values(), strict=True):
+        answers = found.raw["predictions"]
+        assert len(answers) == found.n_answers > 1
+        assert all(len({each[name] for each in answers}) == 1 for name in ("model_id", "task_id", "strategy", *names))
+        for name in {"gold_label", "is_original"} - names:
+            assert len({each[name] for each in answers}) > 1 or found.row["task_id"] == "moods", (found.figure, name)
+    for found, value in zip(traces, recompute(warehouse, traces), strict=True):
+        assert found.value is not None
+        assert agrees(found.value, value), (found.figure, found.value, value)
+
+
+def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Callable[[], Path]) -> None:
+    path = copied()
+    marts = ("rpt_answer_costs", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
+             "rpt_variant_disagreements")  # fmt: skip
+    before = {}
+    for place in (path, published_path(path)):
+        with duckdb.connect(str(place)) as con:
+            (run,) = con.execute("select audit_run_id from raw.audit_runs").fetchone() or ("",)
+            before = {mart: con.execute(f"select count(*) from marts.{mart}").fetchone() for mart in marts}
+            for mart in marts:
+                con.execute(f"drop table marts.{mart}")
+    report(path, run)
+    page = published_path(path).with_name(REPORT)
+    assert not any(each.figure.startswith(marts) for each in figures_of(page.read_text(encoding="utf-8")))
+    rebuild_runs(Settings(warehouse=path), run, Progress(quiet=True))
+    with duckdb.connect(str(published_path(path))) as con:
+        assert {mart: con.execute(f"select count(*) from marts.{mart}").fetchone() for mart in marts} == before
+    report(path, run)
+    printed = {each.figure.partition(".")[0] for each in figures_of(page.read_text(encoding="utf-8"))}
+    assert printed >= set(marts)
+    assert verify(path).findings == []
 
 
 def test_a_trace_is_json_and_names_everything_on_the_way(warehouse: Path) -> None:

@@ -51,6 +51,7 @@ def test_every_figure_of_the_page_is_the_marts(name: str, request: pytest.Fixtur
         forms = {
             number(truth),
             number(truth, 4),
+            number(truth, 1),
             percent(truth),
             share(truth),
             usd(truth),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import shutil
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -13,22 +15,27 @@ import numpy as np
 import pytest
 
 from flows.figures import parse_figure
-from flows.report import answer_queries
+from flows.report import answer_queries, report
+from flows.report.alike import alike
 from flows.report.between import between
 from flows.report.blocks import Budget
 from flows.report.cells import cells_of, plain
-from flows.report.costs import costs, milliseconds
+from flows.report.classes import classes
+from flows.report.clouds import clouds
+from flows.report.costs import costs
 from flows.report.drawing import undrawn
 from flows.report.gather import Gathered, gather
 from flows.report.measured import measured
 from flows.report.room import Room
 from flows.report.sampled import Answered, Sampled
+from flows.report.sensitivity import sensitivity
 from flows.report.stability import paraphrase, repetition
 from flows.report.subsamples import stability_of, subsamples
-from flows.report.text import number, percent, span
+from flows.report.text import milliseconds, number, percent, span
 from flows.report.texts import LEFT_OUT
-from flows.report.variety import variety
+from flows.report.variety import mean, variety
 from flows.report.wordings import WORST, wordings
+from flows.warehouse import published_path
 from tests.report.conftest import Reported
 from tests.report.test_sections_of_samples import asked, block_of, drawn_data, printed
 from udfs.agreement import krippendorff_alpha
@@ -180,6 +187,18 @@ def test_distinct_completions_are_those_of_the_marts(ordinary: Reported, found: 
     }
     assert seen == pytest.approx(truth)
     assert {panel.beside for panel in block.panels} == {"by repetition", "by paraphrase temperature"}
+    by_temperature = {
+        (model, strategy, f"{temperature:g}"): (str(n_variants), mean(n_distinct), mean(n_answers))
+        for model, strategy, temperature, n_variants, n_distinct, n_answers in asked(
+            ordinary,
+            "select model_id, strategy, paraphrase_temperature, count(distinct prompt_variant_id), avg(d), avg(n) from ("
+            "select model_id, strategy, paraphrase_temperature, prompt_variant_id, count(distinct completion) as d, "
+            "count(*) as n from marts.fct_predictions where audit_run_id = {run} and not is_original and task_id = 'colours' "
+            "and answer_status <> 'error' group by model_id, strategy, paraphrase_temperature, prompt_variant_id, repetition) "
+            "group by all",
+        )
+    }
+    assert {line[:3]: line[3:] for line in printed(block.tables[1])} == by_temperature
 
 
 def _truth_of_disagreement(run: Reported, model: str, strategy: str) -> dict[str, float]:
@@ -257,13 +276,11 @@ def test_texts_that_are_left_out_are_in_no_section(ordinary: Reported) -> None:
     assert not {text for (text,) in texts} & set(told)
 
 
-def _marts(con: duckdb.DuckDBPyConnection) -> None:
+def _tables(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("create schema marts; create schema raw")
     con.execute(
         "create table marts.fct_predictions as select 'r' as audit_run_id, p::varchar as prediction_id, 't' as task_id, "
-        "if(p < 100, 'slow', 'dear') as model_id, 's' as strategy, 10 as prompt_tokens, if(p < 100, 2, null) as "
-        "completion_tokens, if(p % 2 = 0, 0.01, null) as cost_usd, if(p < 100, p + 1, null)::double as latency_ms, "
-        "if(p in (3, 5), 4, 1) as n_attempts, if(p = 5, 'error', 'valid') as answer_status from range(110) as each(p)"
+        "'slow' as model_id from range(6) as each(p)"
     )
     con.execute(
         "create table raw.attempts as select 'r' as audit_run_id, id as prediction_id, status as http_status, 250.0 as waited_ms "
@@ -279,12 +296,21 @@ def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
 
 def test_what_answers_took_is_counted(found: Gathered) -> None:
     with duckdb.connect() as con:
-        _marts(con)
-        taken, failed = _rows(con, answer_queries.COSTS), _rows(con, answer_queries.ATTEMPTS)
+        _tables(con)
+        failed = _rows(con, answer_queries.ATTEMPTS)
+    own = {"audit_run_id": "r", "task_id": "t", "strategy": "s"}
+    nothing = dict.fromkeys(("completion_tokens", "latency_p50_ms", "latency_p95_ms"))
+    taken = [
+        {**own, **nothing, "model_id": "dear", "n_answers": 10, "prompt_tokens": 100, "cost_usd": 0.05, "n_priced": 5,
+         "n_timed": 0, "attempts_mean": 1.0, "attempts_max": 1, "n_retried": 0, "n_error": 0},
+        {**own, "model_id": "slow", "n_answers": 100, "prompt_tokens": 1000, "completion_tokens": 200, "cost_usd": 0.5,
+         "n_priced": 50, "n_timed": 100, "latency_p50_ms": 50.5, "latency_p95_ms": 95.05, "attempts_mean": 1.06,
+         "attempts_max": 4, "n_retried": 2, "n_error": 1},
+    ]  # fmt: skip
     card = {**found.scorecard[0], "task_id": "t"}
     run = dataclasses.replace(found, scorecard=[card], answered=Answered(costs=taken, attempts=failed))
     block, others = costs(run, Room(run)).blocks
-    # latencies 1 to 100: the median 50.5, the 95th percentile 95.05; half of the answers have a price; two took four tries
+    # half of the answers have a price; two took four tries
     assert printed(block.tables[0]) == [
         ("dear", "s", "10", "100", "–", "$0.0500 *", "–", "–", "1.00", "1", "0", "0"),
         ("slow", "s", "100", "1,000", "200", "$0.5000 *", "50 ms", "95 ms", "1.06", "4", "2", "1"),
@@ -305,6 +331,54 @@ def drawn_data_of_ranges(block: Any) -> Iterator[list[dict[str, Any]]]:
     for panel in block.panels:
         (data,) = json.loads(str(panel.drawing.spec))["spec"]["datasets"].values()
         yield [dict(zip(data["names"], row, strict=True)) for row in data["rows"]]
+
+
+def test_aggregates_have_their_names(ordinary: Reported, found: Gathered) -> None:
+    """Every figure of these tables is a mart's, and every row of those marts is printed."""
+    room = Room(found, most=0)
+    told = {
+        "rpt_class_sensitivities": (classes(found, room), 7),
+        "rpt_sample_spreads": (sensitivity(found, Budget(2)), 8),
+        "rpt_answer_costs": (costs(found, room), 10),
+        "rpt_distinct_answers": (variety(found, room), 2),
+        "rpt_variant_disagreements": (wordings(found, room), 1),
+    }
+    for mart, (section, n_figures) in told.items():
+        block = block_of(section, "colours")
+        named = [cells_of(row[-n_figures:]) for table in block.tables for row in table.rows]
+        assert all(len(cells) in (n_figures, 0) for cells in named), mart
+        assert {parse_figure(cell.figure)[0] for cells in named for cell in cells} == {mart}
+        ((n_rows,),) = asked(
+            ordinary, f"select count(*) from marts.{mart} where audit_run_id = {{run}} and task_id = 'colours'"
+        )
+        assert len({cell.row for cells in named for cell in cells}) == n_rows > 0, mart
+
+
+@pytest.mark.parametrize("change", ["drop table marts.{}", "delete from marts.{}"])
+def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
+    ordinary: Reported, tmp_path: Path, change: str
+) -> None:
+    warehouse = tmp_path / "audit.duckdb"
+    published_path(warehouse).parent.mkdir()
+    shutil.copy(published_path(ordinary.warehouse), published_path(warehouse))
+    with duckdb.connect(str(published_path(warehouse))) as con:
+        for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_costs", "rpt_distinct_answers",
+                     "rpt_variant_disagreements"):  # fmt: skip
+            con.execute(change.format(mart))
+    older = gather(warehouse, ordinary.audit_run_id)
+    room = Room(older, most=0)
+    for section in (
+        sensitivity(older, Budget(2)),
+        *(each(older, room) for each in (classes, clouds, alike, costs, variety)),
+    ):
+        block = block_of(section, "colours")
+        assert "`promptaudit rebuild`" in "".join(block.absent), section.anchor
+        assert not block.tables
+    prompts = block_of(wordings(older, room), "colours")
+    assert "`promptaudit rebuild`" in "".join(prompts.notes)
+    assert {line[-1] for line in printed(prompts.tables[0])} == {"–"}
+    page = report(warehouse, ordinary.audit_run_id).read_text(encoding="utf-8")
+    assert 'id="costs"' in page
 
 
 def test_an_import_has_no_latency_and_says_so(found: Gathered) -> None:
@@ -351,7 +425,7 @@ def test_open_questions_have_prompts_and_costs_and_no_labels(questions: Gathered
 def test_a_run_without_answers_says_so_in_every_section(found: Gathered) -> None:
     card = [{**row, "n_landed": 0, "pss_intra": None, "pss_inter": None} for row in found.scorecard]
     silent = dataclasses.replace(
-        found, scorecard=card, sensitivities=[], sensitivity_bins=[], consistencies=[], stabilities=[], formats=[],
+        found, scorecard=card, sensitivity_bins=[], consistencies=[], stabilities=[], formats=[],
         accuracies=[], sampled=Sampled(), answered=Answered(),
     )  # fmt: skip
     for section in measured(silent):

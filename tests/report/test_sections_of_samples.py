@@ -15,7 +15,7 @@ import pytest
 
 from flows.report import charts_of_samples, sample_queries
 from flows.report.alike import alike, density
-from flows.report.blocks import Block, Section, Table
+from flows.report.blocks import Block, Budget, Section, Table
 from flows.report.cells import cells_of, plain
 from flows.report.classes import classes
 from flows.report.clouds import clouds
@@ -23,8 +23,9 @@ from flows.report.gather import Gathered, gather, rows
 from flows.report.pairs import grouped, pairs, runs, similarities
 from flows.report.room import LEAST_ROWS, Room, Wanted
 from flows.report.sampled import Answered, Sampled
+from flows.report.sensitivity import sensitivity
 from flows.report.telling import telling
-from flows.report.text import number
+from flows.report.text import number, percent
 from flows.warehouse import read_published
 from tests.report.conftest import Reported
 
@@ -76,12 +77,12 @@ def drawn_data(block: Block, name: str) -> Iterator[list[dict[str, Any]]]:
 def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: Gathered) -> None:
     block = block_of(classes(found, Room(found)), "colours")
     by_class: dict[tuple[str, ...], list[float]] = {}
-    for *key, sensitivity in asked(
+    for *key, value in asked(
         ordinary,
         "select model_id, strategy, gold_label, sensitivity from marts.fct_sensitivity "
         "where audit_run_id = {run} and task_id = 'colours'",
     ):
-        by_class.setdefault(tuple(key), []).append(sensitivity)
+        by_class.setdefault(tuple(key), []).append(value)
     lines = {line[:3]: line[3:] for line in printed(block.tables[0])}
     assert len(lines) == len(by_class) == 3 * 2 * 4
     for key, values in by_class.items():
@@ -89,6 +90,8 @@ def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: 
         assert lines[key] == (str(len(values)), *map(number, quantiles), number(float(np.mean(values)))), key
     assert [panel.name for panel in block.panels] == sorted({key[0] for key in by_class})
     (first, *_) = drawn_data(block, "boxes")
+    named = {cell.figure: cell.value for row in block.tables[0].rows for cell in cells_of(row)}
+    assert all(named[row["figure"]] == row["median"] for row in first)
     assert len(first) == 4 * 2  # classes by strategies
     assert all(row["low"] <= row["lower"] <= row["median"] <= row["upper"] <= row["high"] for row in first)
 
@@ -106,6 +109,15 @@ def test_dots_are_every_sample_once_where_there_are_few(ordinary: Reported, foun
         assert sum(row["n"] * row["sensitivity"] for row in data) / n == pytest.approx(mean, abs=5e-4)
         assert sum(row["n"] for row in data if row["sensitivity"] == 0) == n_zero
     assert not any("chosen by a hash" in note for note in block.notes)
+    together = asked(
+        ordinary,
+        "select model_id, strategy, count(*), avg(sensitivity), avg(mean_consistency), corr(sensitivity, mean_consistency) "
+        "from marts.fct_sensitivity where audit_run_id = {run} and task_id = 'colours' group by 1, 2 order by 1, 2",
+    )
+    assert printed(block.tables[0]) == [
+        (model, strategy, str(n), number(sensitivity), number(consistency), number(correlation))
+        for model, strategy, n, sensitivity, consistency, correlation in together
+    ]
 
 
 def test_of_many_samples_the_same_few_are_drawn_of_every_model(ordinary: Reported) -> None:
@@ -235,6 +247,24 @@ def test_violins_have_the_medians_of_the_marts(ordinary: Reported, found: Gather
         for place in range(len(middles)):
             widths = [row["high"] - row["low"] for row in outlines if row["place"] == place]
             assert max(widths) == pytest.approx(0.72)
+        assert all(row["figure"].startswith("rpt_sample_spreads.mean_consistency_p50.") for row in middles)
+
+
+def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(sensitivity(found, Budget(2)), "colours")
+    truth: dict[Group, list[float]] = {}
+    for model, strategy, value in asked(
+        ordinary,
+        "select model_id, strategy, sensitivity from marts.fct_sensitivity where audit_run_id = {run} and task_id = 'colours'",
+    ):
+        truth.setdefault((model, strategy), []).append(value)
+    assert {line[:2]: line[2:] for line in printed(block.tables[0])} == {
+        group: (
+            str(len(values)), percent(values.count(0) / len(values)),
+            *map(number, np.quantile(values, [0, 0.25, 0.5, 0.75, 1])), number(float(np.mean(values))),
+        )
+        for group, values in truth.items()
+    }  # fmt: skip
 
 
 def test_pairs_of_the_worked_example() -> None:
@@ -301,7 +331,7 @@ def test_a_run_without_answers_says_so(section: Any, found: Gathered) -> None:
     assert section(_nothing(), Room(_nothing())).blocks == []
     card = [{**row, "n_landed": 0} for row in found.scorecard]
     silent = dataclasses.replace(
-        found, scorecard=card, sensitivities=[], stabilities=[], sampled=Sampled(), answered=Answered()
+        found, scorecard=card, sensitivity_bins=[], stabilities=[], sampled=Sampled(), answered=Answered()
     )
     told = [block.absent for block in section(silent, Room(silent)).blocks]
     assert told

@@ -1,0 +1,24 @@
+-- One row per run, model, task and strategy: what its answers took, those of quarantined variants and errors among them.
+select
+    audit_run_id,
+    model_id,
+    task_id,
+    strategy,
+    count(*) as n_answers,
+    count(*) filter (answer_status = 'error') as n_error,
+    sum(prompt_tokens)::bigint as prompt_tokens,
+    sum(completion_tokens)::bigint as completion_tokens,
+    sum(cost_usd) as cost_usd,
+    count(cost_usd) as n_priced,
+    count(latency_ms) as n_timed,
+    quantile_cont(latency_ms, 0.25) as latency_p25_ms,
+    quantile_cont(latency_ms, 0.5) as latency_p50_ms,
+    quantile_cont(latency_ms, 0.75) as latency_p75_ms,
+    quantile_cont(latency_ms, 0.95) as latency_p95_ms,
+    avg(n_attempts) as attempts_mean,
+    max(n_attempts) as attempts_max,
+    count(*) filter (n_attempts > 1) as n_retried,
+    {{ measure_version() }}
+from {{ ref('fct_predictions') }}
+where {{ in_this_build() }}
+group by all

@@ -1,0 +1,61 @@
+-- One row per run, model, task, strategy and prompt variant: how far its labels differ from those of the other variants.
+-- Of a sample: 1 less the chance that the variant and another one give it the same label, N/A among them; variants weigh
+-- equally whatever their repetitions.
+with answers as (
+    select * from {{ ref('int_labels_counted') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        label_index,
+        sum(p_variant) as p_summed
+    from answers
+    group by all
+),
+
+samples as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        count(distinct prompt_variant_id) as n_variants
+    from answers
+    group by all
+    having count(distinct prompt_variant_id) > 1
+),
+
+compared as (
+    select
+        answers.audit_run_id,
+        answers.model_id,
+        answers.task_id,
+        answers.strategy,
+        answers.prompt_variant_id,
+        answers.sample_index,
+        1 - sum(answers.p_variant * (labels.p_summed - answers.p_variant)) / (any_value(samples.n_variants) - 1)
+            as disagreement
+    from answers
+    inner join labels using (audit_run_id, model_id, task_id, strategy, sample_index, label_index)
+    inner join samples using (audit_run_id, model_id, task_id, strategy, sample_index)
+    group by all
+)
+
+select
+    audit_run_id,
+    model_id,
+    task_id,
+    strategy,
+    prompt_variant_id,
+    count(*) as n_samples,
+    avg(disagreement) as disagreement,
+    {{ measure_version() }}
+from compared
+group by all
