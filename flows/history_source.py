@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flows.report.nights import Ask
+from flows.report.blocks import Ask
 from models_registry.errors import UsageError, nearest
 
 COLUMNS = """

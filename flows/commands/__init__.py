@@ -28,6 +28,10 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 gate failed, 2 usage or card error, 3 could not measure, 4 budget reached, 130 interrupted.",
 )
 
+MaxUsd = Annotated[float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")]
+MaxRequests = Annotated[
+    int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")
+]
 AuditName = Annotated[str, typer.Argument(help="An audit card.", envvar="PROMPTAUDIT_AUDIT")]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.commands import DEFAULT_AUDIT, AuditName, app, show, state
+from flows.commands import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, show, state
 
 
 @app.command()
@@ -22,12 +22,8 @@ def run(
     prompts: Annotated[
         Path | None, typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="Prompt variants that a person edited.")
     ] = None,
-    max_usd: Annotated[
-        float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")
-    ] = None,
-    max_requests: Annotated[
-        int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")
-    ] = None,
+    max_usd: MaxUsd = None,
+    max_requests: MaxRequests = None,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
     from flows.running import run_audit

@@ -63,7 +63,10 @@ def trace(
     ],
     text: Annotated[
         str | None,
-        typer.Option(help="Inputs, completions and prompts: none, or full; default: full, none of sensitive tasks."),
+        typer.Option(
+            envvar="PROMPTAUDIT_TEXT",
+            help="Inputs, completions and prompts: none, or full; default: full, none of sensitive tasks.",
+        ),
     ] = None,
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Derive the figures again from the listed raw rows alone.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.commands import DEFAULT_AUDIT, AuditName, app, show, state
+from flows.commands import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, show, state
 
 ModelOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")]
 TaskOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")]
@@ -66,12 +66,8 @@ def try_(
         typer.Option(envvar="PROMPTAUDIT_FILLER", help="A text that says nothing; default: one in English."),
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", envvar="PROMPTAUDIT_PLAN", help="Price it; ask nothing.")] = False,
-    max_usd: Annotated[
-        float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")
-    ] = None,
-    max_requests: Annotated[
-        int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")
-    ] = None,
+    max_usd: MaxUsd = None,
+    max_requests: MaxRequests = None,
 ) -> None:
     """Try a change of the prompt on a few samples of an audit's newest run: before and after, with intervals."""
     from flows.trying.arms import FILLER

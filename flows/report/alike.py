@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flows.figures import figure_id
 from flows.report import charts_of_samples as charts
-from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.blocks import Row, Section, by_task
 from flows.report.cells import Traced
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, by_model, coloured
@@ -32,9 +32,7 @@ def alike(found: Gathered, room: Room) -> Section:
         f"smoothed over {BANDWIDTH:g}; each is as wide at its mode. The rule is the median.",
     )
     bins, spreads = by_task(found.sampled.consistency_bins), by_task(found.sampled.sample_spreads)
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         rows = [row for row in spreads.get(task_id, []) if row["n_compared"]]
         if not rows:
             alone = "No two samples of this task share a gold label, so none has others to be like."

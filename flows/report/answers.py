@@ -7,7 +7,7 @@ import statistics
 from markupsafe import Markup
 
 from flows.report import charts
-from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
+from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited
 from flows.report.cells import Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.sensitivity import why_no_answers, why_open
@@ -45,9 +45,8 @@ def formats(found: Gathered, budget: Budget) -> Section:
     rows_of, scores = by_task(found.formats), {(r["task_id"], r["model_id"], r["strategy"]): r for r in found.scorecard}
     variants = {row["prompt_variant_id"]: row for row in found.variants}
     places = {row["prompt_variant_id"]: place for place, row in enumerate(found.variants)}
-    for task_id, _ in tasks_of(found.scorecard):
-        block = Block(task_id, legend=tuple((colour, status) for status, colour in charts.STATUSES.items()))
-        section.blocks.append(block)
+    for task_id, block, _ in section.of_tasks(found.scorecard):
+        block.legend = tuple((colour, status) for status, colour in charts.STATUSES.items())
         groups = by_group(rows_of.get(task_id, []))
         bad = {group: rows for group, rows in groups.items() if _invalid_rate(rows)}
 
@@ -115,9 +114,7 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
     )
     rows_of = by_task(found.accuracies)
     variants = {row["prompt_variant_id"]: row for row in found.variants}
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         if task_id not in rows_of:
             missing = "No sample of this task has a gold label, so no answer can be called right or wrong."
             block.absent.append(why_no_answers(scored) or missing)

@@ -7,7 +7,7 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.report import charts
-from flows.report.blocks import Block, Row, Section, tasks_of
+from flows.report.blocks import Row, Section
 from flows.report.cells import Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, coloured
@@ -26,9 +26,7 @@ def between(found: Gathered, room: Room) -> Section:
         "Agreement of each model with itself over identical asks (intra) and over rephrased prompts (inter, mean over "
         "temperatures), of labels; lines are 95 % intervals.",
     )
-    for task_id, rows in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, rows in section.of_tasks(found.scorecard):
         if all(row[name] is None for row in rows for name, _, _ in _SCOPES):
             neither = "No wording was asked twice and no second wording once, so there is nothing to agree with."
             block.absent.append(why_open(found, task_id) or why_no_answers(rows) or neither)

@@ -12,6 +12,8 @@ from flows.report.cells import Printed
 from flows.report.text import NAME, cut
 
 Row = dict[str, Any]
+Ask = Callable[[str], list[Row]]
+"""Rows of a query about the run that is reported."""
 Group = tuple[str, str]  # model, strategy
 
 MOST_PANELS = 12  # a task and section
@@ -105,6 +107,12 @@ class Section:
     intro: str
     blocks: list[Block] = field(default_factory=list)
 
+    def of_tasks(self, scorecard: Sequence[Row]) -> Iterator[tuple[str, Block, list[Row]]]:
+        """Each task of the run with a block of this section, and with its rows of the scorecard."""
+        for task_id, rows in by_task(scorecard).items():
+            self.blocks.append(Block(task_id))
+            yield task_id, self.blocks[-1], rows
+
 
 class Budget:
     """How many charts a task gets in a section: beyond it the tables stand alone, and the block says so."""
@@ -156,8 +164,3 @@ def limited(rows: Sequence[tuple[Printed, ...]], most: int = MOST_ROWS) -> tuple
     """The first rows, and a sentence about the rest."""
     note = "" if len(rows) <= most else f"The first {most} of {len(rows):,} rows; `promptaudit sql` has the rest."
     return rows[:most], note
-
-
-def tasks_of(scorecard: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Each task of the run with its rows of the scorecard."""
-    yield from by_task(scorecard).items()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
-from flows.report.blocks import Block, Row, Section, Table, by_task, limited
+from flows.report.blocks import Ask, Block, Row, Section, Table, by_task, limited
 from flows.report.cells import Printed, Traced
 from flows.report.judged_queries import TABLES
 from flows.report.text import NAME, cut, number, when
-
-Ask = Callable[[str], list[Row]]
 
 NEEDED = {"marts.rpt_run_comparisons", "raw.comparisons", "raw.baselines"}
 VERDICTS = ("regressed", "changed", "improved", "not_comparable", "not_judged", "within_noise")  # the gravest first

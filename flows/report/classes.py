@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from flows.figures import figure_id
 from flows.report import charts_of_samples as charts
-from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.blocks import Row, Section, by_task
 from flows.report.cells import Traced
 from flows.report.charts import MOST_BARS
 from flows.report.gather import Gathered
@@ -42,9 +42,7 @@ def classes(found: Gathered, room: Room) -> Section:
         "Of the samples of each gold label: the median as a tick, the middle half as a bar, the middle nine tenths as a line.",
     )
     rows_of = by_task(found.sampled.class_sensitivities)
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
             no_gold = "No sample of this task has a gold label, so there are no classes."

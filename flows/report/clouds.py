@@ -7,7 +7,7 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.report import charts_of_samples as charts
-from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.blocks import Row, Section, by_task
 from flows.report.cells import Traced
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, by_model, coloured
@@ -32,9 +32,7 @@ def clouds(found: Gathered, room: Room) -> Section:
     )
     dots_of, spreads = by_task(found.sampled.clouds), by_task(found.sampled.sample_spreads)
     kinds = {row["model_id"]: row["kind"] for row in found.sampled.references}
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         dots, spread = dots_of.get(task_id), [row for row in spreads.get(task_id, []) if row["n_correlated"]]
         if not (dots and spread):
             both = "No sample has both figures: they need two wordings, and two samples of one gold label."

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from flows.figures import figure_id
 from flows.report import charts
-from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.blocks import Block, Row, Section, by_task
 from flows.report.cells import Printed, Traced, plain
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, coloured
@@ -31,9 +31,7 @@ def costs(found: Gathered, room: Room) -> Section:
         "the run. Latency is from request to answer, of answers that came; lines go from its median to its 95th percentile.",
     )
     rows_of, failed = by_task(found.answered.costs), by_task(found.answered.attempts)
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
             block.absent.append(why_no_answers(scored) or why_older(found) or "No answer has landed yet.")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from flows.report import judged_queries as queries
-from flows.report.blocks import Row
+from flows.report.blocks import Ask, Row
 from flows.report.text import percent
-
-Ask = Callable[[str], list[Row]]
 
 NEEDED = {
     "marts.fct_scoring_sensitivity", "marts.rpt_rule_against_judge", "marts.fct_ranking_consistency",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from flows.report.blocks import Row
+from flows.report.blocks import Ask, Row
 from flows.report.judged_queries import TABLES
 
 MOST_NIGHTS = 60  # in the report
@@ -19,7 +19,6 @@ DENOMINATORS = (
 STEPS = ("%m-%d", "%m-%d %H:%M", "%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S")  # the parts a night's name may have
 DATED = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 
-Ask = Callable[[str], list[Row]]
 
 # up to $run itself, newest first; one more than is shown, for what the oldest shown is compared with
 _NIGHTS = """

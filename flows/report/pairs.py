@@ -9,7 +9,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from flows.report import charts_of_samples as charts
-from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.blocks import Block, Row, Section, by_task
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted
 from flows.report.sample_queries import LEAST_PAIRED, MOST_PAIRED
@@ -31,9 +31,7 @@ def pairs(found: Gathered, room: Room) -> Section:
         "together: even squares on the diagonal are groups.",
     )
     rows_of = by_task(found.sampled.pairs)
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
             few = f"No gold label of this task has {LEAST_PAIRED} samples, so there are no pairs to show."

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 from flows.report import answer_queries, sample_queries
-from flows.report.blocks import Row
+from flows.report.blocks import Ask, Row
 from flows.report.judged_queries import TABLES
 
-Ask = Callable[[str], list[Row]]
 _TABLE = re.compile(r"\b(?:marts|raw)\.\w+")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from flows.report import charts
-from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
+from flows.report.blocks import Budget, Group, Row, Section, Table, by_group, by_task, limited
 from flows.report.cells import Traced
 from flows.report.gather import Gathered
 from flows.report.text import number
@@ -53,9 +53,7 @@ def sensitivity(found: Gathered, budget: Budget) -> Section:
         "the mean.",
     )
     spreads, bins = by_task(found.sampled.sample_spreads), by_task(found.sensitivity_bins)
-    for task_id, rows in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, rows in section.of_tasks(found.scorecard):
         spread = {(row["model_id"], row["strategy"]): row for row in spreads.get(task_id, []) if row["n_samples"]}
         if not spread:
             block.absent.append(why_open(found, task_id) or why_older(found) or why_one_wording(rows, "sensitivity"))
@@ -103,9 +101,7 @@ def consistency(found: Gathered, budget: Budget) -> Section:
         "20 samples a class.",
     )
     rows_of = by_task(found.consistencies)
-    for task_id, rows in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, rows in section.of_tasks(found.scorecard):
         if task_id not in rows_of:
             missing = "No sample of this task has a gold label, so there are no classes to compare."
             block.absent.append(why_open(found, task_id) or why_no_answers(rows) or missing)

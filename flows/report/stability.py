@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from flows.figures import figure_id
 from flows.report import charts
-from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited, tasks_of
+from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited
 from flows.report.cells import Printed, Traced
 from flows.report.charts_of_answers import Axes, curves
 from flows.report.gather import Gathered
@@ -34,9 +34,8 @@ def repetition(found: Gathered, budget: Budget, room: Room) -> Section:
     intra = [row for row in found.stabilities if row["scope"] == "intra"]
     rows_of = by_task([row for row in intra if row["series"] == "cumulative"])
     adjacent = by_task([row for row in intra if row["series"] == "adjacent"])
-    for task_id, rows in tasks_of(found.scorecard):
-        block = Block(task_id, legend=_BANDS)
-        section.blocks.append(block)
+    for task_id, block, rows in section.of_tasks(found.scorecard):
+        block.legend = _BANDS
         if task_id not in rows_of:
             once = "No original wording was asked twice, so there are no repetitions to compare."
             block.absent.append(why_open(found, task_id) or why_no_answers(rows) or once)
@@ -61,9 +60,7 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
         f"or over the first k wordings where it has none. Lines and bands are 95 % intervals. {CONVENTION}",
     )
     rows_of = by_task(inter)
-    for task_id, rows in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, rows in section.of_tasks(found.scorecard):
         if task_id not in rows_of:
             block.absent.append(why_open(found, task_id) or why_one_wording(rows, "PSS over wordings"))
             continue

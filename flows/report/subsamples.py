@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from flows.report.answer_queries import MOST_ANSWERS
-from flows.report.blocks import Block, Row, Section, by_group, by_task, tasks_of
+from flows.report.blocks import Block, Row, Section, by_group, by_task
 from flows.report.cells import Printed, Traced
 from flows.report.charts import domain_of
 from flows.report.charts_of_answers import Axes, curves
@@ -44,9 +44,7 @@ def subsamples(found: Gathered, room: Room) -> Section:
         for row in found.stabilities
         if (row["scope"], row["series"], row["annotation_filter"]) == ("intra", "all", "valid")
     }
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         groups = by_group(rows_of.get(task_id, []))
         level, labels = levels.get(task_id, ("nominal", []))
         points = [

@@ -8,7 +8,7 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.report import charts_of_samples as charts
-from flows.report.blocks import Block, Row, Section, by_group, by_task, tasks_of
+from flows.report.blocks import Row, Section, by_group, by_task
 from flows.report.cells import Part, Traced
 from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted
@@ -40,9 +40,7 @@ def telling(found: Gathered, room: Room) -> Section:
         "right, the least sensitive one whose likeliest label is wrong, the median and the most sensitive one.",
     )
     rows_of = by_task(found.sampled.telling)
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
             block.absent.append(why_open(found, task_id) or why_one_wording(scored, "the share of labels"))

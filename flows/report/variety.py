@@ -7,7 +7,7 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.figures import figure_id
-from flows.report.blocks import Block, Row, Section, by_task, tasks_of
+from flows.report.blocks import Row, Section, by_task
 from flows.report.cells import Cell, Traced
 from flows.report.charts_of_answers import Axes, curves
 from flows.report.gather import Gathered
@@ -29,9 +29,7 @@ def variety(found: Gathered, room: Room) -> Section:
         "more of them are answers that are worded otherwise or are no label.",
     )
     rows_of = by_task(found.answered.distinct_answers)
-    for task_id, scored in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, scored in section.of_tasks(found.scorecard):
         asks = [row for row in rows_of.get(task_id, []) if row["repetition"] is not None]
         warm = [row for row in rows_of.get(task_id, []) if row["repetition"] is None]
         if not asks and not warm:

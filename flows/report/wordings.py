@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flows.report.answers import named
-from flows.report.blocks import Block, Row, Section, Table, tasks_of
+from flows.report.blocks import Row, Section, Table
 from flows.report.cells import Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.judged import LABELS, is_judge
@@ -37,9 +37,7 @@ def wordings(found: Gathered, room: Room) -> Section:
     differs = {(row["model_id"], row["prompt_variant_id"]): row for row in found.answered.disagreements}
     variants = {row["prompt_variant_id"]: row for row in found.variants}
     kinds = {row["model_id"]: row["kind"] for row in found.sampled.references}
-    for task_id, _ in tasks_of(found.scorecard):
-        block = Block(task_id)
-        section.blocks.append(block)
+    for task_id, block, _ in section.of_tasks(found.scorecard):
         models = by_model(
             [row for row in found.formats if row["task_id"] == task_id and row["n_landed"] > row["n_error"]]
         )
