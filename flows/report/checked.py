@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flows.report.blocks import Block, Row, Section, Table, limited
 from flows.report.text import cut
-from models_registry.errors import CardError
+from models_registry.errors import CardError, UsageError
 
 if TYPE_CHECKING:
     from flows.gate.checked import Checked
@@ -17,12 +17,12 @@ LONGEST = 400  # characters of a rule, of what is found, of a command
 
 
 def gather_checked(warehouse: Path, run: Row) -> Checked | None:
-    """What the gate says of a run, its age left aside; None for rules that this version cannot read."""
+    """What the gate says of a run, its age left aside; None without its landed row, and for rules of another version."""
     from flows.gate.check import check_run
 
     try:
         return check_run(warehouse, run["audit_run_id"], now=run["started_at"])
-    except CardError:
+    except (CardError, UsageError):
         return None
 
 

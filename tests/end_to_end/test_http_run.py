@@ -153,6 +153,7 @@ def everything_written(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_echoes_the_key_gives_it_to_nobody(tmp_path: Path, server: RunningServer) -> None:
     wrong = "sk-wrong-fedcba9876543210fedcba9876543210"
     write_registry(tmp_path / "registry", server.base_url, n_samples=6, variants=1)

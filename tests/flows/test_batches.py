@@ -160,6 +160,7 @@ def test_killed_while_batches_run_the_next_process_lands_them(folder: Path, serv
     assert server.counters()["creates"] == 3
 
 
+@pytest.mark.slow
 def test_killed_before_a_batch_is_recorded_the_provider_tells_of_it(folder: Path, server: RunningBatchServer) -> None:
     server.behave(create_delay_s=30)
     killed_when(server, started(folder), 1)
