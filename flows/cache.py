@@ -1,4 +1,4 @@
-"""What follows from the installed project alone, kept once for every warehouse of a user: to lose it costs seconds."""
+"""What follows from the installed packages alone, kept once for every warehouse of a user: to lose it costs seconds."""
 
 from __future__ import annotations
 
@@ -11,39 +11,56 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from flows.settings import Settings, dbt_project
+from flows.warehouse import settle
+
+OTHERS = 0o022
 
 
 def kept(name: str) -> Path | None:
     """Where a file of this name is kept for this installation; None where the user has no place for such things."""
-    folder = Settings().cache or user_cache_path("promptaudit")
-    if not folder.expanduser().is_absolute():
+    try:
+        folder = Settings().cache or user_cache_path("promptaudit")
+        folder = folder.expanduser().absolute()
+    except RuntimeError:  # no home
         return None
-    return folder.expanduser() / hashlib.sha256(str(dbt_project()).encode()).hexdigest()[:12] / name
+    return folder / hashlib.sha256(str(dbt_project()).encode()).hexdigest()[:12] / name
 
 
 def read(name: str) -> bytes | None:
-    """What was kept under this name; None where nothing was, or it cannot be read."""
+    """What was kept under this name; None where nothing was, where it is spoilt, and where others may write."""
     path = kept(name)
     try:
-        return None if path is None else path.read_bytes()
+        if path is None or not _is_private(path.parent):
+            return None
+        digest, _, content = path.read_bytes().partition(b"\n")
     except OSError:
         return None
+    return content if hashlib.sha256(content).hexdigest().encode() == digest else None
 
 
 def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
     """Keeps a file whole, private to its owner, in the place of all whose names match a pattern; nothing where it cannot."""
     path = kept(name)
     with contextlib.suppress(OSError):
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, draft = tempfile.mkstemp(dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(content)
-                Path(draft).replace(path)
-                for older in path.parent.glob(instead_of) if instead_of else ():
-                    if older != path:
-                        older.unlink(missing_ok=True)
-            except OSError:
-                Path(draft).unlink(missing_ok=True)
-                raise
+        if path is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not _is_private(path.parent):
+            return
+        handle, draft = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+            settle(Path(draft), path)
+        except OSError:
+            Path(draft).unlink(missing_ok=True)
+            raise
+        for older in path.parent.glob(instead_of) if instead_of else ():
+            if older != path:
+                older.unlink(missing_ok=True)
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether a folder is this user's and others may write nothing into it: what lies there becomes SQL and script."""
+    found = folder.stat()
+    return os.name != "posix" or (found.st_uid == os.geteuid() and not found.st_mode & OTHERS)

@@ -112,12 +112,9 @@ def run_audit(  # noqa: PLR0913 - one option each
         if found is not None and is_done and not changed:
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
             notes = (CARD_CHANGED,) if _is_kept_otherwise(warehouse, found.audit_run_id, design) else ()
-            page = report_of(warehouse, found.audit_run_id)
-            if not page.is_file():  # cut short after its publication
-                report(warehouse, found.audit_run_id)
             return Done(
                 found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, notes,
-                published_path(warehouse), page,
+                published_path(warehouse), _page_of(warehouse, found.audit_run_id),
             )  # fmt: skip
         audit_run_id = open_run(warehouse, design) if found is None else found.audit_run_id
         if on_open is not None:
@@ -144,7 +141,7 @@ def run_import(
         if not taken.is_new and _is_published(warehouse, audit_run_id):
             return Done(
                 audit_run_id, taken.audit_id, f"run {audit_run_id}: this import is here already: nothing done", 0, (),
-                published_path(warehouse), report_of(warehouse, audit_run_id),
+                published_path(warehouse), _page_of(warehouse, audit_run_id),
             )  # fmt: skip
         outcome = Outcome(audit_run_id, notes=list(taken.notes))
         if taken.n_duplicates:
@@ -156,6 +153,14 @@ def run_import(
     return _done(
         taken.audit_id, f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported", outcome
     )
+
+
+def _page_of(warehouse: Path, audit_run_id: str) -> Path:
+    """The page of a published run, written where that was cut short."""
+    page = report_of(warehouse, audit_run_id)
+    if not page.is_file():
+        report(warehouse, audit_run_id)
+    return page
 
 
 def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:

@@ -91,7 +91,7 @@ def marts(con: Connection) -> dict[str, str]:
 def views(con: Connection) -> dict[str, str]:
     """Each view with the sha256 of its SQL: what readers of a mart that is one get."""
     found = con.execute(
-        "select schema_name || '.' || view_name, sql from duckdb_views() where not internal order by all"
+        "select schema_name || '.' || view_name, sql from duckdb_views() where not internal and not temporary order by all"
     ).fetchall()
     return {name: sha256_of(sql) for name, sql in found}
 
@@ -112,13 +112,16 @@ def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection
     with that reason may do to rows that an earlier one covers. Returns the runs whose marts are sealed now.
     """
     with_marts: set[str] = set()
-    last = {found.audit_run_id: found for found in seals(con)}
+    chain = seals(con)
+    last = {found.audit_run_id: found for found in chain}
     states = {
         run: (audit, state, None if at is None else at.isoformat())
         for run, audit, state, at in con.execute(
             "select audit_run_id, audit_id, state, finished_at from raw.audit_runs"
         ).fetchall()
     }
+    # a build makes the views anew; whoever seals without one, seals what is known of them
+    known = {"views": views(con)} if derived or not chain else {"views": chain[-1].held.get("views", {})}
     con.execute("begin")
     for run, n_rows in sorted(row_counts(con).items()):
         audit_id, state, finished_at = states.get(run, (None, None, None))  # rows without a run: a night that had none
@@ -141,7 +144,7 @@ def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection
         # the first seal of a run has its marts, whoever derived them and when
         is_derived = run in derived or run in erased or not held.get("marts")
         with_marts |= {run} if is_derived and state is not None else set()
-        _seal(con, run, reason, head, held, n_rows, is_derived=is_derived)
+        _seal(con, run, reason, head | known, held, n_rows, is_derived=is_derived)
     con.execute("commit")
     return with_marts
 
@@ -173,7 +176,7 @@ def _seal(  # noqa: PLR0913 - what a seal holds
         made = {mart: mart_entry(con, mart, of_run, run) for mart, of_run in marts(con).items()}
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain
-    manifest = as_json({**head, "raw": covered, "marts": made, "views": views(con), **made_by()})
+    manifest = as_json({**head, "raw": covered, "marts": made, **made_by()})
     found = Seal(run, index + 1, reason, manifest, previous, "", now())
     row = {**asdict(found), "seal": seal_of(found)}
     insert_new(con, "seals", frame_of("seals", [row]))

@@ -40,7 +40,7 @@ class Settings(BaseSettings):
     )
     cache: Path | None = Field(
         None,
-        description="where what is read of the dbt project is kept; default: promptaudit in the user's cache folder",
+        description="where what follows from the installed code is kept; default: promptaudit in the user's cache folder",
     )
     vllm_python: Path | None = Field(
         None, description="the Python of vLLM's environment; default: infra/vllm/.venv/bin/python of the checkout"

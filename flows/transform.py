@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -59,12 +60,20 @@ def dbt(
     (target / "run_results.json").unlink(missing_ok=True)
     # to parse the project takes 7 s; dbt sees what of it has changed since, and asks that the database has the same name
     parsed, kept = target / "partial_parse.msgpack", f"{warehouse.name}.msgpack"
-    known = cache.read(kept)
-    if known is not None and not parsed.exists():
-        parsed.write_bytes(known)
+    is_ours = not parsed.exists()  # a folder may be somebody else's
+    if is_ours and (known := cache.read(kept)) is not None:
+        with contextlib.suppress(OSError):
+            parsed.write_bytes(known)
     # dbt writes its environment into no artefact, and has no business with a key
-    environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
-    environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": warehouse.name, RUN_IDS: ",".join(audit_run_ids)}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not (name.startswith("DBT_") or any(word in name.upper() for word in _HIDDEN))
+    }
+    paths = [str(Path(part).absolute()) for part in environment.pop("PYTHONPATH", "").split(os.pathsep) if part]
+    environment |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+    # "./": a name such as `md:x.duckdb` is a file's
+    environment |= SILENT | {"PROMPTAUDIT_WAREHOUSE": f"./{warehouse.name}", RUN_IDS: ",".join(audit_run_ids)}
     environment[COMPARISON_IDS] = ",".join(comparison_ids)
     line = [
         sys.executable, "-P", "-m", "dbt.cli.main", "--no-use-colors", "--log-level", "warn", "--log-level-file", "none", command,
@@ -83,12 +92,13 @@ def dbt(
         raise
     if child.returncode:
         raise WarehouseError(_failure(target / "run_results.json", output))
-    if (found := parsed.read_bytes()) != known:
-        cache.keep(kept, found)
+    if is_ours:
+        with contextlib.suppress(OSError):
+            cache.keep(kept, parsed.read_bytes())
 
 
 def compiled() -> dict[str, Any]:
-    """The manifest dbt makes of the whole project, with the SQL of every model; no warehouse is opened."""
+    """The manifest dbt makes of the whole project, with the SQL of every model; in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="promptaudit-dbt-") as folder:
         dbt(Path(folder) / "audit.duckdb", "compile")
         file = Path(folder) / "dbt" / "target" / "manifest.json"

@@ -54,6 +54,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     5: "alter table raw.audit_runs add column manifest varchar;",
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
+MOST_LOOK_S = 900  # a page of the largest run takes seconds
 ONE_LINE = 300
 
 _BY_RUN = ("audit_run_id",)
@@ -176,10 +177,8 @@ def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
         # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
         folders = sorted({str(beside(path, "").parent) + os.sep, str(path.resolve().parent.parent) + os.sep})
-        # a look inside another one, at the same file, has that one's settings
-        if con.execute("select current_setting('enable_external_access')").fetchone() == (True,):
-            con.execute(f"set allowed_directories = [{', '.join(map(_sql_text, folders))}]")
-            con.execute("set enable_external_access = false")
+        con.execute(f"set allowed_directories = [{', '.join(map(_sql_text, folders))}]")
+        con.execute("set enable_external_access = false")
     except duckdb.Error as error:
         raise _translated(error, path) from None
     try:
@@ -192,9 +191,42 @@ def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def look_into_published(warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A reader's connection to the published copy for queries of ours, which all see one publication."""
-    with look_into(_there(published_path(warehouse))) as con:
+    """A reader's connection to the published copy for queries of ours, which all see one publication; limited as any query."""
+    path = _there(published_path(warehouse))
+    with _published(path, "4GB", MOST_LOOK_S) as con:
+        try:
+            yield con
+        except duckdb.Error as error:
+            raise _translated(error, path) from None
+
+
+@contextmanager
+def _published(path: Path, memory: str, seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Read-only, no files, no network, limited memory and time: what stands in a copy may be somebody else's."""
+    try:
+        con = duckdb.connect(
+            str(path),
+            read_only=True,
+            config={
+                "enable_external_access": "false",
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "allow_community_extensions": "false",
+                "memory_limit": memory,
+                "temp_directory": "",
+                "lock_configuration": "true",
+            },
+        )
+    except duckdb.Error as error:
+        raise _translated(error, path) from None
+    timer = threading.Timer(seconds, con.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
         yield con
+    finally:
+        timer.cancel()
+        con.close()
 
 
 def _there(published: Path) -> Path:
@@ -400,42 +432,20 @@ def open_published(
 
     Yields the column names and the rows as they stream; the file is closed again on leaving.
     """
-    path = _there(published_path(warehouse))
-    try:
-        con = duckdb.connect(
-            str(path),
-            read_only=True,
-            config={
-                "enable_external_access": "false",
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-                "allow_community_extensions": "false",
-                "memory_limit": memory,
-                "temp_directory": "",
-                "lock_configuration": "true",
-            },
-        )
-    except duckdb.Error as error:
-        raise _translated(error, path) from None
-    timer = threading.Timer(seconds, con.interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        n_statements = len(con.extract_statements(query))
-        if n_statements != 1:
-            msg = f"one statement is asked at a time, found {n_statements}"
-            raise WarehouseError(msg)
-        cursor = con.execute(query)
-        yield [column[0] for column in cursor.description or ()], _streamed(cursor)
-    except duckdb.InterruptException:
-        msg = f"the query was stopped after {seconds:g} s"
-        raise WarehouseError(msg) from None
-    except duckdb.Error as error:
-        msg = " ".join(str(error).partition("\n\n")[0].split())[:ONE_LINE] or type(error).__name__
-        raise WarehouseError(msg) from None
-    finally:
-        timer.cancel()
-        con.close()
+    with _published(_there(published_path(warehouse)), memory, seconds) as con:
+        try:
+            n_statements = len(con.extract_statements(query))
+            if n_statements != 1:
+                msg = f"one statement is asked at a time, found {n_statements}"
+                raise WarehouseError(msg)
+            cursor = con.execute(query)
+            yield [column[0] for column in cursor.description or ()], _streamed(cursor)
+        except duckdb.InterruptException:
+            msg = f"the query was stopped after {seconds:g} s"
+            raise WarehouseError(msg) from None
+        except duckdb.Error as error:
+            msg = " ".join(str(error).partition("\n\n")[0].split())[:ONE_LINE] or type(error).__name__
+            raise WarehouseError(msg) from None
 
 
 def _streamed(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:

@@ -78,7 +78,9 @@ def _result(rule: Rule, source: Source) -> Result:
 def _landed(run: Row) -> dict[str, Any]:
     """The audit's card as the run landed it; nothing of an import."""
     card = json.loads(run["card"] or "{}")
-    return dict(card.get("audits", {}).get(run["audit_id"], {}))
+    audits = card.get("audits") if isinstance(card, dict) else None
+    own = audits.get(run["audit_id"]) if isinstance(audits, dict) else None
+    return dict(own) if isinstance(own, dict) else {}
 
 
 def _age(text: str) -> timedelta:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flows.report.blocks import Block, Row, Section, Table, limited
 from flows.report.text import cut
-from models_registry.errors import CardError, UsageError
+from models_registry.errors import CardError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
     from flows.gate.checked import Checked
@@ -22,7 +22,7 @@ def gather_checked(warehouse: Path, run: Row) -> Checked | None:
 
     try:
         return check_run(warehouse, run["audit_run_id"], now=run["started_at"])
-    except (CardError, UsageError):
+    except (CardError, UsageError, WarehouseError):
         return None
 
 
@@ -36,7 +36,7 @@ def checked(found: Checked | None) -> list[Section]:
         "verdict",
         "Verdict of the gate",
         "The rules of the audit's card, each held against every row of this run that it is about. A rule without a figure is "
-        "no pass. promptaudit check says it again, with an exit code.",
+        "no pass. What was accepted and pinned since counts; the run's age does not.",
     )
     block = Block("")
     section.blocks.append(block)

@@ -14,7 +14,7 @@ from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
 from flows.report.text import LONG
 from flows.report.texts import Policy, Texts
-from flows.warehouse import Connection, look_into_published, rows_of
+from flows.warehouse import Connection, look_into_published, published_path, rows_of
 from models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _gathered(con: Connection, warehouse: Path, audit_run_id: str, texts: Texts)
 
     runs = ask(queries.RUN)
     if not runs:
-        msg = f"no run '{audit_run_id[:80]}' is published"
+        msg = f"{published_path(warehouse)}: no run '{audit_run_id[:80]}' is published"
         raise WarehouseError(msg)
     cards = _rows(con, queries.TASKS, audit_run_id, texts.long)
     texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])

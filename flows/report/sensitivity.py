@@ -32,7 +32,8 @@ def why_older(found: Gathered) -> str | None:
     """Why a run that was derived before its aggregates became marts has none of them."""
     if found.answered.costs or not any(row["n_landed"] for row in found.scorecard):
         return None
-    return "An older version derived this run, without these figures; `promptaudit rebuild` adds them."
+    adds = "`promptaudit rebuild` adds them (with --restore where its raw rows are in the archive)."
+    return f"An older version derived this run, without these figures; {adds}"
 
 
 def why_one_wording(rows: Sequence[Row], what: str) -> str:

@@ -121,7 +121,7 @@ def verify(
         if done.findings:
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
-        is_open = any(state == "running" for _, _, state in chosen)
+        is_open = any(state == "running" for _, _, state in _runs(places[0].con, None))
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
         if len(chosen) == 1:
             places = [replace(place, only=chosen[0][0]) for place in places]

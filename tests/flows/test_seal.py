@@ -169,6 +169,11 @@ def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) ->
     other = "create or replace view marts.rpt_latest as select * replace (0.1 as sensitivity) from marts.rpt_audit"
     change(published_path(gated.warehouse), other)
     assert told(verify(gated.warehouse)) == [("changed", "view marts.rpt_latest", "the published copy", "")]
+    change(gated.warehouse, other)
+    land_night(gated.warehouse, 2)
+    publish(gated.warehouse)  # what is sealed without a build hides nothing
+    places = [("changed", "view marts.rpt_latest", place, "") for place in ("the warehouse", "the published copy")]
+    assert told(verify(gated.warehouse)) == places
     change(gated.warehouse, "drop view marts.rpt_latest")
     assert told(verify(gated.warehouse))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
 
