@@ -143,7 +143,8 @@ def _check_chains(done: Verified, places: list[Place], chosen: list[tuple[str, s
         done.findings += check_copy(places[0].chain, places[1].chain, places[1].where)
     for run, *_ in chosen:
         if not PLAIN.fullmatch(run):
-            done.findings.append(Finding("broken", places[0].where, "run", run[:80], "no id that a run could have"))
+            for table in _tables_of(places[0].con, run) or ["run"]:
+                done.findings.append(Finding("broken", places[0].where, table, run[:80], "no id that a run could have"))
 
 
 def verify_report(warehouse: Path, path: Path, *, seal: str | None = None) -> Verified:
@@ -224,6 +225,17 @@ def _runs(con: Connection, audit_run_id: str | None) -> list[tuple[str, str | No
         msg = f"{what} {audit_run_id[:80]!r}{nearest(audit_run_id, [row[0] for row in rows])}"
         raise UsageError(msg)
     return chosen
+
+
+def _tables_of(con: Connection, run: str) -> list[str]:
+    """The tables that have rows of a run, whatever it is called."""
+    of_raw = [f"raw.{table}" for table in row_counts(con).get(run, ())]
+    of_marts = [
+        f"marts.{mart}"
+        for mart, of_run in marts(con).items()
+        if con.execute(f'select 1 from marts."{mart}" where {of_run} = ? limit 1', [run]).fetchone()  # noqa: S608 - a mart's own name
+    ]
+    return of_raw + of_marts
 
 
 def _hold_against(done: Verified, chain: list[Seal], seal: str, audit_run_id: str | None) -> None:

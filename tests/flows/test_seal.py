@@ -187,7 +187,7 @@ def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
             [hostile],
         )
     (found,) = verify(gated.warehouse).findings
-    assert (found.kind, found.detail) == ("broken", "no id that a run could have")
+    assert (found.kind, found.what, found.detail) == ("broken", "raw.samples", "no id that a run could have")
     assert not (tmp_path / "written").exists()
 
 
