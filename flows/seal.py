@@ -120,8 +120,9 @@ def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection
             "select audit_run_id, audit_id, state, finished_at from raw.audit_runs"
         ).fetchall()
     }
-    # a build makes the views anew; whoever seals without one, seals what is known of them
-    known = {"views": views(con)} if derived or not chain else {"views": chain[-1].held.get("views", {})}
+    # a build makes the views anew; whoever seals without one, seals what is known of them: nothing, by an older version
+    made = views(con) if derived or not chain else chain[-1].held.get("views")
+    known = {} if made is None else {"views": made}
     con.execute("begin")
     for run, n_rows in sorted(row_counts(con).items()):
         audit_id, state, finished_at = states.get(run, (None, None, None))  # rows without a run: a night that had none

@@ -1,4 +1,4 @@
-"""The section on the gate: the rules of the audit's card, held against the run as they were when it started."""
+"""The section on the gate: the rules of the audit's card, held against the run whatever its age."""
 
 from __future__ import annotations
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from flows import seal as seal_module
 from flows.digests import digests, packed, unpacked
 from flows.keys import sha256_of
 from flows.publish import publish
@@ -176,6 +178,27 @@ def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) ->
     assert told(verify(gated.warehouse)) == places
     change(gated.warehouse, "drop view marts.rpt_latest")
     assert told(verify(gated.warehouse))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
+
+
+def test_views_that_an_older_version_did_not_seal_are_no_alarm_before_the_next_build(
+    gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_old(*arguments: Any, **more: Any) -> None:
+        arguments[3].pop("views")
+        sealing(*arguments, **more)
+
+    change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
+    sealing = seal_module._seal
+    monkeypatch.setattr(seal_module, "_seal", of_old)
+    sealed_night(gated)
+    monkeypatch.undo()
+    land_night(gated.warehouse, 2)
+    publish(gated.warehouse)
+    assert verify(gated.warehouse).findings == []
+    publish(gated.warehouse, [land_night(gated.warehouse, 3)])
+    assert verify(gated.warehouse).findings == []
+    change(gated.warehouse, "create or replace view marts.rpt_latest as select * from marts.rpt_audit where false")
+    assert told(verify(gated.warehouse)) == [("changed", "view marts.rpt_latest", "the warehouse", "")]
 
 
 def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
