@@ -19,19 +19,6 @@ labels as (
     group by all
 ),
 
-samples as (
-    select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        sample_index,
-        count(distinct prompt_variant_id) as n_variants
-    from answers
-    group by all
-    having count(distinct prompt_variant_id) > 1
-),
-
 compared as (
     select
         answers.audit_run_id,
@@ -44,7 +31,9 @@ compared as (
             as disagreement
     from answers
     inner join labels using (audit_run_id, model_id, task_id, strategy, sample_index, label_index)
-    inner join samples using (audit_run_id, model_id, task_id, strategy, sample_index)
+    inner join {{ ref('int_disagreements') }} as samples
+        using (audit_run_id, model_id, task_id, strategy, sample_index)
+    where samples.n_variants > 1
     group by all
 )
 
