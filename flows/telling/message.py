@@ -58,11 +58,20 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A title of at most 80 characters and a body of at most 30 lines, in plain text that is harmless as Markdown."""
+    """A title of at most 80 characters and a text of at most 30 lines, plain and harmless as Markdown.
+
+    Title and body are what a night has to tell; the seal under them grows with each start of the night and is no news.
+    """
 
     kind: MessageKind
     title: str
     body: str
+    seal: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The body with the whole seal: a copy of it is what the run can be held against."""
+        return self.body if self.seal is None else f"{self.body}\nSeal: {self.seal}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,8 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
         _Block(["Recovered:"], _folded([(item.alarm, item.reason) for item in back])),
         _Block(["Still standing:"], _folded([(i.alarm, i.note) for i in changes.standing if not i.alarm.is_untold])),
     ]
-    return Message(kind, title, _fitted(blocks, _Block(_look(night, groups, kinds))))
+    body = _fitted(blocks, _look(night, groups, kinds), LINES if night.seal is None else LINES - 1)
+    return Message(kind, title, body, night.seal)
 
 
 def _groups(findings: Iterable[Finding]) -> list[list[Finding]]:
@@ -219,11 +229,10 @@ def _look(night: Night, groups: Sequence[Sequence[Finding]], kinds: Iterable[str
     if {"gate", "unmeasured"} & set(kinds) or night.exit_code:
         places.append(f"promptaudit check {run}")
     first, *others = places or [f"promptaudit report {run}"]
-    seal = [f"Seal: {night.seal}"] if night.seal else []  # whole: a copy of it is what the run can be held against
-    return [f"Look: {first}", *(f"      {place}" for place in others), *seal]
+    return [f"Look: {first}", *(f"      {place}" for place in others)]
 
 
-def _fitted(blocks: Sequence[_Block], last: _Block) -> str:
+def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
     """The blocks with as many rows each as fit the screen, alike for all; one without rows stands only if first or last."""
     shown_blocks = [block for block in blocks[1:] if block.rows]
     text: list[str] = []
@@ -235,8 +244,8 @@ def _fitted(blocks: Sequence[_Block], last: _Block) -> str:
             text += [f"- and {len(block.rows) - most} more"] if len(block.rows) > most else []
         left = shown_blocks[most + 2 :]
         text += ["", f"And {_counted(sum(len(block.rows) for block in left), 'line')} more."] if left else []
-        text += ["", *last.lines]
-        if len(text) <= LINES:
+        text += ["", *last]
+        if len(text) <= n_lines:
             break
     return "\n".join(text)
 

@@ -77,7 +77,7 @@ def notify(  # noqa: PLR0913 - what a message needs to be sent once
             progress.warn(f"the message's state did not land: {failure}")
 
     keep("intended")
-    words = {"title": scrub(message.title), "body": scrub(message.body), "tone": TONES.get(kind, "info")}
+    words = {"title": scrub(message.title), "body": scrub(message.text), "tone": TONES.get(kind, "info")}
     heard = {found["target"]: found for found in _deliver({"targets": targets, **words}, SECONDS)}
     failures = [why for place in range(1, len(targets) + 1) if (why := _failure(place, heard.get(place)))]
     error = None

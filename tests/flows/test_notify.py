@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,15 @@ def test_a_message_arrives_as_it_is_and_once(warehouse: Path, server: RunningWeb
         "version": "1.0", "title": MESSAGE.title, "message": MESSAGE.body, "attachments": [], "type": "failure",
     }  # fmt: skip
     assert kept(warehouse) == [("intended", 1, None), ("sent", 1, None)]
+
+
+def test_the_seal_is_told_and_a_later_one_is_no_news(warehouse: Path, server: RunningWebhooks) -> None:
+    settings = settings_for(server.target("/ok/a"))
+    for seal, expected in (("1" * 64, "sent"), ("2" * 64, "told")):
+        sealed = replace(MESSAGE, seal=seal)
+        assert notify(warehouse, RUN, "regression", sealed, settings, Progress()) == expected
+    (request,) = server.requests
+    assert request.json()["message"] == f"{MESSAGE.body}\nSeal: {'1' * 64}"
 
 
 def test_another_kind_of_the_same_night_is_another_message(warehouse: Path, server: RunningWebhooks) -> None:
