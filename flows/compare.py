@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.keys import content_id
+from flows.publish import publish, published_has
 from flows.rows import frame_of
 from flows.transform import Command, transform
 from flows.warehouse import fetch, land, now, read_published
@@ -52,7 +53,7 @@ def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> 
 
 
 def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
-    """Derives the comparisons of these pairs that are not there yet; returns their ids, in order.
+    """Derives the comparisons of these pairs that are not published yet, and publishes; returns their ids, in order.
 
     Raises UsageError for a run without marts.
     """
@@ -62,7 +63,10 @@ def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
         asked[str(row["comparison_id"])] = row
     for row in asked.values():
         land(warehouse, [("comparisons", frame_of("comparisons", [row]))])
-    derive(warehouse, [each for each in asked if not _is_derived(warehouse, each)])
+    new = [each for each in asked if not published_has(warehouse, "rpt_run_comparisons", "comparison_id", each)]
+    derive(warehouse, new)
+    if new:
+        publish(warehouse, compared={str(asked[each]["candidate_run_id"]) for each in new})
     return list(asked)
 
 
@@ -137,13 +141,3 @@ def _row(warehouse: Path, pair: Pair) -> dict[str, object]:
         "is_trial": pair.is_trial,
         "requested_at": now(),
     }  # fmt: skip
-
-
-def _is_derived(warehouse: Path, asked: str) -> bool:
-    tables = fetch(
-        warehouse,
-        "select 1 from information_schema.tables where table_schema = 'marts' and table_name = 'rpt_run_comparisons'",
-    )
-    if not tables:
-        return False
-    return bool(fetch(warehouse, "select 1 from marts.rpt_run_comparisons where comparison_id = ? limit 1", [asked]))

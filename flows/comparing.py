@@ -10,7 +10,6 @@ from flows.gate.check import check_run
 from flows.gate.checked import Checked
 from flows.guard import guarded
 from flows.progress import Progress
-from flows.publish import publish
 from flows.references import resolve, resolve_pair
 from flows.report.run_comparison import RunComparison, run_comparison
 from flows.settings import Settings
@@ -43,7 +42,6 @@ def compare_runs(  # noqa: PLR0913 - an option each
         apply_schema(warehouse)
         progress.say(f"comparing {pair.base_run_id} with {pair.candidate_run_id}")
         (comparison_id,) = compare(warehouse, [pair])
-        publish(warehouse, [pair.candidate_run_id])
     return run_comparison(warehouse, comparison_id)
 
 

@@ -27,7 +27,7 @@ from flows.gate.checked import Checked
 from flows.guard import guarded
 from flows.keys import content_id
 from flows.progress import Progress
-from flows.publish import publish
+from flows.publish import is_published, publish
 from flows.report import report
 from flows.retain import Retired, retain
 from flows.rows import as_json, frame_of
@@ -249,7 +249,7 @@ def _finish_older(audit: _Audit, run: str, finished_at: datetime) -> None:
     """Compares, checks and tells a night that was cut short, as of when its run ended; tonight does not wait for its troubles."""
     audit.progress.step(f"finishing the night of run {run}, which was interrupted")
     try:
-        if not fetch(audit.warehouse, f"{_DERIVED} where audit_run_id = ? limit 1", [run]):
+        if not is_published(audit.warehouse, run):
             rebuild_runs(audit.settings, run, audit.progress)
         _finish(audit, run, None, at=finished_at)
     except PromptauditError as error:
@@ -263,7 +263,6 @@ def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = No
         audit.progress.step("comparing with earlier runs")
         against = _references(warehouse, audit_id, run)
         ids = compare(warehouse, [pair_of(base, run, card) for base in against])
-        publish(warehouse, [run])
         report(warehouse, run)
     checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
     with audit.locked():

@@ -18,7 +18,7 @@ from flows.lineage.follow import following
 from flows.paraphrase import make_proposals
 from flows.prices import price_of
 from flows.progress import Progress
-from flows.publish import publish
+from flows.publish import is_published, publish
 from flows.report import report, report_of
 from flows.retain import restore, without_retired
 from flows.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
@@ -108,7 +108,7 @@ def run_audit(  # noqa: PLR0913 - one option each
         make_ready(warehouse, progress)
         found = None if new or rephrase else _same_run(warehouse, design, prompts)
         changed = [] if found is None else _changes(warehouse, found.audit_run_id, design, progress)
-        is_done = found is not None and found.state == "complete" and _is_published(warehouse, found.audit_run_id)
+        is_done = found is not None and found.state == "complete" and is_published(warehouse, found.audit_run_id)
         if found is not None and is_done and not changed:
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
             notes = (CARD_CHANGED,) if _is_kept_otherwise(warehouse, found.audit_run_id, design) else ()
@@ -138,7 +138,7 @@ def run_import(
         make_ready(warehouse, progress)
         taken = import_predictions(warehouse, files, registry, options)
         audit_run_id = taken.audit_run_id
-        if not taken.is_new and _is_published(warehouse, audit_run_id):
+        if not taken.is_new and is_published(warehouse, audit_run_id):
             return Done(
                 audit_run_id, taken.audit_id, f"run {audit_run_id}: this import is here already: nothing done", 0, (),
                 published_path(warehouse), _page_of(warehouse, audit_run_id),
@@ -237,18 +237,6 @@ def _age(run: Run) -> str:
     return f"{minutes // 60} hours" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
 
 
-def _is_published(warehouse: Path, audit_run_id: str) -> bool:
-    if not published_path(warehouse).exists():
-        return False
-    _, tables = read_published(
-        warehouse, "select 1 from information_schema.tables where table_schema = 'marts' and table_name = 'rpt_audit'"
-    )
-    if not tables:
-        return False
-    _, rows = read_published(warehouse, "select distinct audit_run_id from marts.rpt_audit")
-    return (audit_run_id,) in rows
-
-
 def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
     """Writes the prompt variants an audit would ask for a person to edit; a rephraser of kind model is asked for them."""
     used = design_checks(registry, audit_id)
@@ -317,4 +305,4 @@ def rebuild_runs(
         transform(warehouse, runs, "up_to_formats")
         transform(warehouse, runs, "after_formats")
         compared = compare_again(warehouse, runs)
-        return publish(warehouse, {*runs, *compared})
+        return publish(warehouse, runs, compared)

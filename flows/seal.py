@@ -27,6 +27,8 @@ OWN = ("seals", "row_digests")
 SEALED = tuple(table for table in KEYS if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns that change while a run is one: the manifest has them, the row's digest has not."""
+OF_COMPARISONS = "candidate_run_id"
+"""Says whose run a row is in the marts that hold runs against each other."""
 NOTHING = pl.DataFrame(
     {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
 )
@@ -85,7 +87,7 @@ def marts(con: Connection) -> dict[str, str]:
         "where table_schema = 'marts' and table_type = 'BASE TABLE') using (table_name) "
         "where table_schema = 'marts' and column_name in ('audit_run_id', 'candidate_run_id') group by all order by all"
     ).fetchall()
-    return {name: "audit_run_id" if has_run else "candidate_run_id" for name, has_run in found}
+    return {name: "audit_run_id" if has_run else OF_COMPARISONS for name, has_run in found}
 
 
 def views(con: Connection) -> dict[str, str]:
@@ -105,13 +107,16 @@ def row_counts(con: Connection) -> dict[str, dict[str, int]]:
     return counts
 
 
-def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection[str] = ()) -> set[str]:
+def seal_runs(
+    con: Connection, derived: Collection[str] = (), compared: Collection[str] = (), erased: Collection[str] = ()
+) -> dict[str, list[str]]:
     """Seals, in one transaction, each run that is not running and has what no seal covers: rows, a state, marts.
 
-    `derived` are runs whose marts are new; `erased` those whose rows were rewritten without their texts, which only a seal
-    with that reason may do to rows that an earlier one covers. Returns the runs whose marts are sealed now.
+    `derived` are runs whose marts are new, `compared` those of whose marts only the comparisons are; `erased` those whose
+    rows were rewritten without their texts, which only a seal with that reason may do to rows that an earlier one covers.
+    Returns the marts that are sealed now, by run: the others stay sealed as they were, whatever was done to them since.
     """
-    with_marts: set[str] = set()
+    remade: dict[str, list[str]] = {}
     chain = seals(con)
     last = {found.audit_run_id: found for found in chain}
     states = {
@@ -120,9 +125,13 @@ def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection
             "select audit_run_id, audit_id, state, finished_at from raw.audit_runs"
         ).fetchall()
     }
-    # a build makes the views anew; whoever seals without one, seals what is known of them: nothing, by an older version
-    made = views(con) if derived or not chain else chain[-1].held.get("views")
+    # a build makes the views anew; whoever seals without one, seals what is known of them: nothing, by an older version.
+    # Comparing makes a few: they are others only where the project is
+    of_project = chain[-1].held.get("dbt_project") if chain else None
+    are_new = bool(derived) or (bool(compared) and of_project != made_by()["dbt_project"])
+    made = views(con) if are_new or not chain else chain[-1].held.get("views")
     known = {} if made is None else {"views": made}
+    of_runs = marts(con)
     con.execute("begin")
     for run, n_rows in sorted(row_counts(con).items()):
         audit_id, state, finished_at = states.get(run, (None, None, None))  # rows without a run: a night that had none
@@ -137,17 +146,23 @@ def seal_runs(con: Connection, derived: Collection[str] = (), erased: Collection
             reason = state or "landed"
         elif has_more:
             reason = "landed"
-        elif run in derived:
+        elif run in derived or run in compared:
             reason = "derived"
         else:
             continue
         head = {"audit_id": audit_id, "state": state, "finished_at": finished_at}
         # the first seal of a run has its marts, whoever derived them and when
         is_derived = run in derived or run in erased or not held.get("marts")
-        with_marts |= {run} if is_derived and state is not None else set()
-        _seal(con, run, reason, head | known, held, n_rows, is_derived=is_derived)
+        new = {
+            mart: of_run
+            for mart, of_run in of_runs.items()
+            if is_derived or (run in compared and of_run == OF_COMPARISONS)
+        }
+        if state is not None:
+            remade[run] = list(new)
+        _seal(con, run, reason, head | known, held, n_rows, new)
     con.execute("commit")
-    return with_marts
+    return remade
 
 
 def _seal(  # noqa: PLR0913 - what a seal holds
@@ -157,8 +172,7 @@ def _seal(  # noqa: PLR0913 - what a seal holds
     head: dict[str, Any],
     held: dict[str, Any],
     n_rows: dict[str, int],
-    *,
-    is_derived: bool,
+    new_marts: dict[str, str],
 ) -> None:
     covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in held.get("raw", {}).items()}
     added = {}
@@ -172,9 +186,7 @@ def _seal(  # noqa: PLR0913 - what a seal holds
             "n_rows": known["n_rows"] + n_keys, "n_new": new.height, "columns": list(sealed_columns(con, table)),
             "sha256": hashlib.sha256(added[table]).hexdigest(),
         }  # fmt: skip
-    made = held.get("marts", {})
-    if is_derived:
-        made = {mart: mart_entry(con, mart, of_run, run) for mart, of_run in marts(con).items()}
+    made = held.get("marts", {}) | {mart: mart_entry(con, mart, of_run, run) for mart, of_run in new_marts.items()}
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain
     manifest = as_json({**head, "raw": covered, "marts": made, **made_by()})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flows.guard import guarded
 from flows.progress import Progress
+from flows.publish import is_published
 from flows.rows import frame_of
 from flows.running import make_ready, refuse_unpriced
 from flows.runs import open_run
@@ -19,7 +19,7 @@ from flows.trust import refuse_untrusted
 from flows.trying.effects import Effects, effects_of
 from flows.trying.show import lines_of
 from flows.trying.trial import ORIGIN, Trial, Wanted, plan_trial
-from flows.warehouse import fetch, hold, land, read_published
+from flows.warehouse import fetch, hold, land
 from models_registry.registry import Registry
 
 _SAME = """
@@ -86,7 +86,7 @@ def try_change(  # noqa: PLR0913 - what the command may say
         make_ready(warehouse, progress)
         found = fetch(warehouse, _SAME, [design.audit_id, ORIGIN, design.plan_fingerprint])
         run = found[0]["audit_run_id"] if found else open_run(warehouse, design)
-        if found and found[0]["state"] == "complete" and _is_published(warehouse, run):
+        if found and found[0]["state"] == "complete" and is_published(warehouse, run):
             progress.say(f"trial {run} is complete: nothing asked")
         else:
             progress.say(f"{'continuing trial' if found else 'trial'} {run} of '{design.audit_id}'")
@@ -97,8 +97,3 @@ def try_change(  # noqa: PLR0913 - what the command may say
             order = Order(warehouse, run, design, max_usd=max_usd, max_requests=max_requests)
             n_asked = run_small(order, progress).n_asked
     return Tried(run, trial, n_asked, effects_of(warehouse, run, trial))
-
-
-def _is_published(warehouse: Path, run: str) -> bool:
-    _, rows = read_published(warehouse, "select distinct audit_run_id from marts.rpt_audit")
-    return (run,) in rows

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from flows.warehouse import connect
 from tests.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -164,3 +165,15 @@ def test_a_rebuild_derives_the_comparisons_again_and_agrees(folder: Path, compar
         for figure in ("base", "candidate", "difference", "difference_low", "p_value", "q_value"):
             expected = row[figure]
             assert other[figure] == (None if expected is None else pytest.approx(expected, abs=1e-9)), figure
+
+
+def test_compared_again_nothing_is_derived_and_nothing_sealed_over(folder: Path, compared: Any) -> None:
+    assert promptaudit(folder, "verify").code == 0
+    with connect(folder / "warehouse/audit.duckdb") as con:
+        con.execute("update marts.rpt_run_comparisons set difference = 0 where measure = 'micro_f1'")
+    again = promptaudit(folder, "compare", "night~2", "night~1", "--json").json()
+    assert again["comparison_id"] == compared["comparison_id"]
+    ended = promptaudit(folder, "verify")
+    assert ended.code == 1
+    assert "marts.rpt_run_comparisons" in ended.out
+    assert "column difference" in ended.out

@@ -267,6 +267,22 @@ def test_an_altered_row_is_not_sealed_over_by_the_next_publication(gated: Gated)
     assert kinds == {("changed", "raw.predictions", "prediction_id=p0")}
 
 
+def test_a_comparison_seals_the_comparisons_alone(gated: Gated) -> None:
+    change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
+    base, run = sealed_night(gated), sealed_night(gated, 1)
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.1")
+    change(gated.warehouse, "create or replace view marts.rpt_latest as select 1 as sensitivity")
+    gated.compared(base, run, {"measure": "sensitivity", "difference": 0.1})
+    publish(gated.written(), compared=[run])
+    found = {(each.kind, each.what, each.where) for each in verify(gated.warehouse).findings}
+    places, altered = ("the warehouse", "the published copy"), ("marts.rpt_audit", "view marts.rpt_latest")
+    assert found == {("changed", what, where) for what in altered for where in places}
+    change(gated.warehouse, "update marts.rpt_run_comparisons set difference = 0.2")
+    assert ("changed", "marts.rpt_run_comparisons", "the warehouse", "column difference") in told(
+        verify(gated.warehouse)
+    )
+
+
 @pytest.mark.parametrize("seal", ["short", "x" * 20, "a1" * 40])
 def test_a_seal_that_is_none_is_a_usage_error(gated: Gated, seal: str) -> None:
     sealed_night(gated)
