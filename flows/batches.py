@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import json
+import shutil
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from flows.collect import COLLECTED, SUBMITTED, Batch, Collecting, Lent
@@ -14,9 +16,10 @@ from flows.warehouse import fetch, private_folder
 from models_registry.cards import ModelCard
 from models_registry.errors import BudgetReached, EngineError
 
-__all__ = ["Lent", "ask_in_batches", "open_batches"]
+__all__ = ["Lent", "ask_in_batches", "drop_batches", "open_batches"]
 
 LOCAL = "vllm-"  # batches of this machine are named so
+OF_RUN = "promptaudit_run"  # says in a batch's metadata whose it is
 BREATH = 200  # requests until other tasks get their turn
 
 
@@ -25,7 +28,7 @@ def open_batches(card: ModelCard, warehouse: Path) -> Batches:
 
     Raises EngineError for a missing key, a malformed address, or no vLLM.
     """
-    folder = warehouse.parent / "batches"
+    folder = _folder(warehouse)
     private_folder(folder)
     if card.batch is not None and card.batch.runner == "vllm":
         from flows.engines.run_batch import VllmBatch
@@ -34,6 +37,27 @@ def open_batches(card: ModelCard, warehouse: Path) -> Batches:
     from flows.engines.batch import BatchApi
 
     return BatchApi(card, folder)
+
+
+def drop_batches(warehouse: Path, audit_run_ids: Collection[str]) -> None:
+    """Removes what is left on this machine of batches of runs that ask nothing any more, and of those half made.
+
+    The caller holds the warehouse, so that nobody is making one.
+    """
+    from flows.engines.run_batch import ABOUT
+
+    for batch in _folder(warehouse).glob(f"{LOCAL}*"):
+        try:
+            about = json.loads((batch / ABOUT).read_text(encoding="utf-8"))
+            is_theirs = about["metadata"][OF_RUN] in audit_run_ids
+        except (OSError, ValueError, KeyError, TypeError):
+            is_theirs = False
+        if is_theirs or batch.suffix == ".new":
+            shutil.rmtree(batch)
+
+
+def _folder(warehouse: Path) -> Path:
+    return warehouse.parent / "batches"
 
 
 async def ask_in_batches(batches: Batches, lent: Lent) -> None:
@@ -141,4 +165,4 @@ class _Handing:
 
 
 def _metadata(lent: Lent) -> dict[str, str]:
-    return {"promptaudit_run": lent.audit_run_id, "promptaudit_model": lent.model_id}
+    return {OF_RUN: lent.audit_run_id, "promptaudit_model": lent.model_id}

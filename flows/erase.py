@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from flows.archive import archive_folder
+from flows.batches import drop_batches
 from flows.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.keys import content_id
+from flows.leftovers import beyond_reach, still_quoting
 from flows.publish import publish
 from flows.report import REPORT, from_below, report, report_of
+from flows.report.text import shown
 from flows.retain import restore, retire_again, retired_runs
 from flows.rows import as_json, frame_of
 from flows.spool import replay
@@ -44,6 +47,13 @@ _THERE = (
 )
 KEPT = {"seals", "row_digests", "erasures", "schema_versions"}  # tables of raw that quote nobody
 NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings of columns that quote nobody
+# an older run that was never finished asks nothing any more: a newer one has taken its place
+_GOES_ON = """
+runs.state = 'running' and not exists (
+    from raw.audit_runs as newer
+    where newer.audit_id = runs.audit_id and newer.origin = runs.origin and newer.started_at > runs.started_at
+)
+"""
 _INTERRUPTED = """
 select distinct audit_run_id
 from raw.erasures as erased
@@ -51,9 +61,6 @@ where not exists (
     from raw.seals where seals.audit_run_id = erased.audit_run_id and reason = 'erased' and sealed_at > erased_at
 )
 """
-BEYOND = (
-    "what left this folder: copies and exports made by hand, sheets to annotate, messages sent, the providers' own logs"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,7 @@ class Erased:
     sample_id: str
     audit_run_ids: tuple[str, ...]
     n_rows: dict[str, int]
+    still_quoting: tuple[str, ...]  # files under the folder: there should be none
     beyond_reach: tuple[str, ...]
     published: Path
 
@@ -75,7 +83,9 @@ class Erased:
         rows = ", ".join(f"{n} of {table}" for table, n in self.n_rows.items())
         head = f"erased the texts of sample {self.sample_id!r} in {len(self.audit_run_ids)} runs: {rows}"
         short = f"texts of fewer than {LEAST} characters, or spelt otherwise, were not looked for in other rows"
-        return [head, short, *(f"beyond reach: {each}" for each in self.beyond_reach), f"published  {self.published}"]
+        left = [f"still quotes it, or cannot be read: {shown(path)}" for path in self.still_quoting]
+        beyond = [f"beyond reach: {shown(each)}" for each in self.beyond_reach]
+        return [head, short, *left, *beyond, f"published  {self.published}"]
 
 
 def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erased:
@@ -97,6 +107,7 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
     for run in archived:
         restore(warehouse, run)
     _clean_backups(warehouse, found, texts)
+    drop_batches(warehouse, {row["audit_run_id"] for row in found})
     for run in {row["audit_run_id"] for row in found}:
         shutil.rmtree(published_path(warehouse).parent / "traces" / run, ignore_errors=True)
     shown = _shown(warehouse)
@@ -127,7 +138,8 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
         rewrite(warehouse)
         published = publish(warehouse)
     _write_reports(warehouse, runs, shown)
-    return Erased(sample_id, tuple(sorted(runs)), dict(n_rows), _beyond_reach(warehouse, found), published)
+    left = tuple(str(path) for path in still_quoting(warehouse, texts))
+    return Erased(sample_id, tuple(sorted(runs)), dict(n_rows), left, beyond_reach(warehouse, found), published)
 
 
 def _refuse_altered(warehouse: Path, runs: set[str]) -> None:
@@ -152,7 +164,8 @@ def _clean_backups(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequ
 def _samples(warehouse: Path, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
     found = fetch(
         warehouse,
-        "select samples.*, runs.state from raw.samples as samples inner join raw.audit_runs as runs using (audit_run_id) "
+        f"select samples.*, {_GOES_ON} as goes_on "  # noqa: S608 - ours
+        "from raw.samples as samples inner join raw.audit_runs as runs using (audit_run_id) "
         "where samples.sample_id = $sample and samples.task_id = coalesce($task, samples.task_id) order by all",
         {"sample": sample_id, "task": task_id},
     )
@@ -162,7 +175,7 @@ def _samples(warehouse: Path, sample_id: str, task_id: str | None) -> list[dict[
         msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
         raise DataError(msg)
     for row in found:
-        if row["state"] == "running":
+        if row["goes_on"]:
             run = row["audit_run_id"]
             msg = f"run {run} asks sample {sample_id[:80]!r} and is not finished: `promptaudit run` finishes it first"
             raise UsageError(msg)
@@ -336,16 +349,3 @@ def _write_reports(warehouse: Path, runs: set[str], shown: str | None) -> None:
     kept = [run for run in sorted(runs) if report_of(warehouse, run).is_file()]
     for run in (*(run for run in kept if run != shown), *([shown] if shown and kept else [])):
         report(warehouse, run)
-
-
-def _beyond_reach(warehouse: Path, found: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """The data files that these runs were made from, by their manifests, and what nobody can list."""
-    files = set()
-    for run in {row["audit_run_id"] for row in found}:
-        (row,) = fetch(warehouse, "select manifest from raw.audit_runs where audit_run_id = ?", [run])
-        for task_id, data in json.loads(row["manifest"] or "{}").get("data", {}).items():
-            if task_id == "files":
-                files |= {f"the imported file {each['name']}" for each in data}
-            elif task_id in {each["task_id"] for each in found}:
-                files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
-    return (*sorted(files), BEYOND)

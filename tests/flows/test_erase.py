@@ -145,6 +145,43 @@ def test_a_sample_nobody_has_and_a_run_that_still_asks_it(gated: Gated) -> None:
         erase(gated.warehouse, "s1")
 
 
+def test_a_run_that_a_newer_one_has_replaced_is_erased_though_it_was_never_finished(gated: Gated) -> None:
+    left, newer = land_night(gated.warehouse, 3, texts=("yes", SAID, "no", "no")), land_night(gated.warehouse, 4)
+    with connect(gated.warehouse) as con:
+        con.execute("update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = ?", [left])
+        con.execute(
+            "insert into raw.samples select * replace ($left as audit_run_id) from raw.samples "
+            "where audit_run_id = (select max(audit_run_id) from raw.samples)",
+            {"left": left},
+        )
+    publish(gated.warehouse, [newer])
+    assert left in erase(gated.warehouse, "s1").audit_run_ids
+    assert holding(gated.warehouse.parent, INPUT) == set()
+    assert query(
+        gated.warehouse,
+        f"select completion from raw.predictions where prediction_id = 'p1' and audit_run_id = '{left}'",
+    ) == [(None,)]
+    assert query(gated.warehouse, f"select reason from raw.seals where audit_run_id = '{left}'") == [("erased",)]
+    assert verify(gated.warehouse).exit_code == 0
+
+
+def test_batches_that_nobody_waits_for_go_and_a_file_that_quotes_it_is_named(gated: Gated) -> None:
+    home = gated.warehouse.parent
+    (oldest,) = query(gated.warehouse, "select min_by(audit_run_id, started_at) from raw.audit_runs")[0]
+    for name, run in (("vllm-1", oldest), ("vllm-2", "f" * 32), ("vllm-3.new", oldest)):
+        batch = home / "batches" / name
+        batch.mkdir(parents=True)
+        (batch / "about.json").write_text(json.dumps({"metadata": {"promptaudit_run": run}, "n_requests": 1}))
+        (batch / "requests.jsonl").write_text(json.dumps({"body": INPUT if run == oldest else "Nothing."}))
+    (home / "lineage").mkdir(exist_ok=True)
+    (home / "lineage/by_hand.jsonl").write_text(json.dumps({"note": INPUT}))
+    done = erase(gated.warehouse, "s1")
+    assert [path.name for path in (home / "batches").iterdir()] == ["vllm-2"]
+    assert holding(home, INPUT) == {"by_hand.jsonl"}
+    assert done.still_quoting == (str(home / "lineage/by_hand.jsonl"),)
+    assert f"still quotes it, or cannot be read: {home}/lineage/by_hand.jsonl" in done.lines()
+
+
 def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
     import flows.erase
 

@@ -1,0 +1,59 @@
+"""Where else a sample may be quoted once its texts are out of the warehouse: in files beside it, and out of reach."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.archive import archive_folder
+from flows.spool import spool_folder
+from flows.warehouse import beside, fetch, published_path
+
+HANDED_OUT = (
+    "what left this folder: copies and exports made by hand, sheets to annotate, messages sent, the providers' own logs"
+)
+
+
+def still_quoting(warehouse: Path, texts: Sequence[str]) -> list[Path]:
+    """Files under the warehouse's folder that hold one of the texts, byte by byte, or cannot be read; of its subfolders ours."""
+    if not texts:
+        return []
+    wanted = re.compile(b"|".join(re.escape(text.encode()) for text in texts))
+    return [path for path in sorted(set(_files(warehouse))) if _holds(path, wanted)]
+
+
+def _files(warehouse: Path) -> Iterator[Path]:
+    own = (published_path(warehouse).parent, archive_folder(warehouse), spool_folder(warehouse))
+    yield from (path for folder in own for path in folder.rglob("*"))
+    for home in {warehouse.parent.resolve(), beside(warehouse, "").parent}:
+        yield from home.glob(f"{warehouse.name}*")
+        yield from (path for name in ("batches", "dbt", "lineage", "prefect") for path in (home / name).rglob("*"))
+
+
+def _holds(path: Path, wanted: re.Pattern[bytes]) -> bool:
+    try:
+        if path.is_symlink() or not path.is_file() or not path.stat().st_size:
+            return False
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return wanted.search(content) is not None
+    except FileNotFoundError:  # of somebody who works beside
+        return False
+    except OSError:
+        return True
+
+
+def beyond_reach(warehouse: Path, found: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """The data files that these runs were made from, by their manifests, and what nobody can list."""
+    files = set()
+    for run in {row["audit_run_id"] for row in found}:
+        (row,) = fetch(warehouse, "select manifest from raw.audit_runs where audit_run_id = ?", [run])
+        for task_id, data in json.loads(row["manifest"] or "{}").get("data", {}).items():
+            if task_id == "files":
+                files |= {f"the imported file {each['name']}" for each in data}
+            elif task_id in {each["task_id"] for each in found}:
+                files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
+    return (*sorted(files), HANDED_OUT)
