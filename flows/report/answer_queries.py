@@ -1,4 +1,4 @@
-"""What the report asks of the marts about answers: how many differ, how alike wordings are answered, what asking took."""
+"""What the report asks of the marts about answers: how many differ, what became of them, what they took."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ select * from marts.rpt_distinct_answers where audit_run_id = $run
 order by task_id, model_id, strategy, repetition, paraphrase_temperature
 """
 
-DISAGREEMENTS = "select * from marts.rpt_variant_disagreements where audit_run_id = $run"
+PROMPT_VARIANTS = "select * from marts.rpt_prompt_variants where audit_run_id = $run"
 
-COSTS = "select * from marts.rpt_answer_costs where audit_run_id = $run order by task_id, model_id, strategy"
+ACCURACY_SPREADS = "select * from marts.rpt_accuracy_spreads where audit_run_id = $run"
+
+ANSWER_TOTALS = "select * from marts.rpt_answer_totals where audit_run_id = $run order by task_id, model_id, strategy"
 
 # tries that failed have no mart of their own; what the provider said stays there, its status is enough here
 ATTEMPTS = """

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
-
 from markupsafe import Markup
 
 from flows.report import charts
 from flows.report.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited
 from flows.report.cells import Printed, Traced
 from flows.report.gather import Gathered
-from flows.report.sensitivity import why_no_answers, why_open
+from flows.report.sensitivity import why_no_answers, why_older, why_open
 from flows.report.text import ABSENT, count, cut, number, percent
 
 STATUSES = tuple(charts.STATUSES)
@@ -42,7 +40,9 @@ def formats(found: Gathered, budget: Budget) -> Section:
         "Invalid answers",
         "Share of answers that could not be read as a label: blank, cut off, refused, or unreadable.",
     )
-    rows_of, scores = by_task(found.formats), {(r["task_id"], r["model_id"], r["strategy"]): r for r in found.scorecard}
+    rows_of, scores = by_task(found.formats), _of_groups(found.scorecard)
+    totals = _of_groups(found.answered.answer_totals)
+    own = {(row["model_id"], row["prompt_variant_id"]): row for row in found.answered.prompt_variants}
     variants = {row["prompt_variant_id"]: row for row in found.variants}
     places = {row["prompt_variant_id"]: place for place, row in enumerate(found.variants)}
     for task_id, block, _ in section.of_tasks(found.scorecard):
@@ -70,25 +70,39 @@ def formats(found: Gathered, budget: Budget) -> Section:
         else:
             read = "read" if why_open(found, task_id) else "read as a label"
             block.absent.append(f"Every answer was {read}." if groups else "No answer was planned.")
-        lines = []
-        for (model, strategy), rows in groups.items():
-            score = scores.get((task_id, model, strategy))
-            of = None if score is None else Traced("rpt_audit", score)
-            names = ("planned", "landed", "valid", *STATUSES, "error", "missing")
-            lines.append(
-                (model, strategy, *(count(_sum(rows, f"n_{name}")) for name in names),
-                 ABSENT if of is None else of.percent("invalid_rate"), "" if of is None else of.bounds("invalid_rate"))
-            )  # fmt: skip
+        lines = [
+            (*group, *_became(rows, scores.get((task_id, *group)), totals.get((task_id, *group))))
+            for group, rows in groups.items()
+        ]
         kept, note = limited(lines)
         columns = ("Model", "Strategy", "Planned", "Landed", "Valid", *(s.capitalize() for s in STATUSES), "Error",
          "Missing",
                    "Invalid rate", "95 % interval without quarantined")  # fmt: skip
         block.tables.append(Table("What became of the answers", columns, kept, 2, 11, is_open=True, note=note))
-        _worst(block, bad, variants)
+        _worst(block, bad, variants, own)
     return section
 
 
-def _worst(block: Block, bad: dict[Group, list[Row]], variants: dict[str, Row]) -> None:
+def _of_groups(rows: list[Row]) -> dict[tuple[str, str, str], Row]:
+    return {(row["task_id"], row["model_id"], row["strategy"]): row for row in rows}
+
+
+def _became(rows: list[Row], score: Row | None, totals: Row | None) -> tuple[Printed, ...]:
+    """What became of a group's answers; figures without a name where nothing landed, or an older version derived the run."""
+    of = None if score is None else Traced("rpt_audit", score)
+    said = None if totals is None else Traced("rpt_answer_totals", totals)
+    counts = [
+        count(_sum(rows, f"n_{name}")) if source is None else source.count(f"n_{name}")
+        for source, names in ((of, ("planned", "landed")), (said, ("valid", *STATUSES, "error")), (None, ("missing",)))
+        for name in names
+    ]
+    rate = (ABSENT, "") if of is None else (of.percent("invalid_rate"), of.bounds("invalid_rate"))
+    return (*counts, *rate)
+
+
+def _worst(
+    block: Block, bad: dict[Group, list[Row]], variants: dict[str, Row], own: dict[tuple[str, str], Row]
+) -> None:
     ranked = sorted(
         ((_invalid_rate([row]) or 0, row) for rows in bad.values() for row in rows),
         key=lambda pair: pair[0],
@@ -98,8 +112,13 @@ def _worst(block: Block, bad: dict[Group, list[Row]], variants: dict[str, Row]) 
     for rate, row in ranked[:WORST]:
         variant = variants.get(row["prompt_variant_id"])
         wording = cut((variant or {}).get("instruction") or "not recorded", 160)
-        invalid = row["n_landed"] - row["n_error"] - row["n_valid"]
-        lines.append((row["model_id"], row["strategy"], named(variant), wording, count(invalid), percent(rate)))
+        known = own.get((row["model_id"], row["prompt_variant_id"]))
+        if known is None:  # an older version derived the run
+            told: tuple[Printed, ...] = (count(row["n_landed"] - row["n_error"] - row["n_valid"]), percent(rate))
+        else:
+            of = Traced("rpt_prompt_variants", known)
+            told = (of.count("n_invalid"), of.percent("invalid_rate"))
+        lines.append((row["model_id"], row["strategy"], named(variant), wording, *told))
     if lines:
         columns = ("Model", "Strategy", "Variant", "Instruction", "Invalid", "Invalid rate")
         block.tables.append(Table("Variants with the most invalid answers", columns, lines, 3, 2))
@@ -113,6 +132,10 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
         "Each dot is one wording, from least to most accurate; a diamond is the original.",
     )
     rows_of = by_task(found.accuracies)
+    spreads = {
+        (row["task_id"], row["model_id"], row["strategy"], row["scoring_method"]): row
+        for row in found.answered.accuracy_spreads
+    }
     variants = {row["prompt_variant_id"]: row for row in found.variants}
     for task_id, block, scored in section.of_tasks(found.scorecard):
         if task_id not in rows_of:
@@ -142,24 +165,30 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
 
             groups = by_group(of_method)
             budget.draw(block, groups, panel, n_sharing=len(methods))
-            lines += [_spread(group, method, rows, variants) for group, rows in groups.items()]
+            lines += [
+                _spread(group, method, rows, variants, spreads.get((task_id, *group, method)))
+                for group, rows in groups.items()
+            ]
         kept, note = limited(lines)
         columns = ("Model", "Strategy", "Scored by", "Variants", "Original", "Least", "Mean", "Most",
          "Standard deviation",
                    "Least accurate wording", "Most accurate wording")  # fmt: skip
         block.tables.append(Table("Accuracy over variants", columns, kept, 3, 0, note=note))
+        if older := why_older(found):
+            block.notes.append(older)
     return section
 
 
-def _spread(group: Group, method: str, rows: list[Row], variants: dict[str, Row]) -> tuple[Printed, ...]:
-    values = [row["accuracy"] for row in rows]
-    of = [variants.get(row["prompt_variant_id"]) or {} for row in rows]
-    originals = [row["accuracy"] for row, variant in zip(rows, of, strict=True) if variant.get("is_original")]
-    original = statistics.fmean(originals) if originals else None
+def _spread(
+    group: Group, method: str, rows: list[Row], variants: dict[str, Row], spread: Row | None
+) -> tuple[Printed, ...]:
     worded = [
-        f"{named(variant or None)}: {cut(variant.get('instruction') or 'not recorded', 160)}"
-        for variant in (of[0], of[-1])
+        f"{named(variant or None)}: {cut((variant or {}).get('instruction') or 'not recorded', 160)}"
+        for variant in (variants.get(row["prompt_variant_id"]) for row in (rows[0], rows[-1]))
     ]
     least, most = (Traced("fct_variant_accuracy", row).number("accuracy") for row in (rows[0], rows[-1]))
-    mean, std = number(statistics.fmean(values)), number(statistics.pstdev(values))
-    return (*group, method, count(len(rows)), number(original), least, mean, most, std, *worded)
+    if spread is None:  # an older version derived the run
+        return (*group, method, count(len(rows)), ABSENT, least, ABSENT, most, ABSENT, *worded)
+    of = Traced("rpt_accuracy_spreads", spread)
+    original, mean, std = (of.number(f"accuracy_{name}") for name in ("original", "mean", "std"))
+    return (*group, method, of.count("n_variants"), original, least, mean, most, std, *worded)

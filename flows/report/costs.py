@@ -30,7 +30,7 @@ def costs(found: Gathered, room: Room) -> Section:
         "What the answers of this run took. A dash is what an engine does not say; a cost is tokens times the price during "
         "the run. Latency is from request to answer, of answers that came; lines go from its median to its 95th percentile.",
     )
-    rows_of, failed = by_task(found.answered.costs), by_task(found.answered.attempts)
+    rows_of, failed = by_task(found.answered.answer_totals), by_task(found.answered.attempts)
     for task_id, block, scored in section.of_tasks(found.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
@@ -55,7 +55,7 @@ def costs(found: Gathered, room: Room) -> Section:
 
 
 def _line(row: Row) -> tuple[Printed, ...]:
-    of = Traced("rpt_answer_costs", row)
+    of = Traced("rpt_answer_totals", row)
     is_partly_priced = 0 < row["n_priced"] < row["n_answers"]
     latencies = (of.cell(name, milliseconds(row[name])) for name in ("latency_p50_ms", "latency_p95_ms"))
     return (
@@ -80,7 +80,7 @@ def _drawn(rows: list[Row], shown: list[str], task: str) -> tuple[str, Markup]:
     own = [row for row in rows if row["model_id"] in models and row["strategy"] in shown]
     data = [
         {"name": row["model_id"], "series": row["strategy"], "value": row["latency_p50_ms"], "low": row["latency_p50_ms"],
-         "high": row["latency_p95_ms"], "figure": figure_id("rpt_answer_costs", row, "latency_p50_ms")}
+         "high": row["latency_p95_ms"], "figure": figure_id("rpt_answer_totals", row, "latency_p50_ms")}
         for row in own
     ]  # fmt: skip
     most = max(row["high"] for row in data)

@@ -32,8 +32,9 @@ class Answered:
     """Rows about answers: what each is, `answer_queries.py` says under the same name."""
 
     distinct_answers: list[Row] = field(default_factory=list)
-    disagreements: list[Row] = field(default_factory=list)
-    costs: list[Row] = field(default_factory=list)
+    prompt_variants: list[Row] = field(default_factory=list)
+    accuracy_spreads: list[Row] = field(default_factory=list)
+    answer_totals: list[Row] = field(default_factory=list)
     attempts: list[Row] = field(default_factory=list)
     asked_again: list[Row] = field(default_factory=list)
 

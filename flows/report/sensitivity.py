@@ -30,7 +30,7 @@ def why_open(found: Gathered, task_id: str) -> str | None:
 
 def why_older(found: Gathered) -> str | None:
     """Why a run that was derived before its aggregates became marts has none of them."""
-    if found.answered.costs or not any(row["n_landed"] for row in found.scorecard):
+    if found.answered.answer_totals or not any(row["n_landed"] for row in found.scorecard):
         return None
     adds = "`promptaudit rebuild` adds them (with --restore where its raw rows are in the archive)."
     return f"An older version derived this run, without these figures; {adds}"

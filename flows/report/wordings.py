@@ -9,7 +9,7 @@ from flows.report.gather import Gathered
 from flows.report.judged import LABELS, is_judge
 from flows.report.room import Room, by_model
 from flows.report.sensitivity import why_older
-from flows.report.text import ABSENT, count, cut, percent
+from flows.report.text import ABSENT, cut
 
 MOST_MODELS = 6  # tables a task
 WORST = 6
@@ -34,7 +34,7 @@ def wordings(found: Gathered, room: Room) -> Section:
         "differ most from the other wordings' (1 less the chance that two wordings give a sample the same label).",
     )
     scores = {(row["model_id"], row["prompt_variant_id"]): row for row in _accuracies(found)}
-    differs = {(row["model_id"], row["prompt_variant_id"]): row for row in found.answered.disagreements}
+    answered = {(row["model_id"], row["prompt_variant_id"]): row for row in found.answered.prompt_variants}
     variants = {row["prompt_variant_id"]: row for row in found.variants}
     kinds = {row["model_id"]: row["kind"] for row in found.sampled.references}
     for task_id, block, _ in section.of_tasks(found.scorecard):
@@ -48,7 +48,7 @@ def wordings(found: Gathered, room: Room) -> Section:
         if len(told) < len(models):
             block.notes.append("A model that answers by chance reads no prompt: its wordings are left aside.")
         for place, model in enumerate(told[:MOST_MODELS]):
-            lines = _lines(found, models[model], variants, scores, differs)
+            lines = _lines(found, models[model], variants, scores, answered)
             if place == 0:
                 caption = f"The worst prompts under {cut(model, 60)}"
                 block.tables.append(Table(caption, _COLUMNS, lines[:WORST], 2, 4, is_open=True))
@@ -78,23 +78,22 @@ def _lines(
     rows: list[Row],
     variants: dict[str, Row],
     scores: dict[tuple[str, str], Row],
-    differs: dict[tuple[str, str], Row],
+    answered: dict[tuple[str, str], Row],
 ) -> list[tuple[Printed, ...]]:
     ranked = []
     for row in rows:
         key = (row["model_id"], row["prompt_variant_id"])
-        answered = row["n_landed"] - row["n_error"]
-        score, other = scores.get(key), differs.get(key)
-        accuracy = None if score is None else score["accuracy"]
+        score, own = scores.get(key), answered.get(key)
         variant = variants.get(row["prompt_variant_id"])
+        right = None if score is None else Traced("fct_variant_accuracy", score)
+        of = None if own is None else Traced("rpt_prompt_variants", own)
         line: tuple[Printed, ...] = (
             row["strategy"], f"{named(variant)}{', original' if (variant or {}).get('is_original') else ''}",
             cut((variant or {}).get("instruction") or "not recorded", found.texts.long),
-            ABSENT if score is None else Traced("fct_variant_accuracy", score).number("accuracy"),
-            count(None if score is None else score["n_scored"]),
-            percent((answered - row["n_valid"]) / answered),
-            ABSENT if other is None else Traced("rpt_variant_disagreements", other).number("disagreement"),
+            *((ABSENT, ABSENT) if right is None else (right.number("accuracy"), right.count("n_scored"))),
+            *((ABSENT, ABSENT) if of is None else (of.percent("invalid_rate"), of.number("disagreement"))),
         )  # fmt: skip
-        disagreement = 0.0 if other is None else round(other["disagreement"], 9)
+        accuracy = None if score is None else score["accuracy"]
+        disagreement = 0.0 if own is None else round(own["disagreement"] or 0.0, 9)
         ranked.append(((accuracy is None, accuracy or 0.0, -disagreement, *key), line))
     return [line for _, line in sorted(ranked, key=lambda pair: pair[0])]

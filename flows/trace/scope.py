@@ -17,9 +17,9 @@ JUDGED = ("fct_judge_agreement", "fct_judge_controls", "rpt_rule_against_judge",
 OVER_MODELS = ("fct_ranking_consistency",)
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
-OVER_VARIANTS = ("rpt_variant_disagreements",)
+OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
 OF_CLASSES = ("fct_consistency", "rpt_class_sensitivities")
-ORIGINALS = ("pss_intra",)  # columns of the scorecard that look at the original wording alone
+ORIGINALS = ("pss_intra", "accuracy_original")  # columns of a group that look at the original wording alone
 
 Condition = tuple[str, dict[str, Any]]
 """SQL over the columns of fct_predictions, with its parameters by name."""
@@ -64,7 +64,7 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
         return {"task_id": found["task_id"]} if "task_id" in found else {}
     if row.get("scope") == "inter_model":
         found.pop("model_id", None)
-    if mart in OVER_VARIANTS:
+    if mart == "rpt_prompt_variants" and column not in OF_ONE_VARIANT:
         del found["prompt_variant_id"]
     return found
 

@@ -215,8 +215,11 @@ def test_aggregates_come_out_of_the_rows_that_their_traces_list(warehouse: Path)
     same = {  # what all answers of a trace have in common, besides model, task and strategy
         "rpt_class_sensitivities.sensitivity_p95.": {"gold_label"},
         "rpt_sample_spreads.correlation.": set(),
-        "rpt_answer_costs.n_answers.": set(),
-        "rpt_variant_disagreements.disagreement.": set(),
+        "rpt_answer_totals.n_answers.": set(),
+        "rpt_prompt_variants.disagreement.": set(),
+        "rpt_prompt_variants.invalid_rate.": {"prompt_variant_id", "is_original"},
+        "rpt_accuracy_spreads.accuracy_std.": set(),
+        "rpt_accuracy_spreads.accuracy_original.": {"is_original"},
         "rpt_distinct_answers.distinct_completions_mean.": {"is_original"},
         "rpt_distinct_answers.n_variants.": {"is_original", "paraphrase_temperature"},  # printed of temperatures alone
     }
@@ -236,8 +239,8 @@ def test_aggregates_come_out_of_the_rows_that_their_traces_list(warehouse: Path)
 
 def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Callable[[], Path]) -> None:
     path = copied()
-    marts = ("rpt_answer_costs", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
-             "rpt_variant_disagreements")  # fmt: skip
+    marts = ("rpt_accuracy_spreads", "rpt_answer_totals", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
+             "rpt_prompt_variants")  # fmt: skip
     before = {}
     for place in (path, published_path(path)):
         with duckdb.connect(str(place)) as con:

@@ -89,21 +89,24 @@ STEPS = (
     f"""create temp table new_fct_prompt_stability as
     select found.* replace ('{RUN}' as audit_run_id, {N_SAMPLES} as n_samples)
     from marts.fct_prompt_stability as found where {_GROUP}""",
-    f"""create temp table new_rpt_variant_disagreements as
+    f"""create temp table new_rpt_prompt_variants as
     select template.* replace (
-        '{RUN}' as audit_run_id, md5('v' || v) as prompt_variant_id, {N_SAMPLES} as n_samples)
-    from (select * from marts.rpt_variant_disagreements where {_GROUP} limit 1) as template,
+        '{RUN}' as audit_run_id, md5('v' || v) as prompt_variant_id, {N_SAMPLES} as n_samples_compared)
+    from (select * from marts.rpt_prompt_variants where {_GROUP} limit 1) as template,
         range({N_VARIANTS}) as numbers (v)""",
     f"""create temp table new_rpt_distinct_answers as
     select found.* replace (
         '{RUN}' as audit_run_id, {N_SAMPLES} as answers_mean, 5 as distinct_completions_mean)
     from marts.rpt_distinct_answers as found where {_GROUP} and repetition = 1""",
-    f"""create temp table new_rpt_answer_costs as
+    f"""create temp table new_rpt_accuracy_spreads as
+    select found.* replace ('{RUN}' as audit_run_id, {N_VARIANTS} as n_variants)
+    from marts.rpt_accuracy_spreads as found where {_GROUP}""",
+    f"""create temp table new_rpt_answer_totals as
     select found.* replace (
         '{RUN}' as audit_run_id, {N_SAMPLES * N_VARIANTS} as n_answers, {N_SAMPLES * N_VARIANTS} as n_timed,
         40 * {N_SAMPLES * N_VARIANTS} as prompt_tokens, 3 * {N_SAMPLES * N_VARIANTS} as completion_tokens,
         170.0 as latency_p50_ms, 305.0 as latency_p95_ms)
-    from marts.rpt_answer_costs as found where {_GROUP}""",
+    from marts.rpt_answer_totals as found where {_GROUP}""",
     f"""create temp table new_rpt_class_sensitivities as
     select found.* replace ('{RUN}' as audit_run_id, {N_SAMPLES // 4} as n_samples)
     from marts.rpt_class_sensitivities as found where {_GROUP}""",

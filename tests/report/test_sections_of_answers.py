@@ -17,6 +17,7 @@ import pytest
 from flows.figures import parse_figure
 from flows.report import answer_queries, report
 from flows.report.alike import alike
+from flows.report.answers import accuracy, formats
 from flows.report.between import between
 from flows.report.blocks import Budget
 from flows.report.cells import cells_of, plain
@@ -31,7 +32,7 @@ from flows.report.sampled import Answered, Sampled
 from flows.report.sensitivity import sensitivity
 from flows.report.stability import paraphrase, repetition
 from flows.report.subsamples import stability_of, subsamples
-from flows.report.text import milliseconds, number, percent, span
+from flows.report.text import count, milliseconds, number, percent, span
 from flows.report.texts import LEFT_OUT
 from flows.report.variety import mean, variety
 from flows.report.wordings import WORST, wordings
@@ -225,10 +226,14 @@ def _truth_of_disagreement(run: Reported, model: str, strategy: str) -> dict[str
 
 def test_wordings_differ_as_their_pairs_do(ordinary: Reported, found: Gathered) -> None:
     own = [
-        row for row in found.answered.disagreements if (row["model_id"], row["strategy"]) == ("harbour-small", "simple")
+        row
+        for row in found.answered.prompt_variants
+        if (row["model_id"], row["strategy"]) == ("harbour-small", "simple")
     ]
     truth = _truth_of_disagreement(ordinary, "harbour-small", "simple")
-    assert {row["prompt_variant_id"]: row["disagreement"] for row in own} == pytest.approx(truth, abs=1e-9)
+    compared = {row["prompt_variant_id"]: row["disagreement"] for row in own if row["n_samples_compared"]}
+    assert compared == pytest.approx(truth, abs=1e-9)
+    assert all(row["disagreement"] is None for row in own if row["prompt_variant_id"] not in truth)
 
 
 def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found: Gathered) -> None:
@@ -308,7 +313,7 @@ def test_what_answers_took_is_counted(found: Gathered) -> None:
          "attempts_max": 4, "n_retried": 2, "n_error": 1},
     ]  # fmt: skip
     card = {**found.scorecard[0], "task_id": "t"}
-    run = dataclasses.replace(found, scorecard=[card], answered=Answered(costs=taken, attempts=failed))
+    run = dataclasses.replace(found, scorecard=[card], answered=Answered(answer_totals=taken, attempts=failed))
     block, others = costs(run, Room(run)).blocks
     # half of the answers have a price; two took four tries
     assert printed(block.tables[0]) == [
@@ -339,9 +344,9 @@ def test_aggregates_have_their_names(ordinary: Reported, found: Gathered) -> Non
     told = {
         "rpt_class_sensitivities": (classes(found, room), 7),
         "rpt_sample_spreads": (sensitivity(found, Budget(2)), 8),
-        "rpt_answer_costs": (costs(found, room), 10),
+        "rpt_answer_totals": (costs(found, room), 10),
         "rpt_distinct_answers": (variety(found, room), 2),
-        "rpt_variant_disagreements": (wordings(found, room), 1),
+        "rpt_prompt_variants": (wordings(found, room), 2),
     }
     for mart, (section, n_figures) in told.items():
         block = block_of(section, "colours")
@@ -354,6 +359,46 @@ def test_aggregates_have_their_names(ordinary: Reported, found: Gathered) -> Non
         assert len({cell.row for cells in named for cell in cells}) == n_rows > 0, mart
 
 
+def test_what_became_of_the_answers_is_named_and_adds_up(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(formats(found, Budget(2)), "colours")
+    became, worst = block.tables
+    for line in became.rows:
+        marts = [parse_figure(cell.figure)[0] for cell in cells_of(line[2:11])]
+        assert marts == ["rpt_audit"] * 2 + ["rpt_answer_totals"] * 6
+        planned, landed, *parts, missing = (int(str(cell).replace(",", "")) for cell in line[2:11])
+        assert (landed, missing) == (sum(parts), planned - landed)
+    truth = asked(
+        ordinary,
+        "select model_id, strategy, sum(n_planned), sum(n_landed), sum(n_valid), sum(n_error) "
+        "from marts.fct_answer_formats where audit_run_id = {run} and task_id = 'colours' group by all order by all",
+    )
+    assert sorted((line[0], line[1], *(line[place] for place in (2, 3, 4, 9))) for line in printed(became)) == [
+        (model, strategy, *(count(int(n)) for n in counts)) for model, strategy, *counts in truth
+    ]
+    assert [[parse_figure(cell.figure)[:2] for cell in cells_of(line)] for line in worst.rows] == [
+        [("rpt_prompt_variants", "n_invalid"), ("rpt_prompt_variants", "invalid_rate")]
+    ] * len(worst.rows)
+
+
+def test_accuracy_over_variants_is_named_and_the_variants_own(ordinary: Reported, found: Gathered) -> None:
+    (table,) = block_of(accuracy(found, Budget(2)), "colours").tables
+    truth = {
+        row[:3]: row[3:]
+        for row in asked(
+            ordinary,
+            "select model_id, strategy, scoring_method, count(*), avg(accuracy) filter (is_original), avg(accuracy), "
+            "stddev_pop(accuracy) from marts.fct_variant_accuracy join marts.dim_prompt_variants "
+            "using (audit_run_id, task_id, strategy, prompt_variant_id) "
+            "where audit_run_id = {run} and task_id = 'colours' and accuracy is not null group by all",
+        )
+    }
+    assert len(truth) == len(table.rows) > 1
+    for line in table.rows:
+        n, original, mean, std = truth[tuple(str(part) for part in line[:3])]
+        cells = [cell for cell in cells_of(line) if parse_figure(cell.figure)[0] == "rpt_accuracy_spreads"]
+        assert [cell.value for cell in cells] == [n, *(pytest.approx(each, abs=1e-9) for each in (original, mean, std))]
+
+
 @pytest.mark.parametrize("change", ["drop table marts.{}", "delete from marts.{}"])
 def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     ordinary: Reported, tmp_path: Path, change: str
@@ -362,8 +407,8 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     published_path(warehouse).parent.mkdir()
     shutil.copy(published_path(ordinary.warehouse), published_path(warehouse))
     with duckdb.connect(str(published_path(warehouse))) as con:
-        for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_costs", "rpt_distinct_answers",
-                     "rpt_variant_disagreements"):  # fmt: skip
+        for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_totals", "rpt_distinct_answers",
+                     "rpt_prompt_variants", "rpt_accuracy_spreads"):  # fmt: skip
             con.execute(change.format(mart))
     older = gather(warehouse, ordinary.audit_run_id)
     room = Room(older, most=0)
@@ -376,7 +421,15 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
         assert not block.tables
     prompts = block_of(wordings(older, room), "colours")
     assert "`promptaudit rebuild`" in "".join(prompts.notes)
-    assert {line[-1] for line in printed(prompts.tables[0])} == {"–"}
+    assert {line[-2:] for line in printed(prompts.tables[0])} == {("–", "–")}
+    (spreads,) = (block := block_of(accuracy(older, Budget(2)), "colours")).tables
+    assert "`promptaudit rebuild`" in "".join(block.notes)
+    assert {(line[4], line[6], line[8]) for line in printed(spreads)} == {("–", "–", "–")}
+    unnamed, named = (
+        block_of(formats(each, Budget(2)), "colours").tables
+        for each in (older, gather(ordinary.warehouse, ordinary.audit_run_id))
+    )
+    assert [printed(table) for table in unnamed] == [printed(table) for table in named]
     page = report(warehouse, ordinary.audit_run_id).read_text(encoding="utf-8")
     assert 'id="costs"' in page
 

@@ -1,10 +1,16 @@
--- One row per run, model, task and strategy: what its answers took, those of quarantined variants and errors among them.
+-- One row per run, model, task and strategy: what became of its answers and what they took, those of quarantined variants
+-- among them.
 select
     audit_run_id,
     model_id,
     task_id,
     strategy,
     count(*) as n_answers,
+    count(*) filter (answer_status = 'valid') as n_valid,
+    count(*) filter (answer_status = 'empty') as n_empty,
+    count(*) filter (answer_status = 'truncated') as n_truncated,
+    count(*) filter (answer_status = 'refused') as n_refused,
+    count(*) filter (answer_status = 'unparsed') as n_unparsed,
     count(*) filter (answer_status = 'error') as n_error,
     sum(prompt_tokens)::bigint as prompt_tokens,
     sum(completion_tokens)::bigint as completion_tokens,
