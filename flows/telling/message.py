@@ -251,7 +251,8 @@ def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
 
 
 def _cut_line(line: str, limit: int) -> str:
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    # a sign of comparison that loses what it compares with would be markup again
+    return line if len(line) <= limit else line[: limit - 1].rstrip(" <") + "…"
 
 
 def _counted(n: int, what: str) -> str:

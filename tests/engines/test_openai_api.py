@@ -218,7 +218,7 @@ def test_retry_after_in_seconds_is_slept() -> None:
         started = time.monotonic()
         (answer,) = ask(card(server.base_url), request_of())
     assert answer.completion in LABELS
-    assert 1000 <= answer.attempts[0].waited_ms <= 1100
+    assert 1000 <= answer.attempts[0].waited_ms < 2000  # a tenth more on purpose, and what a busy machine adds
     assert time.monotonic() - started >= 1
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flows.telling.alarms import (
@@ -541,6 +541,7 @@ hostile = st.text(st.sampled_from("<>@!#[](){}*`~_|:/w.W\\ \n\r\x1b\u202e\u200ba
 
 
 @given(text=st.one_of(st.text(max_size=40), hostile), more=hostile)
+@example(text="0000000000000<<<<<\x1f\r\r\r\n00", more="11111111111<<<<\r<1")  # the title is cut behind the last <
 def test_no_text_can_mention_link_or_break_a_line(text: str, more: str) -> None:
     finding = drop(text or "m", model_id=more or "m", reason=text, summary=more, task_id=text, strategy=more)
     message = compose(Night(text, run(4), FIRST, 0), changes([], [finding], {}))
