@@ -10,8 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
+from flows.files import force, private_folder, put_in_place
 from flows.manifest import file_sha256
-from flows.warehouse import Connection, beside, force, parquet_source, private_folder, settle, write_parquet
+from flows.warehouse import Connection, beside, parquet_source, write_parquet
 from models_registry.errors import WarehouseError
 
 _Content = tuple[list[tuple[str, str]], int, int | None, int | None]
@@ -61,7 +62,7 @@ def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: st
         if _content(con, f"select * from {parquet_source(draft)}") != content:  # noqa: S608 - ours
             msg = f"{draft}: reads back otherwise than the rows of raw.{table} it was made of; nothing is dropped"
             raise WarehouseError(msg)
-        settle(draft, path)
+        put_in_place(draft, path)
         return Archived(table, str(path.relative_to(folder.parent)), n_rows, path.stat().st_size, file_sha256(path))
     except OSError as error:
         msg = f"{path}: cannot be written: {error.strerror}; nothing is dropped"

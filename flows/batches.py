@@ -12,7 +12,8 @@ from flows.collect import COLLECTED, SUBMITTED, Batch, Collecting, Lent
 from flows.engines import Answer, Request
 from flows.engines.batch_lines import Draft
 from flows.engines.batching import Batches
-from flows.warehouse import fetch, private_folder
+from flows.files import private_folder
+from flows.warehouse import fetch
 from models_registry.cards import ModelCard
 from models_registry.errors import BudgetReached, EngineError
 

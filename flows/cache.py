@@ -10,8 +10,8 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from flows.files import put_in_place
 from flows.settings import Settings, dbt_project
-from flows.warehouse import settle
 
 OTHERS = 0o022
 
@@ -51,7 +51,7 @@ def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-            settle(Path(draft), path)
+            put_in_place(Path(draft), path)
         except OSError:
             Path(draft).unlink(missing_ok=True)
             raise

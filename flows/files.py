@@ -1,9 +1,10 @@
-"""Writes a file whole: a reader sees the old one or the new one."""
+"""Writes files whole, for their owner alone: a reader sees the old one or the new one, whatever is cut short."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
 
 from models_registry.errors import WarehouseError
@@ -28,12 +29,52 @@ def write_text(text: str, path: Path, mode: int = PRIVATE) -> Path:
         opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(opened, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
+        put_in_place(draft, target)
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         msg = f"{path}: cannot be written: {error.strerror}"
         raise WarehouseError(msg) from None
     return path
+
+
+def copy_durably(source: Path, target: Path) -> None:
+    """Copies a file, forced to the disk before it takes its place; raises WarehouseError where it cannot be written."""
+    draft = target.with_name(target.name + ".new")
+    try:
+        with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:
+            shutil.copyfileobj(reader, writer, 16 * 1024 * 1024)
+        put_in_place(draft, target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        msg = f"{target}: cannot be written: {error.strerror}; the last publication stays"
+        raise WarehouseError(msg) from None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)
+
+
+def put_in_place(draft: Path, target: Path) -> None:
+    """Forces a finished draft to the disk and renames it into place, which holds through a power cut."""
+    force(draft)
+    draft.replace(target)
+    force(target.parent)
+
+
+def force(path: Path) -> None:
+    """Forces a file, or a folder's list of names, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def private_folder(folder: Path) -> None:
+    """Makes a folder that only its owner enters; raises WarehouseError where it cannot."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        msg = f"{folder}: cannot be made: {error.strerror}"
+        raise WarehouseError(msg) from None

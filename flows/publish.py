@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from flows.files import copy_durably, private_folder
 from flows.lineage.follow import published
 from flows.seal import marts, seal_runs
 from flows.warehouse import (
     Connection,
     connect,
-    copy_durably,
     look_into_published,
-    private_folder,
     published_path,
     write_parquet,
 )

@@ -18,8 +18,9 @@ from typing import Any
 
 import polars as pl
 
+from flows.files import private_folder
 from flows.rows import SCHEMAS, TIME
-from flows.warehouse import beside, land, private_folder
+from flows.warehouse import beside, land
 from models_registry.errors import WarehouseError
 from models_registry.tables import escape
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import socket
 import threading
 import time
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from flows.files import copy_durably, private_folder, put_in_place
 from models_registry.errors import WarehouseError, WarehouseLocked
 
 try:
@@ -102,15 +102,6 @@ def beside(warehouse: Path, ending: str) -> Path:
     """What belongs to a warehouse and lies beside it: one place, by whatever link the warehouse is reached."""
     real = Path(os.path.realpath(warehouse))
     return real.with_name(real.name + ending)
-
-
-def private_folder(folder: Path) -> None:
-    """Makes a folder that only its owner enters."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        msg = f"{folder}: cannot be made: {error.strerror}"
-        raise WarehouseError(msg) from None
 
 
 @contextmanager
@@ -348,7 +339,7 @@ def rewrite(path: Path) -> None:
         draft.chmod(0o600)  # before there is anything in it
         con.execute(f'copy from database "{names[0]}" to rewritten')
         con.execute("detach rewritten")
-    settle(draft, path)
+    put_in_place(draft, path)
 
 
 def fetch(
@@ -389,39 +380,6 @@ def parquet_source(path: Path) -> str:
 
 def _sql_text(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
-
-
-def settle(draft: Path, target: Path) -> None:
-    """Forces a finished draft to the disk and renames it into place, which holds through a power cut."""
-    force(draft)
-    draft.replace(target)
-    force(target.parent)
-
-
-def force(path: Path) -> None:
-    """Forces a file, or a folder's list of names, to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def copy_durably(source: Path, target: Path) -> None:
-    """Copies a file, forced to the disk before it takes its place; raises WarehouseError where it cannot be written."""
-    draft = target.with_name(target.name + ".new")
-    try:
-        with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:
-            shutil.copyfileobj(reader, writer, 16 * 1024 * 1024)
-        settle(draft, target)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        msg = f"{target}: cannot be written: {error.strerror}; the last publication stays"
-        raise WarehouseError(msg) from None
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 @contextmanager

@@ -34,10 +34,10 @@ def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is
     text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
     Raises WarehouseError where nothing, or not this run, is published, or the page cannot be written.
     """
-    from flows.files import write_text
+    from flows.files import private_folder, write_text
     from flows.report.record import record
     from flows.trace.page import write_pages
-    from flows.warehouse import private_folder, published_path
+    from flows.warehouse import published_path
 
     write_pages(warehouse, audit_run_id, text)
     page = as_written(warehouse, audit_run_id, text)

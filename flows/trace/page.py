@@ -10,14 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from flows.figures import grains, row_id
-from flows.files import write_text
+from flows.files import private_folder, write_text
 from flows.lineage.columns import lineage_of
 from flows.report.filters import environment, said
 from flows.report.text import cut
 from flows.report.texts import Policy
 from flows.settings import Settings
 from flows.trace.trace import Trace, described, trace
-from flows.warehouse import private_folder, published_path, read_published
+from flows.warehouse import published_path, read_published
 
 TEMPLATE = "page.html.j2"
 MOST_PAGES = 60  # a tenth of a second each

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from flows import tracking
+from flows import steps, tracking
 from tests.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -151,6 +151,18 @@ def test_a_trial_of_the_group_shows_the_repair_and_stays_apart(audited: Path) ->
     assert promptaudit(audited, "diagnose", "--json").json()["audit_run_id"] == found["base_run_id"]
     report = promptaudit(audited, "report", "--json").json()["report"]
     assert found["base_run_id"] in (audited / report).read_text()
+
+
+def test_a_trial_cut_short_before_it_is_published_goes_on_and_asks_nothing_again(audited: Path) -> None:
+    asked = ("--on", "s40,s41", "--add", "Think of who it was.", "--model", "sound")
+    with mock.patch.object(steps, "publish", side_effect=KeyboardInterrupt):
+        assert promptaudit(audited, "try", "topics", *asked, "--quiet").code == 130
+    found = tried(audited, *asked)
+    assert found["n_asked"] == 0
+    counts = "select count(*) as n, count(distinct prediction_id) as n_cells from raw.predictions"
+    landed = sql(audited, f"{counts} where audit_run_id = '{found['audit_run_id']}'")
+    assert landed == [{"n": 2 * 3 * 12 * 2, "n_cells": 2 * 3 * 12 * 2}]
+    assert measure(found, "micro_f1")["after"]["figure"] is not None
 
 
 def test_nothing_to_repair_is_said(audited: Path) -> None:
