@@ -41,10 +41,7 @@ def open_batches(card: ModelCard, warehouse: Path) -> Batches:
 
 
 def drop_batches(warehouse: Path, audit_run_ids: Collection[str]) -> None:
-    """Removes what is left on this machine of batches of runs that ask nothing any more, and of those half made.
-
-    The caller holds the warehouse, so that nobody is making one.
-    """
+    """Removes what is left on this machine of batches of runs that ask nothing any more."""
     from flows.engines.run_batch import ABOUT
 
     for batch in _folder(warehouse).glob(f"{LOCAL}*"):
@@ -52,8 +49,8 @@ def drop_batches(warehouse: Path, audit_run_ids: Collection[str]) -> None:
             about = json.loads((batch / ABOUT).read_text(encoding="utf-8"))
             is_theirs = about["metadata"][OF_RUN] in audit_run_ids
         except (OSError, ValueError, KeyError, TypeError):
-            is_theirs = False
-        if is_theirs or batch.suffix == ".new":
+            continue
+        if is_theirs:
             shutil.rmtree(batch)
 
 

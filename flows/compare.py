@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.keys import content_id
-from flows.publish import publish, published_has
+from flows.publish import newest_published, publish
 from flows.rows import frame_of
 from flows.transform import Command, transform
 from flows.warehouse import fetch, land, now, read_published
@@ -53,7 +53,7 @@ def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> 
 
 
 def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
-    """Derives the comparisons of these pairs that are not published yet, and publishes; returns their ids, in order.
+    """Derives and publishes the comparisons of these pairs that are not published yet; returns the ids of all, in order.
 
     Raises UsageError for a run without marts.
     """
@@ -63,23 +63,30 @@ def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
         asked[str(row["comparison_id"])] = row
     for row in asked.values():
         land(warehouse, [("comparisons", frame_of("comparisons", [row]))])
-    new = [each for each in asked if not published_has(warehouse, "rpt_run_comparisons", "comparison_id", each)]
+    new = [each for each, row in asked.items() if each not in _published(warehouse, str(row["candidate_run_id"]))]
     derive(warehouse, new)
     if new:
-        publish(warehouse, compared={str(asked[each]["candidate_run_id"]) for each in new})
+        publish(warehouse, compared=new)
     return list(asked)
 
 
-def compare_again(warehouse: Path, audit_run_ids: Sequence[str]) -> set[str]:
-    """Derives every comparison anew that holds one of these runs against another; returns the runs whose marts are new by it."""
+def compare_again(warehouse: Path, audit_run_ids: Sequence[str]) -> list[str]:
+    """Derives every comparison anew that holds one of these runs against another; returns their ids."""
     rows = fetch(
         warehouse,
-        "select comparison_id, candidate_run_id from raw.comparisons where list_contains($runs, base_run_id) "
+        "select comparison_id from raw.comparisons where list_contains($runs, base_run_id) "
         "or list_contains($runs, candidate_run_id)",
         {"runs": list(audit_run_ids)},
     )
-    derive(warehouse, [row["comparison_id"] for row in rows])
-    return {row["candidate_run_id"] for row in rows}
+    found = [row["comparison_id"] for row in rows]
+    derive(warehouse, found)
+    return found
+
+
+def _published(warehouse: Path, candidate_run_id: str) -> set[str]:
+    """The comparisons of a run that the published copy has as they were sealed."""
+    newest = newest_published(warehouse, candidate_run_id)
+    return set() if newest is None else set(newest.held["comparisons"])
 
 
 def derive(warehouse: Path, comparison_ids: Sequence[str], command: Command = "build") -> None:

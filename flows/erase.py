@@ -12,6 +12,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,10 @@ _THERE = (
 )
 KEPT = {"seals", "row_digests", "erasures", "schema_versions"}  # tables of raw that quote nobody
 NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings of columns that quote nobody
-# an older run that was never finished asks nothing any more: a newer one has taken its place
+# one that was never finished asks nothing any more once a newer one has taken its place; a trial does not without its
+# sample's text in the run that it starts from, and an import never asks
 _GOES_ON = """
-runs.state = 'running' and not exists (
+runs.state = 'running' and runs.origin = 'run' and not exists (
     from raw.audit_runs as newer
     where newer.audit_id = runs.audit_id and newer.origin = runs.origin and newer.started_at > runs.started_at
 )
@@ -70,7 +72,7 @@ class Erased:
     sample_id: str
     audit_run_ids: tuple[str, ...]
     n_rows: dict[str, int]
-    still_quoting: tuple[str, ...]  # files under the folder: there should be none
+    still_quoting: tuple[str, ...] | None  # files under the folder, of which there should be none; None: not looked for
     beyond_reach: tuple[str, ...]
     published: Path
 
@@ -83,7 +85,9 @@ class Erased:
         rows = ", ".join(f"{n} of {table}" for table, n in self.n_rows.items())
         head = f"erased the texts of sample {self.sample_id!r} in {len(self.audit_run_ids)} runs: {rows}"
         short = f"texts of fewer than {LEAST} characters, or spelt otherwise, were not looked for in other rows"
-        left = [f"still quotes it, or cannot be read: {shown(path)}" for path in self.still_quoting]
+        left = [f"still quotes it, or cannot be read: {shown(path)}" for path in self.still_quoting or ()]
+        if self.still_quoting is None:
+            left = [f"files were not looked through: no text of {LEAST} characters is left here to look for"]
         beyond = [f"beyond reach: {shown(each)}" for each in self.beyond_reach]
         return [head, short, *left, *beyond, f"published  {self.published}"]
 
@@ -110,7 +114,7 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
     drop_batches(warehouse, {row["audit_run_id"] for row in found})
     for run in {row["audit_run_id"] for row in found}:
         shutil.rmtree(published_path(warehouse).parent / "traces" / run, ignore_errors=True)
-    shown = _shown(warehouse)
+    newest = _newest_shown(warehouse)
     n_rows: Counter[str] = Counter()
     with connect(warehouse) as con:
         con.execute("begin")
@@ -137,8 +141,8 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
     if archived:
         rewrite(warehouse)
         published = publish(warehouse)
-    _write_reports(warehouse, runs, shown)
-    left = tuple(str(path) for path in still_quoting(warehouse, texts))
+    _write_reports(warehouse, runs, newest)
+    left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
     return Erased(sample_id, tuple(sorted(runs)), dict(n_rows), left, beyond_reach(warehouse, found), published)
 
 
@@ -154,8 +158,8 @@ def _refuse_altered(warehouse: Path, runs: set[str]) -> None:
 
 
 def _clean_backups(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> None:
-    for folder in {warehouse.parent.resolve(), beside(warehouse, "").parent}:
-        for backup in folder.glob(f"{warehouse.name}.v*.backup"):
+    for path in {warehouse.absolute(), beside(warehouse, "")}:  # as it is called, and where it is
+        for backup in path.parent.glob(f"{escape(path.name)}.v*.backup"):
             with connect(backup) as con:
                 _blank(con, found, texts, Counter())
             rewrite(backup)
@@ -332,7 +336,7 @@ def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reaso
     }  # fmt: skip
 
 
-def _shown(warehouse: Path) -> str | None:
+def _newest_shown(warehouse: Path) -> str | None:
     """The run that the newest report is about."""
     newest = published_path(warehouse).with_name(REPORT)
     if not newest.is_file():
@@ -344,8 +348,8 @@ def _shown(warehouse: Path) -> str | None:
     return None
 
 
-def _write_reports(warehouse: Path, runs: set[str], shown: str | None) -> None:
+def _write_reports(warehouse: Path, runs: set[str], newest: str | None) -> None:
     """The pages of these runs anew; the newest report is about the run it was about before."""
     kept = [run for run in sorted(runs) if report_of(warehouse, run).is_file()]
-    for run in (*(run for run in kept if run != shown), *([shown] if shown and kept else [])):
+    for run in (*(run for run in kept if run != newest), *([newest] if newest and kept else [])):
         report(warehouse, run)

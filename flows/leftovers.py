@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import mmap
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from glob import escape as escape_pattern
 from pathlib import Path
 from typing import Any
+
+from markupsafe import escape
 
 from flows.archive import archive_folder
 from flows.spool import spool_folder
@@ -19,27 +21,30 @@ HANDED_OUT = (
 
 
 def still_quoting(warehouse: Path, texts: Sequence[str]) -> list[Path]:
-    """Files under the warehouse's folder that hold one of the texts, byte by byte, or cannot be read; of its subfolders ours."""
-    if not texts:
-        return []
-    wanted = re.compile(b"|".join(re.escape(text.encode()) for text in texts))
+    """Files under the warehouse's folder that hold one of the texts, as it is or as HTML has it, or that cannot be read.
+
+    Of the folders there ours alone are looked at; what a file packs, as Parquet does, is not seen.
+    """
+    wanted = {spelt.encode() for text in texts for spelt in (text, str(escape(text)))}
     return [path for path in sorted(set(_files(warehouse))) if _holds(path, wanted)]
 
 
 def _files(warehouse: Path) -> Iterator[Path]:
     own = (published_path(warehouse).parent, archive_folder(warehouse), spool_folder(warehouse))
     yield from (path for folder in own for path in folder.rglob("*"))
-    for home in {warehouse.parent.resolve(), beside(warehouse, "").parent}:
-        yield from home.glob(f"{warehouse.name}*")
-        yield from (path for name in ("batches", "dbt", "lineage", "prefect") for path in (home / name).rglob("*"))
+    for path in {warehouse.absolute(), beside(warehouse, "")}:  # as it is called, and where it is
+        yield from path.parent.glob(f"{escape_pattern(path.name)}*")
+        yield from (
+            file for name in ("batches", "dbt", "lineage", "prefect") for file in (path.parent / name).rglob("*")
+        )
 
 
-def _holds(path: Path, wanted: re.Pattern[bytes]) -> bool:
+def _holds(path: Path, wanted: Iterable[bytes]) -> bool:
     try:
         if path.is_symlink() or not path.is_file() or not path.stat().st_size:
             return False
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return wanted.search(content) is not None
+            return any(content.find(text) >= 0 for text in wanted)
     except FileNotFoundError:  # of somebody who works beside
         return False
     except OSError:
@@ -47,7 +52,7 @@ def _holds(path: Path, wanted: re.Pattern[bytes]) -> bool:
 
 
 def beyond_reach(warehouse: Path, found: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """The data files that these runs were made from, by their manifests, and what nobody can list."""
+    """The data files that these runs were made from, by their manifests, what a link does not reach, and what nobody can list."""
     files = set()
     for run in {row["audit_run_id"] for row in found}:
         (row,) = fetch(warehouse, "select manifest from raw.audit_runs where audit_run_id = ?", [run])
@@ -56,4 +61,7 @@ def beyond_reach(warehouse: Path, found: Sequence[dict[str, Any]]) -> tuple[str,
                 files |= {f"the imported file {each['name']}" for each in data}
             elif task_id in {each["task_id"] for each in found}:
                 files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
+    other = published_path(beside(warehouse, ""))  # of a link: where it points to may have been published too
+    if other.exists() and not other.samefile(published_path(warehouse)):
+        files.add(f"what was published of the warehouse as it is called there: {other.parent}")
     return (*sorted(files), HANDED_OUT)

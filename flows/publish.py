@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from flows.files import copy_durably, private_folder
 from flows.lineage.follow import published
-from flows.seal import marts, seal_runs
-from flows.warehouse import (
-    Connection,
-    connect,
-    look_into_published,
-    published_path,
-    write_parquet,
-)
+from flows.seal import Seal, marts, seal_runs, seals
+from flows.warehouse import Connection, connect, fetch, look_into_published, published_path, write_parquet
 
 
 def publish(
@@ -25,44 +20,75 @@ def publish(
 ) -> Path:
     """Seals, checkpoints, copies to the published place, fsyncs and renames; and the marts that are new as Parquet beside it.
 
-    `audit_run_ids` are the runs whose marts are new, `compared` those that were held against others, `erased` those whose
-    texts were taken out (`flows.seal.seal_runs`).
+    `audit_run_ids` are the runs whose marts are new, `compared` the comparisons that are, `erased` the runs whose texts were
+    taken out (`flows.seal.seal_runs`).
     A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
     """
     target = published_path(warehouse)
     private_folder(target.parent)
+    known = {found.seal for found in _published_seals(warehouse)}
     with connect(warehouse) as con:
-        remade = seal_runs(con, audit_run_ids, compared, erased)
+        seal_runs(con, audit_run_ids, compared, erased)
         con.execute("force checkpoint")
+        remade = _remade(seals(con), known)
         of_runs = marts(con)
-        for audit_run_id in sorted({*audit_run_ids, *remade}):
-            names = of_runs if audit_run_id in audit_run_ids else remade[audit_run_id]
-            _export(con, target.parent / "marts", audit_run_id, {name: of_runs[name] for name in names})
+        for run, names in remade.items():
+            for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
+                _export(con, target.parent / "marts", mart, of_runs[mart], run)
     copy_durably(warehouse, target)
-    published(warehouse, {*audit_run_ids, *compared})
+    published(warehouse, {*audit_run_ids, *(run for run, names in remade.items() if names)})
     return target
 
 
+def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]]:
+    """The marts of runs that are sealed otherwise than in the copy, which an earlier publication may have left behind."""
+    before: dict[str, dict[str, Any]] = {}
+    after: dict[str, dict[str, Any]] = {}
+    for found in chain:
+        (before if found.seal in known else after)[found.audit_run_id] = _entries(found)
+    return {
+        run: {mart for mart, entry in entries.items() if entry != before.get(run, {}).get(mart)}
+        for run, entries in after.items()
+    }
+
+
+def _entries(found: Seal) -> dict[str, Any]:
+    entries = dict(found.held["marts"])
+    for comparison_id, own in found.held["comparisons"].items():
+        for mart, entry in own.items():
+            entries.setdefault(mart, {})[comparison_id] = entry
+    return entries
+
+
 def is_published(warehouse: Path, audit_run_id: str) -> bool:
-    """Whether the published copy has marts of a run."""
-    return published_has(warehouse, "rpt_audit", "audit_run_id", audit_run_id)
+    """Whether the published copy has the marts of a run as it was last closed.
 
-
-def published_has(warehouse: Path, mart: str, column: str, value: str) -> bool:
-    """Whether a mart of the published copy has such a row; not where there is no copy, or no such mart in it."""
-    if not published_path(warehouse).exists():
+    Not those of a run that is being derived again: whoever publishes meanwhile copies what there is of them.
+    """
+    newest = newest_published(warehouse, audit_run_id)
+    if newest is None:
         return False
-    tables = "select 1 from information_schema.tables where table_schema = 'marts' and table_name = ?"
+    rows = fetch(warehouse, "select finished_at from raw.audit_runs where audit_run_id = ?", [audit_run_id])
+    closed = rows[0]["finished_at"] if rows else None
+    return closed is not None and newest.held["derived_at"] == closed.isoformat()
+
+
+def newest_published(warehouse: Path, audit_run_id: str) -> Seal | None:
+    """The newest seal of a run that the published copy has."""
+    return next(reversed(_published_seals(warehouse, audit_run_id)), None)
+
+
+def _published_seals(warehouse: Path, audit_run_id: str | None = None) -> list[Seal]:
+    if not published_path(warehouse).exists():
+        return []
+    there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
     with look_into_published(warehouse) as con:
-        if not con.execute(tables, [mart]).fetchall():
-            return False
-        return bool(con.execute(f"select 1 from marts.{mart} where {column} = ? limit 1", [value]).fetchall())  # noqa: S608 - ours
+        return seals(con, audit_run_id) if con.execute(there).fetchall() else []
 
 
-def _export(con: Connection, folder: Path, audit_run_id: str, of_runs: Mapping[str, str]) -> None:
-    for mart, of_run in of_runs.items():
-        place = folder / mart / f"audit_run_id={audit_run_id}"
-        private_folder(place)
-        draft = place / "data.parquet.new"
-        write_parquet(con, f"select * from marts.\"{mart}\" where {of_run} = '{audit_run_id}'", draft)  # noqa: S608 - ours, hex
-        draft.replace(place / "data.parquet")
+def _export(con: Connection, folder: Path, mart: str, of_run: str, audit_run_id: str) -> None:
+    place = folder / mart / f"audit_run_id={audit_run_id}"
+    private_folder(place)
+    draft = place / "data.parquet.new"
+    write_parquet(con, f"select * from marts.\"{mart}\" where {of_run} = '{audit_run_id}'", draft)  # noqa: S608 - ours, hex
+    draft.replace(place / "data.parquet")

@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from flows.digests import NO_ROWS, WORDS, columns_of, digests, packed, table_sha256, unpacked
+from flows.figures import grains
 from flows.keys import sha256_of
 from flows.manifest import made_by
 from flows.rows import as_json, frame_of
@@ -27,8 +28,7 @@ OWN = ("seals", "row_digests")
 SEALED = tuple(table for table in KEYS if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns that change while a run is one: the manifest has them, the row's digest has not."""
-OF_COMPARISONS = "candidate_run_id"
-"""Says whose run a row is in the marts that hold runs against each other."""
+OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
 NOTHING = pl.DataFrame(
     {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
 )
@@ -80,14 +80,17 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
 
 
 def marts(con: Connection) -> dict[str, str]:
-    """Each mart that is a table, with the column that says whose run a row is."""
+    """Each mart of the project that is a table here, with the column that says whose run a row is."""
     found = con.execute(
-        "select table_name, bool_or(column_name = 'audit_run_id') from information_schema.columns "
-        "semi join (select table_name from information_schema.tables "
-        "where table_schema = 'marts' and table_type = 'BASE TABLE') using (table_name) "
-        "where table_schema = 'marts' and column_name in ('audit_run_id', 'candidate_run_id') group by all order by all"
+        "select table_name from information_schema.tables "
+        "where table_schema = 'marts' and table_type = 'BASE TABLE' order by all"
     ).fetchall()
-    return {name: "audit_run_id" if has_run else OF_COMPARISONS for name, has_run in found}
+    return {name: OF_CANDIDATES if compares(name) else OF_RUNS for (name,) in found if name in grains()}
+
+
+def compares(mart: str) -> bool:
+    """Whether a mart holds runs against each other: each comparison in it is sealed by itself."""
+    return OF_COMPARISONS in grains().get(mart, ())
 
 
 def views(con: Connection) -> dict[str, str]:
@@ -109,14 +112,13 @@ def row_counts(con: Connection) -> dict[str, dict[str, int]]:
 
 def seal_runs(
     con: Connection, derived: Collection[str] = (), compared: Collection[str] = (), erased: Collection[str] = ()
-) -> dict[str, list[str]]:
+) -> None:
     """Seals, in one transaction, each run that is not running and has what no seal covers: rows, a state, marts.
 
-    `derived` are runs whose marts are new, `compared` those of whose marts only the comparisons are; `erased` those whose
-    rows were rewritten without their texts, which only a seal with that reason may do to rows that an earlier one covers.
-    Returns the marts that are sealed now, by run: the others stay sealed as they were, whatever was done to them since.
+    `derived` are runs whose marts are new, but for comparisons, which `compared` names; `erased` runs whose rows were rewritten
+    without their texts, which only a seal with that reason may do to rows that an earlier one covers. All else stays sealed
+    as it was, whatever was done to it since.
     """
-    remade: dict[str, list[str]] = {}
     chain = seals(con)
     last = {found.audit_run_id: found for found in chain}
     states = {
@@ -125,13 +127,13 @@ def seal_runs(
             "select audit_run_id, audit_id, state, finished_at from raw.audit_runs"
         ).fetchall()
     }
-    # a build makes the views anew; whoever seals without one, seals what is known of them: nothing, by an older version.
-    # Comparing makes a few: they are others only where the project is
-    of_project = chain[-1].held.get("dbt_project") if chain else None
-    are_new = bool(derived) or (bool(compared) and of_project != made_by()["dbt_project"])
-    made = views(con) if are_new or not chain else chain[-1].held.get("views")
-    known = {} if made is None else {"views": made}
-    of_runs = marts(con)
+    new_comparisons: dict[str, set[str]] = {}
+    for run, comparison_id in con.execute(
+        "select candidate_run_id, comparison_id from raw.comparisons where list_contains($ids, comparison_id)",
+        {"ids": list(compared)},
+    ).fetchall():
+        new_comparisons.setdefault(run, set()).add(comparison_id)
+    of_views = _views_as_sealed(con, chain, has_built=bool(derived), has_compared=bool(compared))
     con.execute("begin")
     for run, n_rows in sorted(row_counts(con).items()):
         audit_id, state, finished_at = states.get(run, (None, None, None))  # rows without a run: a night that had none
@@ -146,33 +148,42 @@ def seal_runs(
             reason = state or "landed"
         elif has_more:
             reason = "landed"
-        elif run in derived or run in compared:
+        elif run in derived or run in new_comparisons:
             reason = "derived"
         else:
             continue
-        head = {"audit_id": audit_id, "state": state, "finished_at": finished_at}
-        # the first seal of a run has its marts, whoever derived them and when
-        is_derived = run in derived or run in erased or not held.get("marts")
-        new = {
-            mart: of_run
-            for mart, of_run in of_runs.items()
-            if is_derived or (run in compared and of_run == OF_COMPARISONS)
-        }
-        if state is not None:
-            remade[run] = list(new)
-        _seal(con, run, reason, head | known, held, n_rows, new)
+        head = {"audit_id": audit_id, "state": state, "finished_at": finished_at, **of_views}
+        head |= {"derived_at": finished_at if run in derived else held.get("derived_at")}
+        made = {name: held.get(name, {}) for name in ("marts", "comparisons")}
+        if before is None or run in derived or run in erased:  # the first seal has them whoever derived them, and when
+            made["marts"] = _entries(con, OF_RUNS, run)
+        new = new_comparisons.get(run, set()) | (set(made["comparisons"]) if run in erased else set())
+        made["comparisons"] = made["comparisons"] | {each: _entries(con, OF_COMPARISONS, each) for each in sorted(new)}
+        _seal(con, run, reason, head | made, held, n_rows)
     con.execute("commit")
-    return remade
+
+
+def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has_compared: bool) -> dict[str, Any]:
+    """The views, and the project that made them: a build makes all anew, comparing a few, other ones only by another project."""
+    project = made_by()["dbt_project"]
+    if has_built or not chain or (has_compared and chain[-1].held["views_by"] != project):
+        return {"views": views(con), "views_by": project}
+    return {name: chain[-1].held[name] for name in ("views", "views_by")}
+
+
+def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:
+    """What a manifest says of the rows of a run, or of a comparison, in each mart: `n_rows`, `sha256` and the `columns`."""
+    made = {}
+    for mart in marts(con):
+        if compares(mart) == (column == OF_COMPARISONS):
+            names = columns_of(con, f"marts.{mart}")
+            n_rows, sha256 = table_sha256(con, f"marts.{mart}", f"{column} = '{value}'", names).get("", NO_ROWS)
+            made[mart] = {"n_rows": n_rows, "sha256": sha256, "columns": list(names)}
+    return made
 
 
 def _seal(  # noqa: PLR0913 - what a seal holds
-    con: Connection,
-    run: str,
-    reason: str,
-    head: dict[str, Any],
-    held: dict[str, Any],
-    n_rows: dict[str, int],
-    new_marts: dict[str, str],
+    con: Connection, run: str, reason: str, head: dict[str, Any], held: dict[str, Any], n_rows: dict[str, int]
 ) -> None:
     covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in held.get("raw", {}).items()}
     added = {}
@@ -186,10 +197,9 @@ def _seal(  # noqa: PLR0913 - what a seal holds
             "n_rows": known["n_rows"] + n_keys, "n_new": new.height, "columns": list(sealed_columns(con, table)),
             "sha256": hashlib.sha256(added[table]).hexdigest(),
         }  # fmt: skip
-    made = held.get("marts", {}) | {mart: mart_entry(con, mart, of_run, run) for mart, of_run in new_marts.items()}
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain
-    manifest = as_json({**head, "raw": covered, "marts": made, **made_by()})
+    manifest = as_json({**head, "raw": covered, **made_by()})
     found = Seal(run, index + 1, reason, manifest, previous, "", now())
     row = {**asdict(found), "seal": seal_of(found)}
     insert_new(con, "seals", frame_of("seals", [row]))
@@ -199,13 +209,6 @@ def _seal(  # noqa: PLR0913 - what a seal holds
         if content
     ]
     insert_new(con, "row_digests", frame_of("row_digests", rows))
-
-
-def mart_entry(con: Connection, mart: str, of_run: str, run: str) -> dict[str, Any]:
-    """What a manifest says of a run's rows of a mart: `n_rows`, `sha256` and the `columns` it is over."""
-    columns = columns_of(con, f"marts.{mart}")
-    n_rows, sha256 = table_sha256(con, f"marts.{mart}", f"{of_run} = '{run}'", columns).get("", NO_ROWS)
-    return {"n_rows": n_rows, "sha256": sha256, "columns": list(columns)}
 
 
 def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from flows.keys import content_id
 from flows.running import find_run
 from flows.settings import Settings
 from flows.spreadsheets import cell_of
-from flows.warehouse import read_published
+from flows.warehouse import read_published, text_in_sql
 from models_registry.errors import DataError, UsageError, nearest
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
@@ -209,4 +209,4 @@ def _is_there(path: Path) -> str:
 
 def quoted(texts: Iterable[str]) -> str:
     """The texts as SQL literals in a row."""
-    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+    return ", ".join(map(text_in_sql, texts))

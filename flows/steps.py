@@ -91,7 +91,7 @@ def derive(  # noqa: PLR0913 - what its steps need
     step(transform)(warehouse, [run], "after_formats")
     compared = compare_again(warehouse, [run])
     progress.step("publishing")
-    outcome.published = step(publish)(warehouse, [run], sorted(compared))
+    outcome.published = step(publish)(warehouse, [run], compared)
     if reports:
         from flows.report import report
 

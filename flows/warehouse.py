@@ -168,7 +168,7 @@ def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
         # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
         folders = sorted({str(beside(path, "").parent) + os.sep, str(path.resolve().parent.parent) + os.sep})
-        con.execute(f"set allowed_directories = [{', '.join(map(_sql_text, folders))}]")
+        con.execute(f"set allowed_directories = [{', '.join(map(text_in_sql, folders))}]")
         con.execute("set enable_external_access = false")
     except duckdb.Error as error:
         raise _translated(error, path) from None
@@ -335,7 +335,7 @@ def rewrite(path: Path) -> None:
         names = [
             row[0] for row in con.execute("select database_name from duckdb_databases() where not internal").fetchall()
         ]
-        con.execute(f"attach {_sql_text(draft)} as rewritten")
+        con.execute(f"attach {text_in_sql(draft)} as rewritten")
         draft.chmod(0o600)  # before there is anything in it
         con.execute(f'copy from database "{names[0]}" to rewritten')
         con.execute("detach rewritten")
@@ -362,7 +362,7 @@ def rows_of(
 def write_parquet(con: Connection, query: str, draft: Path) -> None:
     """Writes the rows of a query of ours to a file that its owner alone reads; none stays where that fails."""
     try:
-        con.execute(f"copy ({query}) to {_sql_text(draft)} (format parquet, compression zstd, use_tmp_file false)")
+        con.execute(f"copy ({query}) to {text_in_sql(draft)} (format parquet, compression zstd, use_tmp_file false)")
         draft.chmod(0o600)
     except (duckdb.Error, OSError) as error:
         with contextlib.suppress(OSError):
@@ -375,10 +375,11 @@ def write_parquet(con: Connection, query: str, draft: Path) -> None:
 def parquet_source(path: Path) -> str:
     """What a `from` reads the rows of one file by: its name is no pattern, and the folders it lies in are no columns."""
     name = re.sub(r"([*?\[])", r"[\1]", str(path))
-    return f"read_parquet({_sql_text(name)}, hive_partitioning = false)"
+    return f"read_parquet({text_in_sql(name)}, hive_partitioning = false)"
 
 
-def _sql_text(text: object) -> str:
+def text_in_sql(text: object) -> str:
+    """A text as SQL writes it."""
     return "'" + str(text).replace("'", "''") + "'"
 
 

@@ -14,7 +14,7 @@ from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
 from flows.report.text import LONG
 from flows.report.texts import Policy, Texts
-from flows.warehouse import Connection, look_into_published, published_path, rows_of
+from flows.warehouse import Connection, look_into_published, published_path, rows_of, text_in_sql
 from models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def rows(warehouse: Path, query: str, audit_run_id: str, long: int = LONG) -> li
 
 
 def _rows(con: Connection, query: str, audit_run_id: str, long: int) -> list[Row]:
-    quoted = "'" + audit_run_id.replace("'", "''") + "'"
-    return rows_of(con, query.replace("$run", quoted).replace("$long", str(long + 1)))
+    return rows_of(con, query.replace("$run", text_in_sql(audit_run_id)).replace("$long", str(long + 1)))
 
 
 def gather(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> Gathered:

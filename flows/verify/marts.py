@@ -8,7 +8,7 @@ from typing import Any
 from flows.digests import WORDS, digests
 from flows.figures import grains
 from flows.manifest import made_by
-from flows.seal import Seal, views
+from flows.seal import Seal, compares, views
 from flows.verify.findings import Finding, Kind, few, named
 from flows.verify.places import Place
 from flows.verify.rows import rows_of
@@ -18,9 +18,14 @@ from flows.warehouse import DatabaseError
 def check_marts(run: str, newest: Seal, place: Place, others: Sequence[Place]) -> list[Finding]:
     """Every mart has the rows that the seal says; `others` are places to look up which row differs."""
     found: list[Finding] = []
-    for mart in sorted({*newest.held["marts"], *place.marts}):
+    sealed, compared = newest.held["marts"], newest.held["comparisons"]
+    for mart in sorted({*sealed, *place.marts, *(mart for own in compared.values() for mart in own)}):
         try:
-            found += few(_check_mart(mart, run, newest.held["marts"].get(mart), place, others))
+            if not compares(mart):
+                found += few(_check_mart(mart, run, sealed.get(mart), place, others))
+                continue
+            for each in sorted({*compared, *place.comparisons(mart, run)}):
+                found += few(_check_mart(mart, run, compared.get(each, {}).get(mart), place, others, each))
         except DatabaseError as error:  # a file that is no Parquet file any more, or lacks a column
             detail = f"it cannot be read as what was published: {type(error).__name__}"
             found.append(Finding("broken", place.where, f"marts.{mart}", "", detail, run))
@@ -33,10 +38,10 @@ def check_views(place: Place, *, is_open: bool) -> list[Finding]:
     Another version of the project, or of DuckDB that prints SQL its own way, makes others; so does a build in a run that is
     open. They are sealed by the next build.
     """
-    newest = next((found.held for found in reversed(place.chain) if "views" in found.held), None)
-    if newest is None:  # by an older version
+    if not place.chain:
         return []
-    is_open = (is_open and not place.is_copy) or newest["dbt_project"] != made_by()["dbt_project"]
+    newest = place.chain[-1].held
+    is_open = (is_open and not place.is_copy) or newest["views_by"] != made_by()["dbt_project"]
     sealed, there, found = newest["views"], views(place.con), []
     for name in sorted({*sealed, *(each for each in there if each.startswith("marts."))}):
         if there.get(name) != sealed.get(name):
@@ -45,29 +50,51 @@ def check_views(place: Place, *, is_open: bool) -> list[Finding]:
     return found
 
 
-def _check_mart(
-    mart: str, run: str, wanted: dict[str, Any] | None, place: Place, others: Sequence[Place]
+def _check_mart(  # noqa: PLR0913 - where a mart's rows are looked for
+    mart: str,
+    run: str,
+    wanted: dict[str, Any] | None,
+    place: Place,
+    others: Sequence[Place],
+    comparison: str | None = None,
 ) -> list[Finding]:
     source, what = place.source(mart, run), f"marts.{mart}"
     if source is None:
         kind = "its table" if place.folder is None else "its Parquet file"
         return [] if wanted is None else [Finding("gone", place.where, what, "", kind, run)]
     if wanted is None:
-        n_rows, _ = place.sum_of(mart, run, (place.marts[mart],))
-        detail = f"{n_rows} rows of a mart that no seal has"
-        return [Finding("added", place.where, what, "", detail, run)] if n_rows else []
-    if place.sum_of(mart, run, tuple(wanted["columns"])) == (wanted["n_rows"], wanted["sha256"]):
+        return _unsealed(mart, run, place, comparison)
+    if place.sum_of(mart, run, tuple(wanted["columns"]), comparison) == (wanted["n_rows"], wanted["sha256"]):
         return []
-    return _differences(mart, run, place, wanted, others)
+    return _differences(mart, run, place, wanted, others, comparison)
 
 
-def _differences(mart: str, run: str, place: Place, wanted: dict[str, Any], others: Sequence[Place]) -> list[Finding]:
+def _unsealed(mart: str, run: str, place: Place, comparison: str | None) -> list[Finding]:
+    """Rows that no seal has: what is left of a comparison that was cut short waits for its seal, all else was added."""
+    n_rows, _ = place.sum_of(mart, run, (place.marts[mart],), comparison)
+    if not n_rows:
+        return []
+    asked = "select 1 from raw.comparisons where comparison_id = ?"
+    if comparison is not None and place.con.execute(asked, [comparison]).fetchall():
+        detail = "a comparison that was cut short: asking for it again derives it"
+        return [Finding("unsealed", place.where, f"marts.{mart}", comparison, detail, run)]
+    return [Finding("added", place.where, f"marts.{mart}", "", f"{n_rows} rows of a mart that no seal has", run)]
+
+
+def _differences(  # noqa: PLR0913 - where a mart's rows are looked for
+    mart: str,
+    run: str,
+    place: Place,
+    wanted: dict[str, Any],
+    others: Sequence[Place],
+    comparison: str | None,
+) -> list[Finding]:
     """Which rows differ from those of a place that still has what was sealed; without one, that the mart differs."""
     what, columns, key = f"marts.{mart}", tuple(wanted["columns"]), grains()[mart]
-    there = (str(place.source(mart, run)), place.rows(mart, run))
+    there = (str(place.source(mart, run)), place.rows(mart, run, comparison))
     for other in others:
-        source, where = other.source(mart, run), other.rows(mart, run)
-        if source is None or other.sum_of(mart, run, columns) != (wanted["n_rows"], wanted["sha256"]):
+        source, where = other.source(mart, run), other.rows(mart, run, comparison)
+        if source is None or other.sum_of(mart, run, columns, comparison) != (wanted["n_rows"], wanted["sha256"]):
             continue
         now_there = digests(place.con, *there, columns, key)
         was = digests(other.con, source, where, columns, key)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flows.digests import NO_ROWS, table_sha256
-from flows.seal import Seal
-from flows.warehouse import Connection, parquet_source
+from flows.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
+from flows.warehouse import Connection, parquet_source, text_in_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Place:
     folder: Path | None = None
     is_copy: bool = False  # published: only ever written sealed
     only: str | None = None  # the one run that is looked at
-    _sums: dict[tuple[str, tuple[str, ...]], dict[str, tuple[int, str]]] = field(default_factory=dict)
+    _sums: dict[tuple[str, str, tuple[str, ...]], dict[str, tuple[int, str]]] = field(default_factory=dict)
+    _comparisons: dict[str, dict[str, set[str]]] = field(default_factory=dict)  # by mart and run
 
     def seals_of(self, run: str) -> list[Seal]:
         """A run's part of the chain."""
@@ -40,18 +41,35 @@ class Place:
         path = self.folder / mart / f"audit_run_id={run}" / "data.parquet"
         return parquet_source(path) if path.is_file() else None
 
-    def rows(self, mart: str, run: str) -> str:
-        """SQL for which rows are a run's: a file holds no others."""
+    def rows(self, mart: str, run: str, comparison: str | None = None) -> str:
+        """SQL for which rows are a run's, or a comparison's of it: a file holds no other run's."""
+        if comparison is not None:
+            return f"{OF_COMPARISONS} = {text_in_sql(comparison)}"
         return f"{self.marts[mart]} = '{run}'" if self.folder is None and mart in self.marts else "true"
 
-    def sum_of(self, mart: str, run: str, columns: tuple[str, ...]) -> tuple[int, str]:
-        """How many rows of a mart a run has here, and the sha256 over them; those of all runs are counted at once."""
+    def comparisons(self, mart: str, run: str) -> set[str]:
+        """The comparisons that a mart has of a run."""
+        source = self.source(mart, run)
+        if source is None:
+            return set()
+        if mart not in self._comparisons or self.folder is not None:
+            query = f"select distinct {OF_CANDIDATES}, {OF_COMPARISONS} from {source}"  # noqa: S608 - ours
+            found: dict[str, set[str]] = {}
+            for candidate, comparison in self.con.execute(query).fetchall():
+                found.setdefault(run if self.folder is not None else candidate, set()).add(comparison)
+            self._comparisons[mart] = found
+        return self._comparisons[mart].get(run, set())
+
+    def sum_of(self, mart: str, run: str, columns: tuple[str, ...], comparison: str | None = None) -> tuple[int, str]:
+        """How many rows of a mart a run has here, or a comparison of it, and the sha256 over them; all are counted at once."""
         source = self.source(mart, run)
         if source is None:
             return NO_ROWS
+        by = OF_COMPARISONS if comparison is not None else self.marts[mart]
         if self.folder is not None:
-            return table_sha256(self.con, source, "true", columns).get("", NO_ROWS)
-        if (mart, columns) not in self._sums:
+            by = by if comparison is not None else "''"
+            return table_sha256(self.con, source, "true", columns, by).get(comparison or "", NO_ROWS)
+        if (mart, by, columns) not in self._sums:
             where = "true" if self.only is None else self.rows(mart, self.only)
-            self._sums[mart, columns] = table_sha256(self.con, source, where, columns, by=self.marts[mart])
-        return self._sums[mart, columns].get(run, NO_ROWS)
+            self._sums[mart, by, columns] = table_sha256(self.con, source, where, columns, by)
+        return self._sums[mart, by, columns].get(comparison or run, NO_ROWS)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from flows.figures import grains
 from flows.seal import Seal, marts, row_counts, seals
 from flows.verify.chain import check_chain, check_copy, check_digests, find_seal
 from flows.verify.findings import Finding
@@ -112,8 +111,7 @@ def verify(
         places = []
         for path, name in files:
             con = stack.enter_context(look_into(path))
-            known = {mart: of_run for mart, of_run in marts(con).items() if mart in grains()}
-            places.append(Place(name, con, warehouse, seals(con), known, row_counts(con), is_copy=name != OWN))
+            places.append(Place(name, con, warehouse, seals(con), marts(con), row_counts(con), is_copy=name != OWN))
         chosen = _runs(places[0].con, audit_run_id)
         _check_chains(done, places, chosen)
         if seal is not None:

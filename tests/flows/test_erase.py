@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
+from markupsafe import escape
 
 from flows.erase import GONE, erase
 from flows.publish import publish
@@ -173,13 +175,32 @@ def test_batches_that_nobody_waits_for_go_and_a_file_that_quotes_it_is_named(gat
         batch.mkdir(parents=True)
         (batch / "about.json").write_text(json.dumps({"metadata": {"promptaudit_run": run}, "n_requests": 1}))
         (batch / "requests.jsonl").write_text(json.dumps({"body": INPUT if run == oldest else "Nothing."}))
-    (home / "lineage").mkdir(exist_ok=True)
-    (home / "lineage/by_hand.jsonl").write_text(json.dumps({"note": INPUT}))
+    by_hand = [home / "lineage/by_hand.jsonl", home / "published/by_hand.html"]
+    by_hand[0].parent.mkdir(exist_ok=True)
+    by_hand[0].write_text(json.dumps({"note": INPUT}))
+    by_hand[1].write_text(f"<p>{escape(INPUT)}</p>")
     done = erase(gated.warehouse, "s1")
     assert [path.name for path in (home / "batches").iterdir()] == ["vllm-2"]
     assert holding(home, INPUT) == {"by_hand.jsonl"}
-    assert done.still_quoting == (str(home / "lineage/by_hand.jsonl"),)
-    assert f"still quotes it, or cannot be read: {home}/lineage/by_hand.jsonl" in done.lines()
+    assert done.still_quoting == tuple(map(str, by_hand))
+    assert f"still quotes it, or cannot be read: {by_hand[1]}" in done.lines()
+    again = erase(gated.warehouse, "s1")  # there is nothing to look for any more
+    assert again.still_quoting is None
+    assert any("files were not looked through" in line for line in again.lines())
+
+
+def test_a_linked_warehouse_is_looked_at_where_it_is(gated: Gated, tmp_path: Path) -> None:
+    link = tmp_path / "elsewhere/night.duckdb"
+    link.parent.mkdir()
+    link.symlink_to(gated.warehouse)
+    left = gated.warehouse.with_name("audit.duckdb.left")
+    left.write_text(INPUT)
+    done = erase(link, "s1")
+    assert done.still_quoting == (str(left),)
+    assert any(str(published_path(gated.warehouse).parent) in each for each in done.beyond_reach)
+    left.unlink()
+    shutil.rmtree(published_path(gated.warehouse).parent)
+    assert holding(tmp_path, INPUT) == set()  # the backups beside it too
 
 
 def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:

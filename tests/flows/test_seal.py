@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from flows import seal as seal_module
 from flows.digests import digests, packed, unpacked
 from flows.keys import sha256_of
-from flows.publish import publish
+from flows.manifest import made_by
+from flows.publish import is_published, publish
 from flows.retain import restore, retain
 from flows.rows import frame_of
 from flows.seal import seals
@@ -180,27 +179,6 @@ def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) ->
     assert told(verify(gated.warehouse))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
 
 
-def test_views_that_an_older_version_did_not_seal_are_no_alarm_before_the_next_build(
-    gated: Gated, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def of_old(*arguments: Any, **more: Any) -> None:
-        arguments[3].pop("views")
-        sealing(*arguments, **more)
-
-    change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
-    sealing = seal_module._seal
-    monkeypatch.setattr(seal_module, "_seal", of_old)
-    sealed_night(gated)
-    monkeypatch.undo()
-    land_night(gated.warehouse, 2)
-    publish(gated.warehouse)
-    assert verify(gated.warehouse).findings == []
-    publish(gated.warehouse, [land_night(gated.warehouse, 3)])
-    assert verify(gated.warehouse).findings == []
-    change(gated.warehouse, "create or replace view marts.rpt_latest as select * from marts.rpt_audit where false")
-    assert told(verify(gated.warehouse)) == [("changed", "view marts.rpt_latest", "the warehouse", "")]
-
-
 def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
     sealed_night(gated)
     hostile = f"x'); copy (select 1) to '{tmp_path}/written'; select 1 from (select '1"
@@ -267,20 +245,115 @@ def test_an_altered_row_is_not_sealed_over_by_the_next_publication(gated: Gated)
     assert kinds == {("changed", "raw.predictions", "prediction_id=p0")}
 
 
-def test_a_comparison_seals_the_comparisons_alone(gated: Gated) -> None:
+def compared(gated: Gated, base: str, run: str, by: str) -> None:
+    gated.compared(base, run, {"measure": "sensitivity", "difference": 0.1}, by=by)
+    gated.written()
+
+
+def test_a_comparison_is_sealed_and_nothing_that_was_altered_before(gated: Gated) -> None:
     change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
     base, run = sealed_night(gated), sealed_night(gated, 1)
-    change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.1")
+    compared(gated, base, run, "c1")
+    publish(gated.warehouse, compared=["c1"])
+    assert verify(gated.warehouse).findings == []
+    change(gated.warehouse, f"update marts.rpt_audit set sensitivity = 0.1 where audit_run_id = '{run}'")
     change(gated.warehouse, "create or replace view marts.rpt_latest as select 1 as sensitivity")
-    gated.compared(base, run, {"measure": "sensitivity", "difference": 0.1})
-    publish(gated.written(), compared=[run])
+    change(gated.warehouse, "update marts.rpt_run_comparisons set difference = 0.9")
+    compared(gated, base, run, "c2")
+    publish(gated.warehouse, compared=["c2"])
     found = {(each.kind, each.what, each.where) for each in verify(gated.warehouse).findings}
-    places, altered = ("the warehouse", "the published copy"), ("marts.rpt_audit", "view marts.rpt_latest")
-    assert found == {("changed", what, where) for what in altered for where in places}
-    change(gated.warehouse, "update marts.rpt_run_comparisons set difference = 0.2")
-    assert ("changed", "marts.rpt_run_comparisons", "the warehouse", "column difference") in told(
-        verify(gated.warehouse)
+    altered = ("marts.rpt_audit", "marts.rpt_run_comparisons", "view marts.rpt_latest")
+    assert found >= {("changed", what, "the warehouse") for what in altered}
+    assert all("c2" not in each.which for each in verify(gated.warehouse).findings)
+    publish(gated.warehouse, [run], compared=["c1", "c2"])  # derived again, as sealed now
+    assert verify(gated.warehouse, run).findings == []
+
+
+def test_a_comparison_that_was_cut_short_waits_for_its_seal_and_one_that_nobody_asked_for_is_added(
+    gated: Gated,
+) -> None:
+    base, run = sealed_night(gated), sealed_night(gated, 1)
+    compared(gated, base, run, "c1")
+    publish(gated.warehouse)  # somebody else's
+    found = verify(gated.warehouse)
+    assert found.exit_code == 3
+    assert {(each.kind, each.what, each.which) for each in found.findings} == {
+        ("unsealed", "marts.rpt_run_comparisons", "c1")
+    }
+    publish(gated.warehouse, compared=["c1"])
+    assert verify(gated.warehouse).findings == []
+    change(
+        gated.warehouse,
+        "insert into marts.rpt_run_comparisons select * replace ('x'' or true' as comparison_id) from marts.rpt_run_comparisons",
     )
+    assert told(verify(gated.warehouse)) == [
+        ("added", "marts.rpt_run_comparisons", "the warehouse", "1 rows of a mart that no seal has")
+    ]
+
+
+def test_files_that_a_publication_cut_short_left_behind_come_with_the_next(
+    gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed_night(gated)
+    monkeypatch.setattr("flows.publish._export", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        sealed_night(gated, 1)
+    monkeypatch.undo()
+    land_night(gated.warehouse, 2)
+    publish(gated.warehouse)
+    assert verify(gated.warehouse).findings == []
+
+
+def stopped(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_is_published_once_its_marts_are_those_of_its_last_close(gated: Gated) -> None:
+    run = gated.run("a")
+    gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25)
+    gated.written()
+    assert not is_published(gated.warehouse, run)
+    change(gated.warehouse, "update raw.audit_runs set finished_at = '2026-11-01 02:00:00'")
+    publish(gated.warehouse)  # whoever does meanwhile
+    assert not is_published(gated.warehouse, run)
+    publish(gated.warehouse, [run])
+    assert is_published(gated.warehouse, run)
+    change(gated.warehouse, "update raw.audit_runs set finished_at = '2026-11-01 03:00:00'")  # opened and closed again
+    publish(gated.warehouse)
+    assert not is_published(gated.warehouse, run)
+    publish(gated.warehouse, [run])
+    assert is_published(gated.warehouse, run)
+
+
+def test_a_mart_that_a_build_makes_no_more_is_sealed_no_more(gated: Gated) -> None:
+    run = sealed_night(gated)
+    change(gated.warehouse, "drop table marts.fct_judge_agreement")
+    assert told(verify(gated.warehouse))[0] == ("gone", "marts.fct_judge_agreement", "the warehouse", "its table")
+    publish(gated.warehouse, [run])
+    assert verify(gated.warehouse).findings == []
+
+
+def test_a_table_that_is_no_mart_of_the_project_is_nobodys(gated: Gated) -> None:
+    change(gated.warehouse, "create table marts.mine as select 'r' as audit_run_id")
+    sealed_night(gated)
+    assert verify(gated.warehouse).findings == []
+
+
+def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
+    gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, run = sealed_night(gated), sealed_night(gated, 1)
+    newer = made_by() | {"dbt_project": "1" * 64}
+    monkeypatch.setattr("flows.seal.made_by", lambda: newer)
+    monkeypatch.setattr("flows.verify.marts.made_by", lambda: newer)
+    land_night(gated.warehouse, 2)
+    publish(gated.warehouse)  # by the new version, without a build
+    change(gated.warehouse, "create schema if not exists staging; create view staging.stg_comparisons as select 2 as x")
+    compared(gated, base, run, "c1")
+    publish(gated.warehouse, compared=["c1"])
+    assert verify(gated.warehouse).findings == []
+    change(gated.warehouse, "create or replace view staging.stg_comparisons as select 3 as x")
+    assert told(verify(gated.warehouse)) == [("changed", "view staging.stg_comparisons", "the warehouse", "")]
 
 
 @pytest.mark.parametrize("seal", ["short", "x" * 20, "a1" * 40])
