@@ -10,6 +10,7 @@ from flows.files import copy_durably, private_folder
 from flows.lineage.follow import published
 from flows.seal import Seal, marts, seal_runs, seals
 from flows.warehouse import Connection, connect, fetch, look_into_published, published_path, write_parquet
+from models_registry.errors import WarehouseError
 
 
 def publish(
@@ -42,10 +43,12 @@ def publish(
 
 def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]]:
     """The marts of runs that are sealed otherwise than in the copy, which an earlier publication may have left behind."""
+    new = {found.audit_run_id for found in chain if found.seal not in known}
     before: dict[str, dict[str, Any]] = {}
     after: dict[str, dict[str, Any]] = {}
     for found in chain:
-        (before if found.seal in known else after)[found.audit_run_id] = _entries(found)
+        if found.audit_run_id in new:
+            (before if found.seal in known else after)[found.audit_run_id] = _entries(found)
     return {
         run: {mart for mart, entry in entries.items() if entry != before.get(run, {}).get(mart)}
         for run, entries in after.items()
@@ -79,11 +82,15 @@ def newest_published(warehouse: Path, audit_run_id: str) -> Seal | None:
 
 
 def _published_seals(warehouse: Path, audit_run_id: str | None = None) -> list[Seal]:
+    """A copy that is not there, or cannot be read, has none: the next publication replaces it."""
     if not published_path(warehouse).exists():
         return []
     there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
-    with look_into_published(warehouse) as con:
-        return seals(con, audit_run_id) if con.execute(there).fetchall() else []
+    try:
+        with look_into_published(warehouse) as con:
+            return seals(con, audit_run_id) if con.execute(there).fetchall() else []
+    except WarehouseError:
+        return []
 
 
 def _export(con: Connection, folder: Path, mart: str, of_run: str, audit_run_id: str) -> None:

@@ -29,6 +29,8 @@ SEALED = tuple(table for table in KEYS if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns that change while a run is one: the manifest has them, the row's digest has not."""
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
+EMPTY: dict[str, Any] = {"raw": {}, "marts": {}, "comparisons": {}, "views": {}, "views_by": None, "derived_at": None}
+"""What a manifest holds where nothing is said."""
 NOTHING = pl.DataFrame(
     {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
 )
@@ -54,7 +56,8 @@ class Seal:
 
 @functools.lru_cache(maxsize=256)
 def _read(manifest: str) -> dict[str, Any]:
-    return dict(json.loads(manifest))
+    said: dict[str, Any] = json.loads(manifest)
+    return EMPTY | said
 
 
 def seal_of(found: Seal) -> str:
@@ -140,8 +143,8 @@ def seal_runs(
         if state == "running" and run not in erased:
             continue
         before = last.get(run)
-        held = {} if before is None else before.held
-        has_more = any(n > held.get("raw", {}).get(table, {}).get("n_rows", 0) for table, n in n_rows.items())
+        held = EMPTY if before is None else before.held
+        has_more = any(n > held["raw"].get(table, {}).get("n_rows", 0) for table, n in n_rows.items())
         if run in erased:
             reason = "erased"
         elif before is None or state != held["state"]:
@@ -153,8 +156,8 @@ def seal_runs(
         else:
             continue
         head = {"audit_id": audit_id, "state": state, "finished_at": finished_at, **of_views}
-        head |= {"derived_at": finished_at if run in derived else held.get("derived_at")}
-        made = {name: held.get(name, {}) for name in ("marts", "comparisons")}
+        head |= {"derived_at": finished_at if run in derived else held["derived_at"]}
+        made = {name: held[name] for name in ("marts", "comparisons")}
         if before is None or run in derived or run in erased:  # the first seal has them whoever derived them, and when
             made["marts"] = _entries(con, OF_RUNS, run)
         new = new_comparisons.get(run, set()) | (set(made["comparisons"]) if run in erased else set())
@@ -185,7 +188,7 @@ def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:
 def _seal(  # noqa: PLR0913 - what a seal holds
     con: Connection, run: str, reason: str, head: dict[str, Any], held: dict[str, Any], n_rows: dict[str, int]
 ) -> None:
-    covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in held.get("raw", {}).items()}
+    covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in held["raw"].items()}
     added = {}
     for table, n in n_rows.items():
         known = covered.get(table, {"n_rows": 0})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.digests import digests, packed, unpacked
+from flows.figures import grains
 from flows.keys import sha256_of
 from flows.manifest import made_by
 from flows.publish import is_published, publish
@@ -304,6 +305,15 @@ def test_files_that_a_publication_cut_short_left_behind_come_with_the_next(
     assert verify(gated.warehouse).findings == []
 
 
+def test_a_copy_that_cannot_be_read_is_replaced_by_the_next_publication(gated: Gated) -> None:
+    run = sealed_night(gated)
+    published_path(gated.warehouse).write_bytes(b"no database")
+    (published_path(gated.warehouse).parent / f"marts/rpt_audit/audit_run_id={run}/data.parquet").unlink()
+    assert not is_published(gated.warehouse, run)
+    publish(gated.warehouse)
+    assert verify(gated.warehouse).findings == []
+
+
 def stopped(*_: object) -> None:
     raise KeyboardInterrupt
 
@@ -336,6 +346,18 @@ def test_a_mart_that_a_build_makes_no_more_is_sealed_no_more(gated: Gated) -> No
 def test_a_table_that_is_no_mart_of_the_project_is_nobodys(gated: Gated) -> None:
     change(gated.warehouse, "create table marts.mine as select 'r' as audit_run_id")
     sealed_night(gated)
+    assert verify(gated.warehouse).findings == []
+
+
+def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sealed_night(gated)
+    newer = {mart: grain for mart, grain in grains().items() if mart != "fct_judge_agreement"}
+    for module in ("seal", "verify.marts"):
+        monkeypatch.setattr(f"flows.{module}.grains", lambda: newer)
+    found = verify(gated.warehouse)
+    assert found.exit_code == 3
+    assert {each.what for each in found.findings} == {"marts.fct_judge_agreement"}
+    publish(gated.warehouse, [run])
     assert verify(gated.warehouse).findings == []
 
 
