@@ -11,7 +11,7 @@ from typing import Any
 from flows.guard import guarded
 from flows.keys import content_id
 from flows.progress import Progress, visible
-from flows.publish import publish
+from flows.publish import newest_published, publish
 from flows.report import report
 from flows.retain import without_retired
 from flows.rows import as_json, frame_of
@@ -46,7 +46,9 @@ where predictions.audit_run_id = $run
     and regexp_matches(predictions.completion, '\\S')
     and (samples.gold_label is not null or samples.reference_answers is not null)
 """
-PUBLISHED = "select count(*) from marts.fct_verdicts where audit_run_id = {run} and verdict_id in ({verdicts})"
+PUBLISHED = (
+    "select count(*) filter (verdict_id in ({verdicts})), count(*) from marts.fct_verdicts where audit_run_id = {run}"
+)
 AGREEMENT = """
 select task_id, raters, kind, cohen_kappa, agreement_rate, n_rated
 from marts.fct_judge_agreement
@@ -251,7 +253,10 @@ def _are_published(warehouse: Path, audit_run_id: str, verdict_ids: Sequence[str
     if not verdict_ids:
         return True
     query = PUBLISHED.format(run=quoted([audit_run_id]), verdicts=quoted(verdict_ids))
-    return read_published(warehouse, query)[1] == [(len(verdict_ids),)]
+    ((n_found, n_rows),) = read_published(warehouse, query)[1]
+    sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
+    n_sealed = None if sealed is None else sealed.held["marts"].get("fct_verdicts", {}).get("n_rows")
+    return (n_found, n_rows) == (len(verdict_ids), n_sealed)
 
 
 def _agreement(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:

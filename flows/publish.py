@@ -8,9 +8,9 @@ from typing import Any
 
 from flows.files import copy_durably, private_folder
 from flows.lineage.follow import published
-from flows.seal import Seal, marts, seal_runs, seals
+from flows.seal import Seal, has_seals, marts, seal_runs, seals
 from flows.warehouse import Connection, connect, fetch, look_into_published, published_path, write_parquet
-from models_registry.errors import WarehouseError
+from models_registry.errors import WarehouseError, WarehouseLocked
 
 
 def publish(
@@ -66,7 +66,8 @@ def _entries(found: Seal) -> dict[str, Any]:
 def is_published(warehouse: Path, audit_run_id: str) -> bool:
     """Whether the published copy has the marts of a run as it was last closed.
 
-    Not those of a run that is being derived again: whoever publishes meanwhile copies what there is of them.
+    Whoever publishes copies the warehouse as it stands, half of another run's build with it. A run that is derived again
+    without being closed again, by `rebuild` or `annotate`, counts as published all the while.
     """
     newest = newest_published(warehouse, audit_run_id)
     if newest is None:
@@ -85,10 +86,11 @@ def _published_seals(warehouse: Path, audit_run_id: str | None = None) -> list[S
     """A copy that is not there, or cannot be read, has none: the next publication replaces it."""
     if not published_path(warehouse).exists():
         return []
-    there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
     try:
         with look_into_published(warehouse) as con:
-            return seals(con, audit_run_id) if con.execute(there).fetchall() else []
+            return seals(con, audit_run_id) if has_seals(con) else []
+    except WarehouseLocked:
+        raise
     except WarehouseError:
         return []
 

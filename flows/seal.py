@@ -29,6 +29,8 @@ SEALED = tuple(table for table in KEYS if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns that change while a run is one: the manifest has them, the row's digest has not."""
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
+BY_COMPARING = "staging.stg_comparisons"
+"""The view that a build of comparisons makes."""
 EMPTY: dict[str, Any] = {"raw": {}, "marts": {}, "comparisons": {}, "views": {}, "views_by": None, "derived_at": None}
 """What a manifest holds where nothing is said."""
 NOTHING = pl.DataFrame(
@@ -80,6 +82,12 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
         {"run": audit_run_id},
     ).fetchall()
     return [Seal(*row) for row in rows]
+
+
+def has_seals(con: Connection) -> bool:
+    """Whether a file is of a version that seals."""
+    there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
+    return bool(con.execute(there).fetchall())
 
 
 def marts(con: Connection) -> dict[str, str]:
@@ -158,7 +166,8 @@ def seal_runs(
         head = {"audit_id": audit_id, "state": state, "finished_at": finished_at, **of_views}
         head |= {"derived_at": finished_at if run in derived else held["derived_at"]}
         made = {name: held[name] for name in ("marts", "comparisons")}
-        if before is None or run in derived or run in erased:  # the first seal has them whoever derived them, and when
+        # the first seal has them whoever derived them, and when
+        if state is not None and (before is None or run in derived or run in erased):
             made["marts"] = _entries(con, OF_RUNS, run)
         new = new_comparisons.get(run, set()) | (set(made["comparisons"]) if run in erased else set())
         made["comparisons"] = made["comparisons"] | {each: _entries(con, OF_COMPARISONS, each) for each in sorted(new)}
@@ -167,11 +176,12 @@ def seal_runs(
 
 
 def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has_compared: bool) -> dict[str, Any]:
-    """The views, and the project that made them: a build makes all anew, comparing a few, other ones only by another project."""
-    project = made_by()["dbt_project"]
-    if has_built or not chain or (has_compared and chain[-1].held["views_by"] != project):
-        return {"views": views(con), "views_by": project}
-    return {name: chain[-1].held[name] for name in ("views", "views_by")}
+    """The views, and the project that made them, which is known after a build of all; comparing makes one anew."""
+    if has_built or not chain:
+        return {"views": views(con), "views_by": made_by()["dbt_project"] if has_built else None}
+    known, there = chain[-1].held, views(con)
+    remade = {name: there[name] for name in (BY_COMPARING,) if has_compared and name in there}
+    return {"views": known["views"] | remade, "views_by": known["views_by"]}
 
 
 def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from flows.digests import WORDS, digests
 from flows.figures import grains
 from flows.manifest import made_by
-from flows.seal import Seal, compares, views
+from flows.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, views
 from flows.verify.findings import Finding, Kind, few, named
 from flows.verify.places import Place
 from flows.verify.rows import rows_of
@@ -28,7 +28,10 @@ def check_marts(run: str, newest: Seal, place: Place, others: Sequence[Place]) -
             if not compares(mart):
                 found += few(_check_mart(mart, run, sealed.get(mart), place, others))
                 continue
-            for each in sorted({*compared, *place.comparisons(mart, run)}):
+            there = place.comparisons(mart, run)
+            if None in there:
+                found.append(Finding("added", place.where, f"marts.{mart}", "", "rows of no comparison", run))
+            for each in sorted({*compared, *(there - {None})}):
                 found += few(_check_mart(mart, run, compared.get(each, {}).get(mart), place, others, each))
         except DatabaseError as error:  # a file that is no Parquet file any more, or lacks a column
             detail = f"it cannot be read as what was published: {type(error).__name__}"
@@ -75,7 +78,7 @@ def _check_mart(  # noqa: PLR0913 - where a mart's rows are looked for
 
 def _unsealed(mart: str, run: str, place: Place, comparison: str | None) -> list[Finding]:
     """Rows that no seal has: what is left of a comparison that was cut short waits for its seal, all else was added."""
-    n_rows, _ = place.sum_of(mart, run, (place.marts[mart],), comparison)
+    n_rows, _ = place.sum_of(mart, run, (OF_RUNS if comparison is None else OF_COMPARISONS,), comparison)
     if not n_rows:
         return []
     asked = "select 1 from raw.comparisons where comparison_id = ?"

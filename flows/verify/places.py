@@ -27,8 +27,8 @@ class Place:
     folder: Path | None = None
     is_copy: bool = False  # published: only ever written sealed
     only: str | None = None  # the one run that is looked at
-    _sums: dict[tuple[str, str, tuple[str, ...]], dict[str, tuple[int, str]]] = field(default_factory=dict)
-    _comparisons: dict[str, dict[str, set[str]]] = field(default_factory=dict)  # by mart and run
+    _sums: dict[tuple[str, str, tuple[str, ...]], dict[str, tuple[int, str]]] = field(default_factory=dict, init=False)
+    _comparisons: dict[str, dict[str, set[str | None]]] = field(default_factory=dict, init=False)  # by mart and run
 
     def seals_of(self, run: str) -> list[Seal]:
         """A run's part of the chain."""
@@ -47,16 +47,19 @@ class Place:
             return f"{OF_COMPARISONS} = {text_in_sql(comparison)}"
         return f"{self.marts[mart]} = '{run}'" if self.folder is None and mart in self.marts else "true"
 
-    def comparisons(self, mart: str, run: str) -> set[str]:
-        """The comparisons that a mart has of a run."""
+    def comparisons(self, mart: str, run: str) -> set[str | None]:
+        """The comparisons that a mart has of a run; None is one without its id."""
         source = self.source(mart, run)
         if source is None:
             return set()
-        if mart not in self._comparisons or self.folder is not None:
+        if self.folder is not None:
+            query = f"select distinct {OF_COMPARISONS} from {source}"  # noqa: S608 - ours
+            return {row[0] for row in self.con.execute(query).fetchall()}
+        if mart not in self._comparisons:
+            found: dict[str, set[str | None]] = {}
             query = f"select distinct {OF_CANDIDATES}, {OF_COMPARISONS} from {source}"  # noqa: S608 - ours
-            found: dict[str, set[str]] = {}
             for candidate, comparison in self.con.execute(query).fetchall():
-                found.setdefault(run if self.folder is not None else candidate, set()).add(comparison)
+                found.setdefault(candidate, set()).add(comparison)
             self._comparisons[mart] = found
         return self._comparisons[mart].get(run, set())
 
@@ -65,10 +68,10 @@ class Place:
         source = self.source(mart, run)
         if source is None:
             return NO_ROWS
-        by = OF_COMPARISONS if comparison is not None else self.marts[mart]
         if self.folder is not None:
-            by = by if comparison is not None else "''"
+            by = "''" if comparison is None else OF_COMPARISONS
             return table_sha256(self.con, source, "true", columns, by).get(comparison or "", NO_ROWS)
+        by = self.marts[mart] if comparison is None else OF_COMPARISONS
         if (mart, by, columns) not in self._sums:
             where = "true" if self.only is None else self.rows(mart, self.only)
             self._sums[mart, by, columns] = table_sha256(self.con, source, where, columns, by)

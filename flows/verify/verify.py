@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from flows.seal import Seal, marts, row_counts, seals
+from flows.seal import Seal, has_seals, marts, row_counts, seals
 from flows.verify.chain import check_chain, check_copy, check_digests, find_seal
 from flows.verify.findings import Finding
 from flows.verify.marts import check_marts, check_views
@@ -108,15 +108,20 @@ def verify(
     if len(files) < 2:  # noqa: PLR2004 - both
         done.notes.append(f"{copy if own.is_file() else own} is not there: {files[0][1]} alone was looked at")
     with ExitStack() as stack:
-        places = []
-        for path, name in files:
-            con = stack.enter_context(look_into(path))
-            places.append(Place(name, con, warehouse, seals(con), marts(con), row_counts(con), is_copy=name != OWN))
+        opened = {name: stack.enter_context(look_into(path)) for path, name in files}
+        places = [
+            Place(name, con, warehouse, seals(con), marts(con), row_counts(con), is_copy=name != OWN)
+            for name, con in opened.items()
+            if has_seals(con)
+        ]
+        done.findings += _without_seals(opened.keys() - {place.where for place in places}, places)
+        if not places:
+            return done
         chosen = _runs(places[0].con, audit_run_id)
         _check_chains(done, places, chosen)
         if seal is not None:
             _hold_against(done, places[0].chain, seal, audit_run_id)
-        if done.findings:
+        if any(each.kind != "unsealed" for each in done.findings):
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
         is_open = any(state == "running" for _, _, state in _runs(places[0].con, None))
@@ -131,6 +136,14 @@ def verify(
     if done.against is None:
         done.notes.append(ORDER_ONLY)
     return done
+
+
+def _without_seals(files: Collection[str], places: list[Place]) -> list[Finding]:
+    """Files without the table: of a version that sealed nothing, unless another one has seals."""
+    if any(place.chain for place in places):
+        return [Finding("gone", where, "raw.seals", "", "its table") for where in sorted(files)]
+    detail = "of a version that sealed nothing: the next publication does"
+    return [Finding("unsealed", where, "warehouse", "", detail) for where in sorted(files)]
 
 
 def _check_chains(done: Verified, places: list[Place], chosen: list[tuple[str, str | None, str | None]]) -> None:
@@ -189,13 +202,19 @@ def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None]
 
 def _marts_of(run: str, place: Place, places: list[Place], others: list[Place], *, is_open: bool) -> list[Finding]:
     """What differs of a run's marts in one place; what an interrupted derivation or publication leaves is in no seal yet."""
-    found = check_marts(run, place.seals_of(run)[-1], place, others)
+    newest = place.seals_of(run)[-1]
+    found = check_marts(run, newest, place, others)
     if not found:
         return []
-    if place.folder is not None and not check_marts(run, places[0].seals_of(run)[-1], place, others):
-        detail = "newer than the published copy: its publication was cut short, the next one ends it"
-        return [Finding("unsealed", place.where, "marts", run, detail, run)]
-    if is_open and not place.is_copy and place.folder is None:
+    if place.folder is not None:
+        newer = {each.what for each in check_marts(run, places[0].seals_of(run)[-1], place, others)}
+        differing = [each for each in found if each.what in newer]
+        if len(differing) < len(found):
+            detail = "newer than the published copy: its publication was cut short, the next one ends it"
+            differing.append(Finding("unsealed", place.where, "marts", run, detail, run))
+        return differing
+    was_closed_again = newest.held["derived_at"] not in (None, newest.held["finished_at"])
+    if was_closed_again or (is_open and not place.is_copy):
         detail = "being derived again: `promptaudit run` finishes it"
         return [Finding("unsealed", place.where, "marts", run, detail, run)]
     return found

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from flows import publish as publishing
 from flows.digests import digests, packed, unpacked
 from flows.figures import grains
 from flows.keys import sha256_of
@@ -24,7 +26,7 @@ from tests.flows.audits import query
 from tests.flows.gated import Gated
 from tests.flows.nights import AUDIT, land_night
 
-NAMES = {"model_id": "m", "task_id": "t", "strategy": "simple"}
+TOLD = {"notification_id": "n", "kind": "unmeasured", "state": "sent", "n_targets": 1, "recorded_at": now()}
 
 
 @pytest.fixture
@@ -292,6 +294,73 @@ def test_a_comparison_that_was_cut_short_waits_for_its_seal_and_one_that_nobody_
     ]
 
 
+def test_a_comparison_that_is_forged_in_a_place_is_added_there(gated: Gated) -> None:
+    runs = [sealed_night(gated, night) for night in range(3)]
+    for by, candidate in (("c1", runs[1]), ("c2", runs[2])):
+        compared(gated, runs[0], candidate, by)
+    publish(gated.warehouse, compared=["c1", "c2"])
+    assert verify(gated.warehouse).findings == []
+    forged = (
+        "insert into marts.rpt_run_comparisons select * replace ({} as comparison_id) from marts.rpt_run_comparisons"
+    )
+    change(published_path(gated.warehouse), forged.format("'forged'"))
+    added = {(each.kind, each.what, each.where, each.audit_run_id) for each in verify(gated.warehouse).findings}
+    assert added == {("added", "marts.rpt_run_comparisons", "the published copy", run) for run in runs[1:]}
+    change(gated.warehouse, forged.format("null"))
+    found = [each for each in verify(gated.warehouse).findings if each.where == "the warehouse"]
+    assert {(each.kind, each.detail) for each in found} == {("added", "rows of no comparison")}
+
+
+def test_a_table_that_is_gone_from_the_copy_is_said(gated: Gated) -> None:
+    sealed_night(gated)
+    change(published_path(gated.warehouse), "drop table marts.rpt_audit")
+    assert told(verify(gated.warehouse)) == [("gone", "marts.rpt_audit", "the published copy", "its table")]
+    change(published_path(gated.warehouse), "drop table raw.seals")
+    assert told(verify(gated.warehouse)) == [("gone", "raw.seals", "the published copy", "its table")]
+
+
+def test_a_file_of_a_version_that_sealed_nothing_waits_for_the_next_publication(gated: Gated) -> None:
+    land_night(gated.warehouse, 0)
+    published_path(gated.warehouse).parent.mkdir()
+    shutil.copy(gated.warehouse, published_path(gated.warehouse))
+    change(published_path(gated.warehouse), "drop table raw.seals")
+    found = verify(gated.warehouse)
+    assert found.exit_code == 3
+    assert ("unsealed", "warehouse") in {(each.kind, each.what) for each in found.findings}
+    publish(gated.warehouse)
+    assert verify(gated.warehouse).findings == []
+
+
+def test_a_night_that_had_no_run_leaves_no_files(gated: Gated) -> None:
+    land(gated.warehouse, [("notifications", frame_of("notifications", [TOLD | {"audit_run_id": "f" * 32}]))])
+    publish(gated.warehouse)
+    assert verify(gated.warehouse).findings == []
+    assert not list(published_path(gated.warehouse).parent.glob("marts/*/*"))
+
+
+def test_files_half_written_anew_are_told_as_such(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sealed_night(gated)
+    change(gated.warehouse, f"update marts.rpt_audit set sensitivity = 0.5 where audit_run_id = '{run}'")
+    change(gated.warehouse, f"insert into marts.dim_tasks (audit_run_id, task_id) values ('{run}', 'new')")
+    export = publishing._export
+
+    def one(con: Any, folder: Path, mart: str, *more: str) -> None:
+        export(con, folder, mart, *more)
+        if mart == "dim_tasks":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(publishing, "_export", one)
+    with pytest.raises(KeyboardInterrupt):
+        publish(gated.warehouse, [run])
+    monkeypatch.undo()
+    found = verify(gated.warehouse)
+    assert {(each.kind, each.where) for each in found.findings if each.where == "the Parquet marts"} == {
+        ("unsealed", "the Parquet marts")
+    }
+    publish(gated.warehouse)
+    assert verify(gated.warehouse).findings == []
+
+
 def test_files_that_a_publication_cut_short_left_behind_come_with_the_next(
     gated: Gated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,10 +398,17 @@ def test_a_run_is_published_once_its_marts_are_those_of_its_last_close(gated: Ga
     publish(gated.warehouse, [run])
     assert is_published(gated.warehouse, run)
     change(gated.warehouse, "update raw.audit_runs set finished_at = '2026-11-01 03:00:00'")  # opened and closed again
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.5")  # by a build that was cut short
+    land(gated.warehouse, [("notifications", frame_of("notifications", [TOLD | {"audit_run_id": run}]))])
     publish(gated.warehouse)
     assert not is_published(gated.warehouse, run)
+    found = verify(gated.warehouse)
+    assert {(each.kind, each.detail) for each in found.findings if each.where != "the Parquet marts"} == {
+        ("unsealed", "being derived again: `promptaudit run` finishes it")
+    }
     publish(gated.warehouse, [run])
     assert is_published(gated.warehouse, run)
+    assert verify(gated.warehouse).findings == []
 
 
 def test_a_mart_that_a_build_makes_no_more_is_sealed_no_more(gated: Gated) -> None:
@@ -375,6 +451,9 @@ def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
     publish(gated.warehouse, compared=["c1"])
     assert verify(gated.warehouse).findings == []
     change(gated.warehouse, "create or replace view staging.stg_comparisons as select 3 as x")
+    assert told(verify(gated.warehouse)) == [("unsealed", "view staging.stg_comparisons", "the warehouse", "")]
+    publish(gated.warehouse, [run])
+    change(gated.warehouse, "create or replace view staging.stg_comparisons as select 4 as x")
     assert told(verify(gated.warehouse)) == [("changed", "view staging.stg_comparisons", "the warehouse", "")]
 
 
