@@ -298,13 +298,13 @@ def insert_new(con, table, rows):
     instant()
     return real_insert(con.con, table, rows)
 
-def settle(draft, path):
+def put_in_place(draft, path):
     instant()
-    real_settle(draft, path)
+    real_put(draft, path)
     instant()
 
-real_connect, real_insert, real_settle = flows.retain.connect, flows.retain.insert_new, flows.archive.settle
-flows.retain.connect, flows.retain.insert_new, flows.archive.settle = connect, insert_new, settle
+real_connect, real_insert, real_put = flows.retain.connect, flows.retain.insert_new, flows.archive.put_in_place
+flows.retain.connect, flows.retain.insert_new, flows.archive.put_in_place = connect, insert_new, put_in_place
 for number, warehouse in enumerate(sys.argv[1:], 1):  # a process each, which is killed before its instant `number`
     process = os.fork()
     if process == 0:
@@ -324,7 +324,7 @@ def test_killed_at_any_instant_nothing_is_lost_and_the_next_call_goes_on(tmp_pat
     older, _ = land_night(start / "audit.duckdb", 0), land_night(start / "audit.duckdb", 1)
     query(start / "audit.duckdb", "delete from raw.attempts")  # two tables do
     before = landed(start / "audit.duckdb", older)
-    # begin; write, settle and settled for each table; insert, the deletes, commit, checkpoint; then it ends by itself
+    # begin; write, put and there for each table; insert, the deletes, commit, checkpoint; then it ends by itself
     n_instants = 1 + 3 * 2 + 1 + 2 + 1 + 1
     copies = [shutil.copytree(start, tmp_path / f"{k}") / "audit.duckdb" for k in range(1, n_instants + 2)]
     child = [sys.executable, "-c", KILLED, *map(str, copies)]
