@@ -69,12 +69,12 @@ help: ## List the targets
 # ---------------------------------------------------------------- set-up: one stamp a lock
 # dev.txt holds all of run.txt at the same versions, so a set-up for tests is one for audits too, and never the reverse.
 $(VENV)/run.stamp: $(VENV)/uv.stamp $(LOCKS)/run.txt pyproject.toml
-	@$(INDEX) $(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCKS)/run.txt
+	@$(INDEX) $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r $(LOCKS)/run.txt
 	@$(THIS_PACKAGE)
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/uv.stamp $(LOCKS)/dev.txt pyproject.toml
-	@$(INDEX) $(UV) pip sync --quiet --python $(BIN)/python --require-hashes $(LOCKS)/dev.txt
+	@$(INDEX) $(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(LOCKS)/dev.txt
 	@$(THIS_PACKAGE)
 	@touch $(VENV)/run.stamp $@
 
