@@ -91,7 +91,9 @@ def later(told: Told) -> list[RunEvent]:
 
 def built(told: Told, results: Path) -> list[RunEvent]:
     """The models of dbt's last build."""
-    manifest = json.loads(results.with_name("manifest.json").read_text(encoding="utf-8"))
+    from flows.transform import manifest_of_build
+
+    manifest = manifest_of_build(results.parent)
     done = json.loads(results.read_text(encoding="utf-8"))
     known = learn(manifest)
     return Build(told.warehouse, manifest, done, types_of(told.warehouse), known, told.parent).run_events()
