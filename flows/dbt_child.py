@@ -1,31 +1,24 @@
-"""The process that runs dbt for a command: it imports dbt and reads the project once, then takes one build after the other.
+"""The child that runs dbt: it imports dbt and reads the project once, then takes one build after the other.
 
-It is started as `python -P -m flows.dbt_child NAME` in a private folder, where NAME is the file name of the warehouses it will
-build. Each line on stdin is one request, answered by one line on stdout; both are JSON. It lets go of DuckDB between
-requests, and it ends at once when stdin closes, in the middle of a build too: then whoever asked is gone.
+Its argument is the file name of the warehouses it will build. It lets go of DuckDB after each build.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import queue
-import shutil
-import signal
 import sys
-import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows import cache
+from flows.children import serve
 from flows.settings import dbt_project
 from udfs import COMPARISON_IDS, RUN_IDS
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
 
-IDLE_S = 60.0
-"""How long it waits for a next request before it ends."""
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
 PARSED = "partial_parse.msgpack"
 RESULTS, MANIFEST = "run_results.json", "manifest.json"
@@ -34,35 +27,17 @@ _described: set[str] = set()
 """Folders that have this project's manifest."""
 
 
-def main() -> None:
-    """Serves requests until stdin closes or nobody has asked for a while."""
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print is no reply
-    requests: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=_read, args=(requests,), daemon=True).start()
-    name = sys.argv[1]
+def ready(name: str) -> Callable[[dict[str, Any]], str | None]:
+    """Returns what builds warehouses of this file name, once dbt has read the project."""
     manifest = read_project(name)
-    while True:
-        try:
-            request = json.loads(requests.get(timeout=IDLE_S))
-        except queue.Empty:
-            return
-        replies.write(json.dumps({"error": build(manifest, **request)}) + "\n")
-        replies.flush()
-
-
-def _read(requests: queue.Queue[str]) -> None:
-    for line in sys.stdin:
-        requests.put(line)
-    shutil.rmtree(Path.cwd(), ignore_errors=True)
-    os.killpg(0, signal.SIGKILL)
+    return lambda request: build(manifest, **request)
 
 
 def read_project(name: str) -> Manifest:
     """Returns the project as dbt reads it for warehouses of this file name.
 
-    What dbt keeps of an earlier reading comes from the user's cache and goes back there; never from the warehouse's folder, which may
-    be somebody else's, since a kept reading holds SQL and macros.
+    What dbt keeps of an earlier reading comes from the user's cache and goes back there. It never comes from the warehouse's
+    folder, which may be somebody else's, since a kept reading holds SQL and macros.
     """
     from dbt.cli.main import dbtRunner
 
@@ -96,12 +71,12 @@ def build(  # noqa: PLR0913 - the fields of a request
     try:
         done = dbtRunner(manifest=manifest).invoke([*QUIET, *arguments, *_places(folder)])
     finally:
-        DuckDBConnectionManager.close_all_connections()
+        DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
     result: Any = done.result
     if hasattr(result, "write"):
         result.write(str(folder / RESULTS))
     if target not in _described:
-        manifest.write(str(folder / MANIFEST))
+        manifest.write(str(folder / MANIFEST))  # type: ignore[no-untyped-call]
         _described.add(target)
     if done.success:
         return None
@@ -113,7 +88,16 @@ def build(  # noqa: PLR0913 - the fields of a request
 
 def _places(target: Path) -> list[str]:
     project = str(dbt_project())
-    return ["--project-dir", project, "--profiles-dir", project, "--target-path", str(target), "--log-path", str(target)]
+    return [
+        "--project-dir",
+        project,
+        "--profiles-dir",
+        project,
+        "--target-path",
+        str(target),
+        "--log-path",
+        str(target),
+    ]
 
 
 def _line(said: object) -> str:
@@ -121,4 +105,4 @@ def _line(said: object) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    serve(lambda: ready(sys.argv[1]))

@@ -25,8 +25,9 @@ from flows.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.settings import Settings
 from flows.spool import replay
 from flows.steps import Order, Outcome, derive
-from flows.transform import transform
+from flows.transform import start_dbt, transform
 from flows.trust import refuse_untrusted
+from flows.validate import start_expectations
 from flows.variants import same_wordings
 from flows.warehouse import apply_schema, fetch, hold, now, published_path, read_published
 from models_registry.cards import RephraserCard
@@ -122,6 +123,9 @@ def run_audit(  # noqa: PLR0913 - one option each
         progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
         from flows.tracking import run_tracked
 
+        # they get ready while the first answers come in
+        start_dbt(warehouse)
+        start_expectations()
         order = Order(warehouse, audit_run_id, design, rephrase, prompts, max_usd, max_requests)
         with following(warehouse, audit_run_id, progress.warn):
             outcome = run_tracked(order, progress)
@@ -135,6 +139,8 @@ def run_import(
     """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
+        start_dbt(warehouse)
+        start_expectations()
         make_ready(warehouse, progress)
         taken = import_predictions(warehouse, files, registry, options)
         audit_run_id = taken.audit_run_id
@@ -283,6 +289,7 @@ def rebuild_runs(
         raise UsageError(msg)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
+        start_dbt(warehouse)
         make_ready(warehouse, progress)
         rows = fetch(warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
         if audit_run_id is not None:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flows.children import ChildEnded, child_of
 from flows.rows import frame_of
-from flows.settings import silence
 from flows.warehouse import fetch, land, now
 from models_registry.cards import FormatLimits
+from models_registry.errors import WarehouseError
+
+CHILD = "flows.expectations"
 
 SUMMARY = """
 select
@@ -54,6 +57,11 @@ class Validated:
     action: str  # none, quarantined, failed, warned
     n_quarantined: int
     n_variants: int  # model × variant pairs that were asked
+
+
+def start_expectations() -> None:
+    """Starts the child that will check formats, and returns at once."""
+    child_of(CHILD)
 
 
 def validate(warehouse: Path, audit_run_id: str, limits: FormatLimits) -> Validated:
@@ -112,34 +120,10 @@ def _shown(value: float) -> str:
 
 def _offenders(summary: Sequence[dict[str, Any]], limits: Mapping[str, float]) -> dict[str, set[int]]:
     """Per column, the indices of the rows above its limit, as Great Expectations finds them."""
-    silence()
-    import logging
-
-    import great_expectations as gx
-    import pandas as pd
-    from great_expectations.expectations.core.expect_column_values_to_be_between import (
-        ExpectColumnValuesToBeBetween,
-    )
-
-    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
-    frame = pd.DataFrame({column: [row[column] for row in summary] for column in limits})
-    frame["row"] = range(len(summary))
-    asset = context.data_sources.add_pandas("warehouse").add_dataframe_asset("answer formats")
-    batch = asset.add_batch_definition_whole_dataframe("run").get_batch({"dataframe": frame})
-    suite = gx.ExpectationSuite(
-        name="answer formats",
-        expectations=[
-            ExpectColumnValuesToBeBetween(column=column, max_value=limit) for column, limit in limits.items()
-        ],
-    )
-    how = {"result_format": "COMPLETE", "unexpected_index_column_names": ["row"]}
-    found = batch.validate(suite, result_format=how)
-    offenders: dict[str, set[int]] = {}
-    for result in found.results:
-        checked = result.expectation_config
-        if checked is not None:
-            rows = result.result.get("unexpected_index_list") or []
-            offenders[checked.kwargs["column"]] = {row["row"] for row in rows}
-    return offenders
+    columns = {column: [row[column] for row in summary] for column in limits}
+    try:
+        found = child_of(CHILD).ask({"columns": columns, "limits": dict(limits)})
+    except ChildEnded as error:
+        msg = f"validate: the process that runs Great Expectations ended: {error}"
+        raise WarehouseError(msg) from None
+    return {column: set(rows) for column, rows in found.items()}

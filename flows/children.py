@@ -1,0 +1,142 @@
+"""Processes that have a heavy library ready: started early in a command, asked when the time comes, gone with the command.
+
+A child is `python -P -m MODULE` in a private folder of its own, so that nothing of the folder a user stands in is read. Each line
+on its stdin is one request, answered by one line on its stdout; both are JSON. It ends at once when stdin closes, in the
+middle of a request too, since whoever asked is gone then; and by itself when nobody has asked for a while.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from flows.settings import SILENT
+
+IDLE_S = 60.0
+"""How long a child waits for a next request before it ends."""
+_HIDDEN = (
+    "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "AUTH_STRING", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
+)  # fmt: skip
+_children: dict[tuple[str, ...], Child] = {}
+
+
+class ChildEnded(Exception):
+    """A child that ended without an answer; its words are the last it said."""
+
+
+class Child:
+    """A process that runs `serve` of a module."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="promptaudit-"))
+        self._said = (self._folder / "said").open("w+", encoding="utf-8", errors="replace")
+        self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
+            [sys.executable, "-P", "-m", module, *arguments],
+            cwd=self._folder, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
+            text=True, start_new_session=True,
+        )  # fmt: skip
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return self.process.poll() is None
+
+    def ask(self, request: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever the module answers
+        """Returns the answer to a request; raises ChildEnded where there is none. Whatever interrupts this ends the child."""
+        assert self.process.stdin is not None and self.process.stdout is not None  # noqa: S101, PT018 - pipes were asked for
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.write(json.dumps(request) + "\n")
+                self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BaseException:
+            self.end()
+            raise
+        if answer:
+            return json.loads(answer)
+        said = self._last_words()
+        self.end()
+        raise ChildEnded(said)
+
+    def _last_words(self) -> str:
+        code = self.process.wait()
+        self._said.seek(0)
+        lines = [part.strip() for part in self._said.read()[-4000:].splitlines() if part.strip()]
+        return " ".join(lines[-4:])[:400] or f"exit code {code}"
+
+    def end(self) -> None:
+        """Ends it and whatever it started, and removes its folder."""
+        with contextlib.suppress(OSError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self._said):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def child_of(module: str, *arguments: str) -> Child:
+    """Returns this command's child of a module; starts one where there is none, without waiting until it is ready."""
+    key = (module, *arguments)
+    child = _children.get(key)
+    if child is not None and not child.is_alive:
+        child.end()
+    if child is None or not child.is_alive:
+        child = _children[key] = Child(module, *arguments)
+    return child
+
+
+@atexit.register
+def end_children() -> None:
+    """Ends every child of this process."""
+    while _children:
+        _children.popitem()[1].end()
+
+
+def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> None:
+    """The child's side: makes ready, then answers each request with what the function that was made returns."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no answer
+    requests: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_read, args=(requests,), daemon=True).start()
+    answer = make_ready()
+    while True:
+        try:
+            line = requests.get(timeout=IDLE_S)
+        except queue.Empty:
+            return
+        answers.write(json.dumps(answer(json.loads(line))) + "\n")
+        answers.flush()
+
+
+def _read(requests: queue.Queue[str]) -> NoReturn:
+    for line in sys.stdin:
+        requests.put(line)
+    shutil.rmtree(Path.cwd(), ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+    raise AssertionError
+
+
+def _environment() -> dict[str, str]:
+    """The environment of a child: no key, since none has business with one, and no variable that would configure dbt."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not (name.startswith("DBT_") or any(word in name.upper() for word in _HIDDEN))
+    }
+    paths = [str(Path(part).absolute()) for part in environment.pop("PYTHONPATH", "").split(os.pathsep) if part]
+    environment |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+    return environment | SILENT

@@ -1,0 +1,189 @@
+"""The process that runs dbt for a command: what it is told, what it leaves, and what its end leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from flows.children import child_of, end_children
+from flows.importing import ImportOptions, import_predictions
+from flows.publish import publish
+from flows.runs import close_run
+from flows.settings import dbt_project
+from flows.transform import CHILD, dbt, transform
+from flows.warehouse import apply_schema, connect, fetch
+from models_registry.errors import WarehouseError
+from models_registry.registry import load_registry
+
+ANSWERS = (
+    "model,sample_id,completion,gold_label,variant_index\nm,a,yes,yes,0\nm,b,no,no,0\nm,a,yes,yes,1\nm,b,yes,no,1\n"
+)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A published warehouse of four answers, and its run."""
+    folder = tmp_path_factory.mktemp("built")
+    (folder / "four.csv").write_text(ANSWERS)
+    warehouse = folder / "audit.duckdb"
+    apply_schema(warehouse)
+    options = ImportOptions(labels=("yes", "no"), resamples=10)
+    run = import_predictions(warehouse, [folder / "four.csv"], load_registry([]), options).audit_run_id
+    close_run(warehouse, run, "complete")
+    derive(warehouse, run)
+    publish(warehouse, [run])
+    return warehouse, run
+
+
+def derive(warehouse: Path, run: str) -> None:
+    transform(warehouse, [run], "up_to_formats")
+    transform(warehouse, [run], "after_formats")
+
+
+def process_for(warehouse: Path) -> psutil.Process:
+    return psutil.Process(child_of(CHILD, warehouse.name).process.pid)
+
+
+def models_built(warehouse: Path) -> set[str]:
+    results = json.loads((warehouse.parent / "dbt" / "target" / "run_results.json").read_text())["results"]
+    return {result["unique_id"].rpartition(".")[2] for result in results}
+
+
+def test_generic_tests_are_grouped_each_once() -> None:
+    tested = set()
+    for path in (dbt_project() / "models").rglob("*.yml"):
+        for model in yaml.safe_load(path.read_text()).get("models", []):
+            if model.get("data_tests") or any(column.get("data_tests") for column in model.get("columns", [])):
+                tested.add(model["name"])
+    files = sorted((dbt_project() / "data-tests").glob("rules_of_*.sql"))
+    listed = [name for path in files for name in re.findall(r"'(\w+)'", path.read_text())]
+    assert sorted(listed) == sorted(tested)
+    named = yaml.safe_load((dbt_project() / "dbt_project.yml").read_text())["data_tests"]["promptaudit"]
+    assert sorted(named) == [path.stem for path in files]
+
+
+def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str]) -> None:
+    warehouse, run = built
+    with connect(warehouse) as con:
+        con.execute("insert into marts.dim_models select * from marts.dim_models")
+        con.execute("update marts.fct_p_tau set p_tau = p_tau + 0.5")
+    with pytest.raises(WarehouseError, match=r"rules_of_core failed: .*1 rows break unique_grain of dim_models"):
+        dbt(warehouse, "test", "--select", "rules_of_core", audit_run_ids=[run])
+    with pytest.raises(WarehouseError, match=r"rows break (sums_to_one|within) of fct_p_tau.p_tau"):
+        dbt(warehouse, "test", "--select", "rules_of_stability", audit_run_ids=[run])
+    derive(warehouse, run)
+    assert fetch(warehouse, "select count(*) as n, max(p_tau) as p from marts.dim_models, marts.fct_p_tau")[0]["p"] <= 1
+
+
+def test_views_that_stand_are_left_and_others_are_made_again(built: tuple[Path, str]) -> None:
+    warehouse, run = built
+    derive(warehouse, run)
+    publish(warehouse, [run])
+    transform(warehouse, [run], "up_to_formats")
+    assert "int_predictions_labelled" in models_built(warehouse)
+    assert "stg_predictions" not in models_built(warehouse)
+    with connect(warehouse) as con:
+        con.execute("create or replace view marts.rpt_latest as select 1 as forged")
+    derive(warehouse, run)
+    assert "rpt_latest" in models_built(warehouse)
+    assert "forged" not in {row["column_name"] for row in fetch(warehouse, "describe marts.rpt_latest")}
+
+
+def test_rows_of_a_run_are_replaced_and_those_of_others_stay(built: tuple[Path, str]) -> None:
+    warehouse, run = built
+    count = "select audit_run_id, count(*) as n from marts.rpt_audit group by all order by all"
+    before = fetch(warehouse, count)
+    with connect(warehouse) as con:
+        con.execute("insert into marts.rpt_audit select * replace ('other' as audit_run_id) from marts.rpt_audit")
+    derive(warehouse, run)
+    assert fetch(warehouse, count) == sorted(
+        [*before, {"audit_run_id": "other", "n": 1}], key=lambda row: row["audit_run_id"]
+    )
+    with connect(warehouse) as con:
+        con.execute("delete from marts.rpt_audit where audit_run_id = 'other'")
+
+
+@pytest.mark.parametrize("moment", ["idle", "in a build"])
+def test_a_killed_child_leaves_no_lock_and_the_next_build_goes_on(built: tuple[Path, str], moment: str) -> None:
+    warehouse, run = built
+    child = process_for(warehouse)
+    if moment == "idle":
+        child.kill()
+        child.wait()
+    else:
+        killing = threading.Thread(target=_kill_at_work, args=(child, warehouse))
+        killing.start()
+        with pytest.raises(WarehouseError, match="the process that runs dbt ended"):
+            derive(warehouse, run)
+        killing.join()
+    with connect(warehouse, wait_s=0):
+        assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    derive(warehouse, run)
+
+
+def _kill_at_work(child: psutil.Process, warehouse: Path) -> None:
+    while not any(file.path == str(warehouse) for file in child.open_files()):
+        time.sleep(0.005)
+    child.kill()
+
+
+def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: tuple[Path, str]) -> None:
+    warehouse, run = built
+    script = (
+        "import sys; from pathlib import Path; from flows.transform import child_of, transform\n"
+        "w = Path(sys.argv[1]); print(child_of('flows.dbt_child', w.name).process.pid, flush=True)\n"
+        "transform(w, [sys.argv[2]], 'after_formats')"
+    )
+    line = [sys.executable, "-P", "-c", script, str(warehouse), run]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = psutil.Process(int(parent.stdout.readline()))
+        folder = Path(child.cwd())
+        while not any(file.path == str(warehouse) for file in child.open_files()):
+            time.sleep(0.005)
+        os.kill(parent.pid, signal.SIGKILL)
+    child.wait(timeout=30)
+    assert not folder.exists()
+    with connect(warehouse, wait_s=0):
+        pass
+    derive(warehouse, run)
+
+
+def test_it_knows_no_key_and_nothing_that_would_configure_dbt(
+    built: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse, _ = built
+    planted = {
+        "OPENAI_API_KEY": "sk-1",
+        "DBT_PROFILES_DIR": "/nowhere",
+        "MY_SECRET": "s",
+        "PROMPTAUDIT_NOTIFY": "json://x",
+    }
+    for name, value in planted.items():
+        monkeypatch.setenv(name, value)
+    end_children()
+    known = process_for(warehouse).environ()
+    assert not planted.keys() & known.keys()
+
+
+def test_what_a_folder_brings_as_a_reading_of_the_project_is_not_read(built: tuple[Path, str], tmp_path: Path) -> None:
+    warehouse, run = built
+    target = warehouse.parent / "dbt" / "target"
+    for name in ("partial_parse.msgpack", "dbt_project.yml", "profiles.yml", ".env"):
+        (target / name).write_bytes(b"not what dbt would take")
+        (warehouse.parent / name).write_bytes(b"not what dbt would take")
+    end_children()
+    derive(warehouse, run)
+    assert (target / "partial_parse.msgpack").read_bytes() == b"not what dbt would take"
+    assert Path(process_for(warehouse).cwd()) not in (warehouse.parent, target, tmp_path)
