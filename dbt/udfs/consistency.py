@@ -11,7 +11,7 @@ from scipy.sparse import csc_matrix
 
 from udfs.codes import dense_codes
 from udfs.pairs import difference_products, half_distances, squared_differences
-from udfs.resampling import UNDEFINED, Interval, chunks, generator, percentile_interval, weights
+from udfs.resampling import UNDEFINED, Interval, percentile_interval, resampled_units
 
 MIN_SAMPLES = 20
 """Fewest samples of a class from which an interval is given."""
@@ -172,12 +172,10 @@ def bootstrap_consistency(shares: AnswerShares, seed: int, n_resamples: int) -> 
     indicator = csc_matrix((np.ones(len(step)), (step, shares.sample)), shape=(len(first), int(sizes.sum())))
     published_self_pairs = sizes.sum() / (sizes**2).sum()
 
-    rng = generator(seed, _PURPOSE)
     replicates = []
-    for n_chunk in chunks(n_resamples, int(sizes.sum()) + len(first)):
-        weight = np.concatenate([weights(rng, int(size), n_chunk) for size in sizes])
+    for weight in resampled_units(seed, _PURPOSE, sizes.tolist(), n_resamples, int(sizes.sum()) + len(first)):
         counts = np.asarray(indicator @ weight)
-        running = np.append(np.zeros((1, n_chunk)), np.cumsum(counts, axis=0), axis=0)
+        running = np.append(np.zeros((1, counts.shape[1])), np.cumsum(counts, axis=0), axis=0)
         at_least = running[step_end] - running[:-1]  # weighted samples of the class with this share or more
         distances = half_distances(at_least.T, n, gap)
         n_pairs = (sizes**2).sum() - np.einsum("ub,ub->b", weight, weight)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ TAIL = 0.025
 """Probability outside each end of an interval."""
 
 _CHUNK_CELLS = 4_000_000  # float64 cells of one chunk of weights: 32 MB, and twice that again while drawing
+_COUNTED_CELLS = 1 << 15  # float64 cells of the resamples that are counted at once
+_KEPT_CELLS = 1 << 19  # float64 cells of the largest weights that are kept: 4 MB
 _SWEEPS = 50
 _CONVERGED = 1e-12
 
@@ -64,9 +67,49 @@ def weights(rng: np.random.Generator, n_units: int, n_resamples: int) -> NDArray
         Shape (n_units, n_resamples), whole numbers; each column sums to n_units.
     """
     counts = np.empty((n_resamples, n_units))
-    for resample in counts:  # one count a resample stays in the cache: three times faster than one over all
-        resample[:] = np.bincount(rng.integers(0, n_units, size=n_units, dtype=np.int32), minlength=n_units)
+    step = max(1, _COUNTED_CELLS // max(1, n_units))  # few enough to be counted in the cache
+    for start in range(0, n_resamples, step):
+        part = counts[start : start + step]
+        drawn = rng.integers(0, n_units, size=part.shape, dtype=np.int32)
+        drawn += np.arange(len(part), dtype=np.int32)[:, None] * n_units
+        part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
     return np.ascontiguousarray(counts.T)
+
+
+def resampled_units(
+    seed: int, purpose: int, sizes: Sequence[int], n_resamples: int, n_rows: int
+) -> Iterator[NDArray[np.float64]]:
+    """The weights of seeded resamples within strata of these sizes, in chunks; the same draws for equal arguments.
+
+    Small ones are kept: a task has as many samples as the next, and would draw the same again. At most 16 tables of 4 MB
+    stay in memory.
+
+    Args:
+        seed: of the draws.
+        purpose: as of `generator`.
+        sizes: units of each stratum.
+        n_resamples: B.
+        n_rows: floats a resample takes in what is made of the weights.
+
+    Yields:
+        Shape (sum of sizes, n_chunk), not to be written to.
+    """
+    key = tuple(int(size) for size in sizes)
+    parts = list(chunks(n_resamples, n_rows))
+    if len(parts) == 1 and sum(key) * n_resamples <= _KEPT_CELLS:
+        yield _kept_weights(seed, purpose, key, n_resamples)
+        return
+    rng = generator(seed, purpose)
+    for n_chunk in parts:
+        yield np.concatenate([weights(rng, size, n_chunk) for size in key])
+
+
+@lru_cache(maxsize=16)
+def _kept_weights(seed: int, purpose: int, sizes: tuple[int, ...], n_resamples: int) -> NDArray[np.float64]:
+    rng = generator(seed, purpose)
+    weight = np.concatenate([weights(rng, size, n_resamples) for size in sizes])
+    weight.flags.writeable = False
+    return weight
 
 
 def chunks(n_resamples: int, n_rows: int) -> Iterator[int]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.resampling import chunks, generator, percentile_interval, weights
+from udfs.resampling import percentile_interval, resampled_units
 
 _PURPOSE = 5
 _ROUNDING = 1e-15  # of a variance of shares; a true one of this size is a spread of 3e-8
@@ -98,12 +98,11 @@ def bootstrap_variances(
         For each table shape (n_resamples,), not floored.
     """
     n, q = tables[0].shape
-    rng = generator(seed, _PURPOSE)
-    drawn = [np.empty((len(tables), 0))]
-    for n_chunk in chunks(n_resamples, n + q):
-        weight = weights(rng, n, n_chunk)
-        drawn.append(np.array([corrected_variances(table, weight, 2) for table in tables]))
-    return list(np.concatenate(drawn, axis=1))
+    drawn = [
+        np.array([corrected_variances(table, weight, 2) for table in tables])
+        for weight in resampled_units(seed, _PURPOSE, [n], n_resamples, n + q)
+    ]
+    return list(np.concatenate([np.empty((len(tables), 0)), *drawn], axis=1))
 
 
 def root(variance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from udfs.agreement import LEVELS, Level
 from udfs.leave_one_out import SeriesTable, series_table
+from udfs.nominal_series import alphas_without_each, mean_defined, series_alphas
 from udfs.ratings import (
     MISSING,
     Ratings,
+    Series,
     cumulative_and_adjacent,
     is_shown,
     ratings_by_replicate,
@@ -106,21 +108,10 @@ def prompt_stability(
     if has_units and n_resamples > 0:
         boot = percentile_interval(bootstrap_alphas(replicates, seed, n_resamples))
 
-    counts = [unit_counts(ratings.codes) for ratings in replicates]
     rows = []
     everyone = None
-    for index, series in enumerate(all_series):
-        if not shown[index]:
-            continue
-        jackknife = UnitJackknife(
-            [
-                series_table(
-                    ratings.codes[series.start : series.stop], n.n_values[index], n.squares[index], numbers, level
-                )
-                for ratings, n in zip(replicates, counts, strict=True)
-            ],
-            np.logical_or.reduce([n.squares[index] < n.n_values[index] ** 2 for n in counts]),
-        )
+    for index, jackknife in _jackknives(replicates, all_series, np.flatnonzero(shown).tolist()):
+        series = all_series[index]
         rows.append(_row(series.name, series.stop, jackknife, Interval(*boot[index].tolist())))
         if series.name == "cumulative":
             everyone = jackknife
@@ -134,6 +125,29 @@ def prompt_stability(
         boot_all = Interval(*boot[last].tolist())
         rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, wordings))
     return rows
+
+
+def _jackknives(
+    replicates: Sequence[Ratings], all_series: Sequence[Series], shown: Sequence[int]
+) -> Iterator[tuple[int, UnitJackknife]]:
+    """The position and the jackknife of each series that is shown."""
+    counts = [unit_counts(ratings.codes) for ratings in replicates]
+    numbers, level = replicates[0].numbers, replicates[0].level
+    is_disagreeing = np.logical_or.reduce([n.squares < n.n_values**2 for n in counts])
+    at_once = series_alphas(replicates, counts) if level == "nominal" else None
+    if at_once is not None:
+        n_disagreeing = is_disagreeing.sum(axis=1).tolist()
+        columns = [getattr(at_once, field.name).tolist() for field in fields(at_once)]
+        for index, row in enumerate(zip(*columns, n_disagreeing, strict=True)):
+            yield index, UnitJackknife(*row)
+        return
+    for index in shown:
+        series = all_series[index]
+        tables = [
+            series_table(ratings.codes[series.start : series.stop], n.n_values[index], n.squares[index], numbers, level)
+            for ratings, n in zip(replicates, counts, strict=True)
+        ]
+        yield index, unit_jackknife(tables, is_disagreeing[index])
 
 
 def _row(
@@ -166,17 +180,18 @@ def _row(
 
 def annotator_alphas(replicates: Sequence[Ratings]) -> NDArray[np.float64]:
     """Mean alpha over replicates without each annotator, shape (n_annotators,); NaN where it is undefined."""
-    figures = np.array(
-        [
-            [
-                series_table(codes, n.n_values, n.squares, ratings.numbers, ratings.level).alpha()
-                for codes, n in without_each_annotator(ratings.codes)
-            ]
-            for ratings in replicates
-        ]
+    return mean_defined(np.array([_without_each(ratings) for ratings in replicates]))
+
+
+def _without_each(ratings: Ratings) -> NDArray[np.float64]:
+    at_once = alphas_without_each(ratings) if ratings.level == "nominal" else None
+    if at_once is not None:
+        return at_once
+    tables = (
+        series_table(codes, n.n_values, n.squares, ratings.numbers, ratings.level)
+        for codes, n in without_each_annotator(ratings.codes)
     )
-    n_defined = (~np.isnan(figures)).sum(axis=0)
-    return np.where(n_defined > 0, np.nansum(figures, axis=0) / np.maximum(n_defined, 1), np.nan)
+    return np.array([table.alpha() for table in tables])
 
 
 def _jackknife_variance(left_out: NDArray[np.float64]) -> float:
@@ -184,26 +199,18 @@ def _jackknife_variance(left_out: NDArray[np.float64]) -> float:
     return float((len(left_out) - 1) * left_out.var())
 
 
+@dataclass(frozen=True)
 class UnitJackknife:
-    """alpha of one series, averaged over replicates, and its interval from leaving out one unit at a time."""
+    """alpha of one series, averaged over replicates, and what leaving out one unit at a time says of it."""
 
-    def __init__(self, tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.bool_]) -> None:
-        """Take the replicates' tables of the series and which units disagree inside in any of them."""
-        figures = [table.alpha() for table in tables]
-        defined = [(table, a) for table, a in zip(tables, figures, strict=True) if not np.isnan(a)]
-        is_unit = np.logical_or.reduce([table.n_values > 0 for table in tables])
-        self.n_units = int(is_unit.sum())
-        self.n_annotations = int(sum(table.n_values.sum() for table in tables))
-        self.n_disagreeing = int(is_disagreeing.sum())
-        self.alpha = float(np.mean([a for _, a in defined])) if defined else np.nan
-        self.is_degenerate = all(np.count_nonzero(table.label_counts) == 1 for table, _ in defined)
-        if not defined:
-            return
-        kept = [table for table, _ in defined]
-        self.variance = _jackknife_variance(_mean_left_out(kept)[is_unit])
-        grown = [table.with_unit(typical_split(table)) for table in kept]
-        self.grown_alpha = float(np.mean([table.alpha() for table in grown]))
-        self.grown_variance = _jackknife_variance(np.append(_mean_left_out(grown)[is_unit], self.alpha))
+    alpha: float
+    variance: float
+    grown_alpha: float
+    grown_variance: float
+    n_units: int
+    n_annotations: int
+    is_degenerate: bool
+    n_disagreeing: int
 
     def interval(self, annotator_figures: NDArray[np.float64] | None = None) -> Interval:
         """Bounds for other samples, or with alphas less each annotator for other samples and other annotators."""
@@ -218,6 +225,31 @@ class UnitJackknife:
         grown = log_interval(self.grown_alpha, self.grown_variance + added, min(self.n_units + 1, n_most) - 1)
         high = 1.0 if self.n_disagreeing < FEW_DISAGREEING else plain.high
         return Interval(max(-1.0, float(np.fmin(plain.low, grown.low))), high)
+
+
+def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.bool_]) -> UnitJackknife:
+    """From the replicates' tables of the series and which units disagree inside in any of them."""
+    figures = [table.alpha() for table in tables]
+    defined = [(table, a) for table, a in zip(tables, figures, strict=True) if not np.isnan(a)]
+    is_unit = np.logical_or.reduce([table.n_values > 0 for table in tables])
+    alpha = variance = grown_alpha = grown_variance = np.nan
+    if defined:
+        kept = [table for table, _ in defined]
+        alpha = float(np.mean([a for _, a in defined]))
+        variance = _jackknife_variance(_mean_left_out(kept)[is_unit])
+        grown = [table.with_unit(typical_split(table)) for table in kept]
+        grown_alpha = float(np.mean([table.alpha() for table in grown]))
+        grown_variance = _jackknife_variance(np.append(_mean_left_out(grown)[is_unit], alpha))
+    return UnitJackknife(
+        alpha=alpha,
+        variance=variance,
+        grown_alpha=grown_alpha,
+        grown_variance=grown_variance,
+        n_units=int(is_unit.sum()),
+        n_annotations=int(sum(table.n_values.sum() for table in tables)),
+        is_degenerate=all(np.count_nonzero(table.label_counts) == 1 for table, _ in defined),
+        n_disagreeing=int(is_disagreeing.sum()),
+    )
 
 
 def log_interval(alpha: float, variance: float, degrees_of_freedom: float) -> Interval:
@@ -248,6 +280,4 @@ def typical_split(table: SeriesTable) -> NDArray[np.float64]:
 
 def _mean_left_out(tables: Sequence[SeriesTable]) -> NDArray[np.float64]:
     """Mean over replicates of alpha without each unit; replicates that the unit alone made pairable drop out."""
-    figures = np.stack([table.leave_one_out() for table in tables])
-    n_defined = (~np.isnan(figures)).sum(axis=0)
-    return np.where(n_defined > 0, np.nansum(figures, axis=0) / np.maximum(n_defined, 1), np.nan)
+    return mean_defined(np.stack([table.leave_one_out() for table in tables]))

@@ -10,13 +10,16 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from udfs.agreement import alpha, interval_expected, ordinal_positions
 from udfs.leave_one_out import OrdinalTable, series_table
-from udfs.ratings import MISSING, Ratings, cumulative_and_adjacent, is_shown, unit_counts
-from udfs.resampling import chunks, generator, weights
+from udfs.nominal_series import mean_defined, series_counts
+from udfs.ratings import DENSE_UP_TO, MISSING, Ratings, cumulative_and_adjacent, is_shown, unit_counts
+from udfs.resampling import chunks, generator, resampled_units
 
 MAX_CELL_RESAMPLES = 200
 MAX_CELLS = 300_000
 """Above so many labels the published package's interval is not given: drawing each 200 times would take seconds."""
 
+_BATCHED_COUNTS = 1 << 15  # series x labels x units up to which one product with all of them beats one an annotator
+_BATCHED_SUMS = 1 << 18  # series x labels x resamples of that product, 2 MB
 _UNITS, _CELLS = 2, 3  # purposes of the generators
 
 
@@ -38,11 +41,14 @@ class _Replicate:
         self.n_rows = ratings.n_labels
         self.observed: NDArray[np.float64] | None = None
         self.coincidences: list[tuple[NDArray[np.int64], csc_matrix]] = []
+        self.counts: NDArray[np.int8] | None = None
         if level == "nominal":
             self.observed = np.where(is_pairable, counts.n_values**2 - counts.squares, 0) / np.maximum(
                 counts.n_values - 1, 1
             )
             self._set_private_labels_aside(is_pairable)
+            if len(codes) <= DENSE_UP_TO and is_pairable.size * self.n_rows <= _BATCHED_COUNTS:
+                self.counts = series_counts(self.rows, self.n_rows, is_pairable)
             return
         observed = []
         for index, series in enumerate(cumulative_and_adjacent(len(codes))):
@@ -112,11 +118,19 @@ class _Replicate:
             n_values = self.n_values @ weight
         observed = None if self.observed is None else self.observed @ weight
         private = None if self.private is None else self.private @ weight**2
-        figures = np.full(n_values.shape, np.nan)
-        shown = is_shown(len(self.codes))
         # whole numbers below 2^24 are exact in four bytes, which are read in half the time
         is_small = weight.shape[0] * len(self.codes) < 2**24
-        for index, sums in self._label_sums(weight.astype(np.float32) if is_small else weight):
+        light = weight.astype(np.float32) if is_small else weight
+        if self.counts is not None and observed is not None:
+            n_series, n_rows, n_units = self.counts.shape
+            if n_series * n_rows * weight.shape[1] <= _BATCHED_SUMS:
+                sums = self.counts.reshape(-1, n_units).astype(light.dtype) @ light
+                counts = sums.astype(np.float64).reshape(n_series, n_rows, weight.shape[1])
+                expected = n_values**2 - np.einsum("scb,scb->sb", counts, counts)
+                return alpha(observed, n_values, expected if private is None else expected - private)
+        figures = np.full(n_values.shape, np.nan)
+        shown = is_shown(len(self.codes))
+        for index, sums in self._label_sums(light):
             if not shown[index]:
                 continue
             n, counts = n_values[index], sums.astype(np.float64)
@@ -146,12 +160,6 @@ def _unit_coincidences(table: OrdinalTable) -> tuple[NDArray[np.int64], csc_matr
     return pairs, csc_matrix(products / np.maximum(table.n_values - 1, 1))
 
 
-def _mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the first axis of what is defined; NaN where nothing is."""
-    n_defined = (~np.isnan(figures)).sum(axis=0)
-    return np.where(n_defined > 0, np.nansum(figures, axis=0) / np.maximum(n_defined, 1), np.nan)
-
-
 def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int) -> NDArray[np.float64]:
     """Alphas of every series over seeded resamples of units, the same units for all series and replicates.
 
@@ -166,11 +174,9 @@ def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int)
     """
     prepared = [_Replicate(ratings) for ratings in replicates]
     n_units = replicates[0].codes.shape[1]
-    rng = generator(seed, _UNITS)
-    parts = []
-    for n_chunk in chunks(n_resamples, n_units + max(replicate.n_rows for replicate in prepared)):
-        weight = weights(rng, n_units, n_chunk)
-        parts.append(_mean_defined(np.stack([replicate.alphas(weight) for replicate in prepared])))
+    n_rows = n_units + max(replicate.n_rows for replicate in prepared)
+    drawn = resampled_units(seed, _UNITS, [n_units], n_resamples, n_rows)
+    parts = [mean_defined(np.stack([replicate.alphas(weight) for replicate in prepared])) for weight in drawn]
     return np.concatenate(parts, axis=1)
 
 
@@ -191,7 +197,7 @@ def cell_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int) -> N
         return np.empty(0)
     rng = generator(seed, _CELLS)
     n_resamples = min(n_resamples, MAX_CELL_RESAMPLES)
-    return _mean_defined(np.stack([_thinned_alphas(ratings, rng, n_resamples) for ratings in replicates]))
+    return mean_defined(np.stack([_thinned_alphas(ratings, rng, n_resamples) for ratings in replicates]))
 
 
 def _thinned_alphas(ratings: Ratings, rng: np.random.Generator, n_resamples: int) -> NDArray[np.float64]:

@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 import simpledorff  # type: ignore[import-untyped]
 
+from udfs import resampling
 from udfs.consistency import consistency
+from udfs.spread import spread
 from udfs.stability import prompt_stability
 
 pytestmark = pytest.mark.benchmark
@@ -92,3 +94,29 @@ def test_consistency_and_its_deviation_against_the_pair_loop() -> None:
     peer = seconds(loop) * (n_all / n_part) ** 2
     print(f"\n{n_all:,} samples: {own:.3f} s; the pair loop would take {peer:.0f} s; {peer / own:,.0f} times faster")
     assert peer / own > 100
+
+
+def test_many_small_groups_against_one_of_all_their_samples() -> None:
+    """120 tasks of 40 samples under 12 variants asked twice, against one task of their 4,800 samples."""
+    rng = np.random.default_rng(0)
+    n_groups, n, k = 120, 40, 12
+    shape = (2, k, n_groups * n)
+    codes = np.where(rng.random(shape) < 0.3, rng.integers(0, 3, shape), rng.integers(0, 3, n_groups * n))
+    replicate, annotator, sample = np.indices(shape)
+
+    def figures(part: slice) -> None:
+        columns = (each[:, :, part].ravel() for each in (sample, annotator, replicate, codes))
+        prompt_stability(*columns, np.zeros(3), "nominal", is_balanced=False, seed=1, n_resamples=1000)
+        right = codes[0, :, part].ravel() == 0
+        spread(
+            sample[0, :, part].ravel() - (part.start or 0), annotator[0, :, part].ravel(), right.astype(float), 1, 1000
+        )
+
+    def one_by_one() -> None:
+        resampling._kept_weights.cache_clear()
+        for group in range(n_groups):
+            figures(slice(group * n, (group + 1) * n))
+
+    many, one = seconds(one_by_one, 3), seconds(partial(figures, slice(None)), 3)
+    print(f"\n{n_groups} groups: {many:.2f} s; one of all their samples: {one:.2f} s; {many / one:.1f} times as long")
+    assert many <= 4 * one

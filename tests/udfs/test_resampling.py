@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from udfs.resampling import chunks, generator, percentile_interval, two_way_interval, two_way_variance, weights
+from udfs.resampling import (
+    chunks,
+    generator,
+    percentile_interval,
+    resampled_units,
+    two_way_interval,
+    two_way_variance,
+    weights,
+)
 
 # questions x templates; accuracies .75, .75 and .25
 QUESTIONS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)
@@ -19,6 +27,26 @@ def test_each_resample_draws_as_many_as_there_are() -> None:
     assert (drawn == weights(generator(3, 0), 40, 25)).all()
     assert (drawn != weights(generator(3, 1), 40, 25)).any()
     assert weights(generator(-1, 0), 5, 2).sum() == 10
+
+
+@pytest.mark.parametrize(("n_units", "n_resamples"), [(1, 3), (39, 1000), (5000, 8), (40_000, 2)])
+def test_units_are_drawn_one_resample_after_another(n_units: int, n_resamples: int) -> None:
+    ours, plain = generator(7, 2), generator(7, 2)
+    drawn = [plain.integers(0, n_units, size=n_units, dtype=np.int32) for _ in range(n_resamples)]
+    expected = np.stack([np.bincount(row, minlength=n_units) for row in drawn], axis=1)
+    assert np.array_equal(weights(ours, n_units, n_resamples), expected)
+    assert ours.random() == plain.random()
+
+
+@pytest.mark.parametrize("n_rows", [10, 1_000_000])
+def test_weights_that_are_kept_are_those_drawn_anew(n_rows: int) -> None:
+    for seed, sizes in ((1, [30, 7]), (2, [30, 7]), (1, [7, 30]), (1, [30, 7])):
+        rng = generator(seed, 1)
+        parts = list(resampled_units(seed, 1, sizes, 10, n_rows))
+        for part in parts:
+            expected = [weights(rng, size, part.shape[1]) for size in sizes]
+            assert np.array_equal(part, np.concatenate(expected))
+        assert sum(part.shape[1] for part in parts) == 10
 
 
 def test_chunks_cover_all_resamples() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import t
 
+from udfs import nominal_series, stability_resamples
 from udfs.agreement import LEVELS, Level, krippendorff_alpha
 from udfs.ratings import MISSING, Ratings, cumulative_and_adjacent
 from udfs.resampling import generator, weights
@@ -251,3 +254,15 @@ def test_beyond_60_annotators_every_tenth_and_the_last_is_shown() -> None:
     table = label.reshape(20, 73)
     last = next(row for row in rows if row.series == "cumulative" and row.n_annotators == 70)
     assert last.pss == pytest.approx(krippendorff_alpha(table[:, :70].tolist(), "nominal"), abs=1e-12)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5, 0.9])
+def test_all_series_at_once_equal_one_after_another(monkeypatch: pytest.MonkeyPatch, missing: float) -> None:
+    codes = np.stack([random_codes(seed, k=6, n=12, missing=missing) for seed in (1, 2)])
+    codes[1, :, :4] = MISSING  # a replicate may lack what the other has
+    at_once = stability(codes, n_resamples=30)
+    monkeypatch.setattr(nominal_series, "_BATCHED_CELLS", 0)
+    monkeypatch.setattr(stability_resamples, "_BATCHED_COUNTS", -1)
+    one_by_one = stability(codes, n_resamples=30)
+    for ours, plain in zip(at_once, one_by_one, strict=True):
+        assert astuple(ours)[1:] == pytest.approx(astuple(plain)[1:], abs=1e-13, nan_ok=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from udfs.comparison.figures import Floats
 from udfs.comparison.matching import SAME_WORDING
-from udfs.resampling import chunks, generator, weights
+from udfs.resampling import chunks, generator, resampled_units
 
 _SAMPLES, _VARIANTS, _RESAMPLES = 6, 7, 8  # purposes of the generators
 
@@ -24,9 +24,8 @@ def exchanged_samples(seed: int, n_samples: int, n_draws: int) -> Iterator[Float
 
 def resampled_samples(seed: int, n_samples: int, n_draws: int) -> Iterator[Floats]:
     """How often each sample is drawn, in chunks of draws: shape (n, n_samples)."""
-    rng = generator(seed, _RESAMPLES)
-    for n in chunks(n_draws, n_samples):
-        yield weights(rng, n_samples, n).T
+    for weight in resampled_units(seed, _RESAMPLES, [n_samples], n_draws, n_samples):
+        yield weight.T
 
 
 def exchanged_variants(seed: int, stratum: NDArray[np.int64], n_draws: int) -> Floats:
