@@ -139,4 +139,5 @@ def _environment() -> dict[str, str]:
     }
     paths = [str(Path(part).absolute()) for part in environment.pop("PYTHONPATH", "").split(os.pathsep) if part]
     environment |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
-    return environment | SILENT
+    # a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
+    return environment | SILENT | {"OPENBLAS_NUM_THREADS": "1"}

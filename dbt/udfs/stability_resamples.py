@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +121,7 @@ class _Replicate:
         private = None if self.private is None else self.private @ weight**2
         # whole numbers below 2^24 are exact in four bytes, which are read in half the time
         is_small = weight.shape[0] * len(self.codes) < 2**24
-        light = weight.astype(np.float32) if is_small else weight
+        light: NDArray[Any] = weight.astype(np.float32) if is_small else weight
         if self.counts is not None and observed is not None:
             n_series, n_rows, n_units = self.counts.shape
             if n_series * n_rows * weight.shape[1] <= _BATCHED_SUMS:
