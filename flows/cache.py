@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
+from functools import cache as cached
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -58,6 +61,20 @@ def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
         for older in path.parent.glob(instead_of) if instead_of else ():
             if older != path:
                 older.unlink(missing_ok=True)
+
+
+@cached
+def folder(name: str) -> Path:
+    """A folder of this name into which only this user writes; a temporary one where there is no place for it."""
+    path = kept(name)
+    with contextlib.suppress(OSError):
+        if path is not None:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if _is_private(path) and _is_private(path.parent):
+                return path
+    made = tempfile.mkdtemp(prefix="promptaudit-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
 
 
 def _is_private(folder: Path) -> bool:

@@ -30,6 +30,7 @@ from prefect.concurrency.sync import concurrency
 from prefect.logging import get_run_logger
 from prefect.runner import Runner
 from prefect.runtime import flow_run
+from prefect.settings import get_current_settings
 from prefect.states import Completed, Failed
 
 from flows.commands import State as Options
@@ -41,11 +42,13 @@ from flows.report.run_comparison import NEWS, run_comparison
 from flows.report.scorecard import scorecard_rows
 from flows.settings import Settings, silence
 from flows.telling.notify import report_link
+from flows.tracking import apart
 from models_registry.errors import CardError, PromptauditError, UsageError
 from models_registry.registry import Registry
 
 STEPS = 7  # of a night: five of its run, the comparison, and what is told
 LEASE_S = 60  # how long a killed night's places stay taken: the least Prefect allows; its own default is 300
+FOLDER = "AUDIT_FOLDER"  # the variable, of a worker too, that names the folder with warehouse/ and registry/
 FIGURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate")
 
 
@@ -59,6 +62,8 @@ def night_name() -> str:
 def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -> State[Any]:
     """One night of an audit; the run fails when its gate does, or when it could not be measured, and says so."""
     silence()
+    if (folder := Path(os.environ.get(FOLDER, ""))).is_absolute():
+        os.chdir(folder)
     log = get_run_logger()
     bar = Bar(log.info, log.warning)
     try:
@@ -184,7 +189,7 @@ def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progres
     if card.schedule is None:
         msg = f"audit '{audit_id}' has no schedule; put one in its card: schedule: \"0 2 * * *\""
         raise CardError(msg)
-    if not os.environ.get("PREFECT_API_URL"):
+    if not get_current_settings().api.url:
         msg = "PREFECT_API_URL names no server; start one with `prefect server start` and set it"
         raise UsageError(msg)
     progress.say(f"serving '{audit_id}' on '{card.schedule}' (UTC); Ctrl-C ends it")
@@ -196,7 +201,9 @@ def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progres
         parameters={"audit_id": audit_id, "warehouse": str(settings.warehouse.resolve())},
         tags=["promptaudit", audit_id],
     )
-    asyncio.run(runner.start())
+    os.environ[FOLDER] = str(Path.cwd())  # of its nights, whose processes start apart as well
+    with apart():
+        asyncio.run(runner.start())
 
 
 class Server(Runner):

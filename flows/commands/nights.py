@@ -34,9 +34,11 @@ def nightly(
 @app.command()
 def serve(audit: AuditName = "nightly") -> None:
     """Serve the nightly flow of an audit on its card's schedule, until interrupted."""
-    from flows.nightly import serve_nightly
+    from flows.tracking import apart
 
     settings, registry = state.load()
+    with apart():
+        from flows.nightly import serve_nightly
     serve_nightly(settings, registry, audit, state.progress())
 
 
