@@ -46,11 +46,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "code", "used", "most"),
     [
-        (["--help"], 0, set(), 500),
-        (["sql", "select 1"], 0, {"duckdb"}, 720),
-        (["history", "sensitivity"], 2, {"duckdb"}, 720),
-        (["check"], 2, {"duckdb", *CARDS}, 1000),
-        (["plan"], 0, {"duckdb", "polars", *CARDS}, 1150),
+        (["--help"], 0, set(), 200),
+        (["sql", "select 1"], 0, {"duckdb"}, 400),
+        (["history", "sensitivity"], 2, {"duckdb"}, 400),
+        (["check"], 2, {"duckdb", *CARDS}, 480),
+        (["plan"], 0, {"duckdb", "polars", *CARDS}, 700),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
