@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flows.compare import SWAPS_A_TEST, compare, n_tests, pair_of
-from flows.gate.check import check_run
-from flows.gate.checked import Checked
-from flows.guard import guarded
 from flows.progress import Progress
 from flows.references import resolve, resolve_pair
-from flows.report.run_comparison import RunComparison, run_comparison
 from flows.settings import Settings
-from flows.warehouse import apply_schema, hold, read_published
-from models_registry.cards import AuditCard
+from flows.warehouse import apply_schema, hold, look_into_published, read_published
 from models_registry.errors import MeasureError
-from models_registry.registry import Registry
+
+if TYPE_CHECKING:
+    from flows.gate.checked import Checked
+    from flows.report.run_comparison import RunComparison
+    from models_registry.cards import AuditCard
+    from models_registry.registry import Registry
 
 
 def compare_runs(  # noqa: PLR0913 - an option each
@@ -30,19 +29,27 @@ def compare_runs(  # noqa: PLR0913 - an option each
     resamples: int | None = None,
 ) -> RunComparison:
     """Two runs, or two models, that names say, held against each other and published."""
+    from flows.compare import SWAPS_A_TEST, compare, n_tests, pair_of
+    from flows.guard import guarded
+    from flows.report.run_comparison import run_comparison
+
     warehouse = settings.warehouse
-    first, second = resolve_pair(warehouse, base, candidate)
-    pair = pair_of(first.audit_run_id, second.audit_run_id, card_of(registry, second.audit_id))
-    pair = replace(pair, base_model_id=first.model_id, candidate_model_id=second.model_id, n_resamples=resamples)
-    if min_effect is not None or resamples is not None:
-        pair = replace(pair, min_effect=pair.min_effect if min_effect is None else min_effect, is_trial=True)
-    if resamples is not None and resamples < SWAPS_A_TEST * (n := n_tests(warehouse, pair)):
-        progress.warn(f"{resamples} swaps are few for up to {n} tests: {SWAPS_A_TEST * n} can tell each from chance")
+    with look_into_published(warehouse):
+        first, second = resolve_pair(warehouse, base, candidate)
+        pair = pair_of(first.audit_run_id, second.audit_run_id, card_of(registry, second.audit_id))
+        pair = replace(pair, base_model_id=first.model_id, candidate_model_id=second.model_id, n_resamples=resamples)
+        if min_effect is not None or resamples is not None:
+            pair = replace(pair, min_effect=pair.min_effect if min_effect is None else min_effect, is_trial=True)
+        if resamples is not None and resamples < SWAPS_A_TEST * (n := n_tests(warehouse, pair)):
+            progress.warn(
+                f"{resamples} swaps are few for up to {n} tests: {SWAPS_A_TEST * n} can tell each from chance"
+            )
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         apply_schema(warehouse)
         progress.say(f"comparing {pair.base_run_id} with {pair.candidate_run_id}")
         (comparison_id,) = compare(warehouse, [pair])
-    return run_comparison(warehouse, comparison_id)
+    with look_into_published(warehouse):
+        return run_comparison(warehouse, comparison_id)
 
 
 def check_named(settings: Settings, registry: Registry, run: str) -> Checked:
@@ -50,9 +57,12 @@ def check_named(settings: Settings, registry: Registry, run: str) -> Checked:
 
     Raises MeasureError where a name stands for the newest run of an audit and a newer one has failed or is not complete.
     """
-    found = resolve(settings.warehouse, run)
-    _refuse_older(settings, found.audit_id, found.audit_run_id, run)
-    return check_run(settings.warehouse, found.audit_run_id, **rules_of(registry, found.audit_id))
+    from flows.gate.check import check_run
+
+    with look_into_published(settings.warehouse):
+        found = resolve(settings.warehouse, run)
+        _refuse_older(settings, found.audit_id, found.audit_run_id, run)
+        return check_run(settings.warehouse, found.audit_run_id, **rules_of(registry, found.audit_id))
 
 
 def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:

@@ -56,7 +56,12 @@ NO_ROWS = (0, "")  # what a table without rows of a run has
 def netstrings(columns: Sequence[str]) -> str:
     """SQL for the text of a row: no two different rows have the same."""
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
-    return " || ".join(f"coalesce(strlen({name}::varchar) || ':' || {name}::varchar, '-')" for name in names)
+    # one call with all parts: a chain of `||` copies the growing text once a part; concat leaves out what is NULL
+    parts = [
+        f"coalesce(strlen({name}::varchar)::varchar, '-'), if({name} is null, '', ':'), {name}::varchar"
+        for name in names
+    ]
+    return f"concat({', '.join(parts)})"
 
 
 def packed(found: pl.DataFrame) -> bytes:

@@ -7,17 +7,15 @@ them, `verify` holds them against the marts. The same figure of the same run has
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from flows.keys import content_id
 from flows.settings import dbt_project
 from models_registry.errors import UsageError, nearest
-from models_registry.registry import LOADER
 
 N_DIGITS = 12
 _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})")
@@ -26,16 +24,40 @@ _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})"
 @functools.cache
 def project_models() -> dict[str, tuple[Path, dict[str, Any]]]:
     """What the project says of each mart, with the file it stands in; read once."""
+    import yaml
+
+    from models_registry.registry import LOADER
+
     found = {}
-    for path in sorted((dbt_project() / "models" / "marts").rglob("*.yml")):
+    for path in _mart_files():
         for model in yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)["models"]:  # noqa: S506 - a safe one
             found[model["name"]] = (path, model)
     return found
 
 
+def _mart_files() -> list[Path]:
+    return sorted((dbt_project() / "models" / "marts").rglob("*.yml"))
+
+
 @functools.cache
 def grains() -> dict[str, tuple[str, ...]]:
-    """The columns of each mart that make a row the only one: those of its `unique_grain` test."""
+    """The columns of each mart that make a row the only one: those of its `unique_grain` test.
+
+    They are kept in the user's cache while the files stay as they are: to read these takes 0.2 s.
+    """
+    from flows import cache
+
+    stats = [(path.name, path.stat()) for path in _mart_files()]
+    seen = content_id(*(str(part) for name, stat in stats for part in (name, stat.st_size, stat.st_mtime_ns)))
+    name = f"grains-{seen}.json"
+    kept = cache.read(name)
+    if kept is None:
+        kept = json.dumps(_grains()).encode()
+        cache.keep(name, kept, instead_of="grains-*.json")
+    return {mart: tuple(columns) for mart, columns in json.loads(kept).items()}
+
+
+def _grains() -> dict[str, tuple[str, ...]]:
     found = {}
     for name, (_, model) in project_models().items():
         for test in model.get("data_tests", ()):

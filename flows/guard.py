@@ -12,9 +12,11 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
-MARK = "PROMPTAUDIT_GUARD"
-ENDED = b"."
+from flows.watcher import ENDED, MARK
+
+WATCHER = Path(__file__).with_name("watcher.py")
 
 
 @contextlib.contextmanager
@@ -27,7 +29,8 @@ def guarded() -> Iterator[None]:
     os.environ[MARK] = mark
     reading, writing = os.pipe()
     watcher = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
-        [sys.executable, "-P", "-m", "flows.guard", mark],
+        # -P: nothing of the folder it is started in; -S: no look through the installed packages before they are wanted
+        [sys.executable, "-P", "-S", str(WATCHER), mark],
         stdin=reading,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -43,24 +46,3 @@ def guarded() -> Iterator[None]:
         os.close(writing)
         watcher.wait()
         os.environ.pop(MARK, None)
-
-
-def watch(mark: str) -> None:
-    """Waits for the pipe to close; ends what carries the mark unless the run said that it ended."""
-    if os.read(sys.stdin.fileno(), 1) == ENDED:
-        return
-    import psutil
-
-    marked: list[psutil.Process] = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.environ().get(MARK) == mark:
-                # who renames itself, as vLLM's workers do, writes over its environment: children are taken as they are
-                marked += [process, *process.children(recursive=True)]
-    for process in marked:
-        with contextlib.suppress(psutil.Error):
-            process.kill()
-
-
-if __name__ == "__main__":
-    watch(sys.argv[1])

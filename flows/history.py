@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flows.history_source import source_of
 from flows.report.gather import rows as rows_of
 from flows.report.nights import Nights, differs, gather_nights
-from flows.warehouse import published_path, read_published
+from flows.warehouse import look_into_published, published_path, read_published
 from models_registry.errors import UsageError, WarehouseError, nearest
 
 if TYPE_CHECKING:
@@ -133,15 +133,16 @@ def history(  # noqa: PLR0913 - the command's options
     if limit < 1:
         msg = f"--limit {limit}: 1 or more"
         raise UsageError(msg)
-    runs = ask(RUNS)
-    if not runs:
-        msg = f"{published_path(warehouse)}: no complete run is published"
-        raise WarehouseError(msg)
-    newest = {row["audit_id"]: row["audit_run_id"] for row in runs}  # the last of each counts
-    audit = runs[-1]["audit_id"] if audit is None else audit
-    run = newest[_known("audit", audit, newest, "has a complete run")]
-    source = source_of(ask, measure)
-    found = gather_nights(lambda query: rows_of(warehouse, query, run), source.columns, limit, source.table)
+    with look_into_published(warehouse):
+        runs = ask(RUNS)
+        if not runs:
+            msg = f"{published_path(warehouse)}: no complete run is published"
+            raise WarehouseError(msg)
+        newest = {row["audit_id"]: row["audit_run_id"] for row in runs}  # the last of each counts
+        audit = runs[-1]["audit_id"] if audit is None else audit
+        run = newest[_known("audit", audit, newest, "has a complete run")]
+        source = source_of(ask, measure)
+        found = gather_nights(lambda query: rows_of(warehouse, query, run), source.columns, limit, source.table)
     figures = [row for row in found.figures if source.method is None or row["scoring_method"] == source.method]
     wanted = {"task": task, "model": model, "strategy": strategy}
     for name, value in wanted.items():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from models_registry.cards import ModelCard
+if TYPE_CHECKING:
+    from models_registry.cards import ModelCard
 
 NOT_SENT = {"limits", "price", "base_url", "api_key_env", "grid", "batch"}  # of a model card: these decide no answer
 NOTHING = b"-"  # a missing part: shorter than any netstring, so never equal to one

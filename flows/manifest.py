@@ -6,13 +6,15 @@ import functools
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import models_registry
 import udfs
-from flows.design import Design
 from flows.keys import sha256_of
 from flows.settings import dbt_project
+
+if TYPE_CHECKING:
+    from flows.design import Design
 
 LEFT_OUT = {
     "__pycache__",

@@ -11,14 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.design import Design
-from flows.engines import Answer, Engine
-from flows.plan import Variant, count_landed
-from flows.prices import price_of
-
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+    from flows.design import Design
+    from flows.engines import Answer, Engine
+    from flows.plan import Variant
     from flows.workers import OnAnswer
     from models_registry.cards import Price
 
@@ -101,6 +99,9 @@ class Progress:
 
 def meters_of_models(design: Design, variants: Sequence[Variant], warehouse: Path, audit_run_id: str) -> list[Meter]:
     """How far each model of a run is."""
+    from flows.plan import count_landed
+    from flows.prices import price_of
+
     counts = count_landed(warehouse, audit_run_id)
     wanted = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
     return [
@@ -111,6 +112,8 @@ def meters_of_models(design: Design, variants: Sequence[Variant], warehouse: Pat
 
 def meters_of_judges(design: Design, missing: Mapping[str, int]) -> list[Meter]:
     """What each judge still has to rule on."""
+    from flows.prices import price_of
+
     cards = {name: design.registry.model(design.judges[name].model or "") for name in missing}
     return [Meter(name, n, 0, price_of(cards[name])) for name, n in missing.items()]
 

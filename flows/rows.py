@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flows.engines import Answer, Attempt
 from flows.warehouse import now
-from models_registry.cards import TaskCard
-from models_registry.samples import Sample
 from models_registry.tables import escape
+
+if TYPE_CHECKING:
+    from flows.engines import Answer, Attempt
+    from models_registry.cards import TaskCard
+    from models_registry.samples import Sample
 
 TEXT, WHOLE, REAL, YES, TIME = pl.String(), pl.Int32(), pl.Float64(), pl.Boolean(), pl.Datetime("us")
 

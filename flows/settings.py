@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+PREFIX = "promptaudit_"
 
 # before prefect, dbt or great_expectations are imported anywhere: none of them reports home
 SILENT = {
@@ -25,15 +26,14 @@ def silence() -> None:
     os.environ.update(SILENT)
 
 
-class Settings(BaseSettings):
-    """Options shared by all commands."""
+class Settings(BaseModel):
+    """Options shared by all commands: what is given, else PROMPTAUDIT_<NAME> in whatever case, else the default."""
 
-    model_config = SettingsConfigDict(env_prefix="PROMPTAUDIT_", frozen=True)
+    # pydantic-settings would read the same variables; its import takes as long as that of DuckDB
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     warehouse: Path = Field(Path("warehouse/audit.duckdb"), description="the DuckDB file")
-    registry: Annotated[tuple[Path, ...], NoDecode] = Field(
-        (), description="folders of cards, a path separator between"
-    )
+    registry: tuple[Path, ...] = Field((), description="folders of cards, a path separator between")
     trust_file: Path | None = Field(
         None,
         description="what `promptaudit trust` recorded; default: promptaudit/trusted.json in the user's configuration",
@@ -63,6 +63,15 @@ class Settings(BaseSettings):
     report_url: str | None = Field(
         None, description="where the published folder is served; a message links to the run's page there"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _over_the_environment(cls, given: Any) -> Any:  # noqa: ANN401 - whatever is validated
+        if not isinstance(given, dict):
+            return given
+        variables = {name.lower(): value for name, value in os.environ.items()}
+        named = {name: variables.get(PREFIX + name) for name in cls.model_fields}
+        return {name: value for name, value in named.items() if value is not None} | given
 
     @field_validator("registry", mode="before")
     @classmethod

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from flows.keys import content_id
-from flows.running import find_run
 from flows.settings import Settings
 from flows.spreadsheets import cell_of
 from flows.warehouse import read_published, text_in_sql
@@ -107,6 +106,8 @@ def write_sheet(  # noqa: PLR0913 - one option each
         raise UsageError(msg)
     if path.exists() and not force:
         raise UsageError(_is_there(path))
+    from flows.running import find_run
+
     audit_run_id = find_run(settings.warehouse, run)
     run_ = quoted([audit_run_id])
     _, rows = read_published(settings.warehouse, TASKS.format(run=run_))

@@ -23,7 +23,9 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(listed)]
 class Card(BaseModel):
     """What every card shares."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, str_max_length=100_000)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, str_max_length=100_000, defer_build=True
+    )
 
     def canonical_json(self) -> str:
         """The card as one line of JSON: set fields only, keys sorted, so that equal cards are equal text."""

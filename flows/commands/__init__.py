@@ -60,8 +60,6 @@ class State:
             first = error.errors()[0]
             msg = f"PROMPTAUDIT_{'_'.join(str(part) for part in first['loc']).upper()}: {first['msg']}"
             raise UsageError(msg) from None
-        except ValueError as error:  # a list that is no JSON
-            raise UsageError(str(error)) from None
         return settings.model_copy(update={"registry": (*settings.registry, *self.registry)})
 
     def load(self) -> tuple[Settings, Registry]:

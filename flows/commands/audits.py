@@ -79,6 +79,7 @@ def _close(warehouse: Path, done: Any) -> None:  # noqa: ANN401 - flows.running.
     """The closing scorecard and the paths of what was written."""
     from flows.report import comparison_rows
     from flows.report.scorecard import scorecard, scorecard_rows
+    from flows.warehouse import look_into_published
 
     if state.as_json:
         run = done.audit_run_id
@@ -89,7 +90,8 @@ def _close(warehouse: Path, done: Any) -> None:  # noqa: ANN401 - flows.running.
 
     console = Console(width=None if sys.stdout.isatty() else 130)
     if done.is_published:
-        console.print(scorecard(warehouse, done.audit_run_id))
+        with look_into_published(warehouse):
+            console.print(scorecard(warehouse, done.audit_run_id))
     for line in done.lines():
         sys.stdout.write(line + "\n")
 

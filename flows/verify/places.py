@@ -26,6 +26,7 @@ class Place:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     folder: Path | None = None
     is_copy: bool = False  # published: only ever written sealed
+    is_same: bool = False  # byte for byte the warehouse's file
     only: str | None = None  # the one run that is looked at
     _sums: dict[tuple[str, str, tuple[str, ...]], dict[str, tuple[int, str]]] = field(default_factory=dict, init=False)
     _comparisons: dict[str, dict[str, set[str | None]]] = field(default_factory=dict, init=False)  # by mart and run
