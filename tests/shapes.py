@@ -25,7 +25,7 @@ COMPILED = {"__pycache__", "target", "logs"}
 
 @functools.cache
 def _code() -> str:
-    """A sha256 of what shapes are built by: the code, the libraries' versions and the helpers of tests, whatever is a test aside."""
+    """A sha256 of what shapes are built by: the code, the libraries' versions and the helpers of tests."""
     helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
     code = [path for folder in CODE for path in (ROOT / folder).rglob("*") if not COMPILED & set(path.parts)]
     digest = hashlib.sha256(sys.version.encode())
