@@ -55,7 +55,7 @@ def test_unit_tests(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     if (parsed := cache.read(f"{warehouse.name}.msgpack")) is not None:  # as `flows.transform` keeps it
         (tmp_path / "target" / "partial_parse.msgpack").write_bytes(parsed)
-    variables = {"PROMPTAUDIT_WAREHOUSE": str(warehouse), RUN_IDS: "", COMPARISON_IDS: ""}
+    variables = {"PROMPTAUDIT_WAREHOUSE": f"./{warehouse.name}", RUN_IDS: "", COMPARISON_IDS: ""}
     done = subprocess.run(
         [sys.executable, "-P", "-c", BOTH, str(dbt_project()), str(tmp_path)],
         cwd=tmp_path, env={**os.environ, **SILENT, **variables}, capture_output=True, text=True, check=False,
