@@ -1,4 +1,4 @@
-"""Folders that take long to build and that many tests begin from: built once for all workers, kept while the code is the same.
+"""Folders that take long to build and that many tests begin from: built once for all workers, and kept for hours.
 
 A test gets a copy, which it may change.
 """
@@ -13,6 +13,7 @@ import json
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 KEPT = ROOT / ".pytest_cache" / "shapes"
 CODE = ("flows", "models_registry", "dbt")
 COMPILED = {"__pycache__", "target", "logs"}
+LONGEST_S = 12 * 3600  # a report says how old its run is
 
 
 @functools.cache
@@ -52,7 +54,7 @@ def shape(name: str, build: Callable[[Path], Any], to: Path) -> Any:
     """
     with _alone(name):
         kept = KEPT / f"{name}-{_code()}"
-        if not kept.exists():
+        if not kept.exists() or time.time() - kept.stat().st_mtime > LONGEST_S:
             for older in KEPT.glob(f"{name}-*"):
                 shutil.rmtree(older)
             draft = Path(tempfile.mkdtemp(prefix=f"{name}-draft-", dir=KEPT))
