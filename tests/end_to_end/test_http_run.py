@@ -110,7 +110,7 @@ def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path: Path, server:
     write_registry(tmp_path / "registry", server.base_url, n_samples=300, variants=6, connections=8)
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
     for n, how in enumerate(signals, 1):
-        interrupted(tmp_path, server, how, 400 * n)
+        interrupted(tmp_path, server, how, 300 * n)
         assert server.counters()["requests"] - 8 * n - 10 <= kept(tmp_path) < 1800
     ended = promptaudit(tmp_path, "run", "over_http", AUDIT_KEY=KEY)
     assert ended.code == 0, ended.err
