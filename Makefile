@@ -3,7 +3,7 @@
 # VLLM (cpu or gpu, for `make vllm`).
 
 .DEFAULT_GOAL := help
-.PHONY: audit test lint build docs locks vllm clean help
+.PHONY: audit test soak lint build docs locks vllm clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,8 +22,11 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 audit: $(VENV)/run.stamp ## Set up, then run the quickstart audit on embedded models, offline
 	$(BIN)/promptaudit run $(AUDIT)
 
-test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones and the benchmarks
+test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones, the soak and the benchmarks
 	$(BIN)/pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
+
+soak: $(VENV)/dev.stamp ## Set up, then run what is repeated at length: many kills, every alteration, Postgres (most of an hour)
+	$(BIN)/pytest -q -n 2 --dist loadfile -rs -m soak $(PYTEST_ARGS)
 
 lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
 	@failed=; \

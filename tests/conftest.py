@@ -17,12 +17,18 @@ from flows.settings import silence
 if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
+    from xdist.workermanage import WorkerController
 
 silence()
 # kept for the next tests, and for the next run of them
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
-# files that are given to one worker, since they share what takes long to make
-SHARING = {"tests/flows/test_history.py": "nights", "tests/report/test_trend.py": "nights"}
+# files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do
+LONG = (
+    "end_to_end/test_prefect.py", "report/test_browser.py", "end_to_end/test_night_resumes.py", "end_to_end/test_http_run.py",
+    "end_to_end/test_nights.py", "docs/test_readme.py", "end_to_end/test_judged_run.py", "end_to_end/test_try.py",
+    "end_to_end/test_evidence.py", "report/test_sections_of_answers.py", "end_to_end/test_compare.py",
+    "transform/test_dbt_unit_tests.py", "engines/test_limits.py", "packaging/test_wheel.py", "packaging/test_deploy.py",
+)  # fmt: skip
 GROUND_TRUTH = Path(__file__).parents[1].parent / "shared" / "ground_truth"
 
 
@@ -71,14 +77,26 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`-m slow` is part of every change's checks, so what is marked soak as well would be run there."""
+    both = [item.nodeid for item in items if item.get_closest_marker("slow") and item.get_closest_marker("soak")]
+    if both:
+        msg = f"marked slow and soak: {both[0]}"
+        raise pytest.UsageError(msg)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
-    """A worker takes a file at a time, and files that share what takes long to make, together."""
+    """A worker takes a file at a time, those first that take long."""
     from xdist.scheduler import LoadFileScheduling
 
+    places = {f"tests/{file}": place for place, file in enumerate(LONG)}
+
     class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = str(super()._split_scope(nodeid))
-            return SHARING.get(file) or ("report" if file.startswith("tests/report/") else file)
+        def _assign_work_unit(self, node: WorkerController) -> None:
+            # of those that are not listed, the one with the most tests, as xdist has them in order
+            first = min(self.workqueue, key=lambda file: places.get(str(file), len(places)))
+            self.workqueue.move_to_end(first, last=False)
+            super()._assign_work_unit(node)
 
     return Scheduling(config, log)

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,15 @@ def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> E
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@contextlib.contextmanager
+def without_server() -> Iterator[None]:
+    """Runs in this process start no server of Prefect's: for tests of what an audit does, not of where it is shown."""
+    from flows import tracking
+
+    with mock.patch.object(tracking, "run_tracked", tracking.run_small):
+        yield
 
 
 def start(folder: Path, *arguments: str | Path, **extra: str) -> subprocess.Popen[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +12,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from flows.warehouse import SCHEMA_VERSION, apply_schema, hold
-from tests.shell import promptaudit, promptaudit_process
+from flows.warehouse import SCHEMA_VERSION, apply_schema, connect, hold
+from tests.shell import promptaudit
 
 GOOD_ROWS = "model,sample_id,completion,repetition\nm,1,a,1\nm,1,b,2\nm,2,b,1\nm,2,b,2\n"
 
@@ -238,22 +240,6 @@ def test_a_card_over_a_megabyte_is_refused(tmp_path: Path) -> None:
     refused(ended.err, "tasks/t.yml", "at most 1000000")
 
 
-@pytest.mark.slow
-def test_labels_are_kept_as_written(tmp_path: Path) -> None:
-    text = "model,sample_id,completion,gold_label\nm,1,no,no\nm,2,010,010\nm,3,1e3,1e3\nm,4,10,010\n"
-    ended = promptaudit(tmp_path, "import", predictions(tmp_path, text), "--labels", "no,010,1e3", "--json")
-    assert ended.code == 0, ended.err
-    rows = promptaudit(
-        tmp_path, "sql", "select label, is_correct from marts.fct_predictions order by sample_id", "--json"
-    )
-    assert [(row["label"], row["is_correct"]) for row in rows.json()] == [
-        ("no", True),
-        ("010", True),
-        ("1e3", True),
-        (None, False),
-    ]
-
-
 # ---------------------------------------------------------------- the warehouse
 def small_import(tmp_path: Path) -> Callable[..., object]:
     path = predictions(tmp_path, GOOD_ROWS)
@@ -293,15 +279,21 @@ def test_a_waiter_that_gives_up_leaves_the_holders_name(tmp_path: Path) -> None:
             refused(ended.err, f"process {os.getpid()}")
 
 
-@pytest.mark.slow  # it waits for half a minute
-def test_a_warehouse_open_elsewhere_names_who(tmp_path: Path) -> None:
+def test_a_warehouse_open_elsewhere_names_who(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = tmp_path / "warehouse/audit.duckdb"
     apply_schema(warehouse)
-    with duckdb.connect(str(warehouse)):
-        path = predictions(tmp_path, GOOD_ROWS)
-        ended = promptaudit_process(tmp_path, "import", path, "--labels", "a,b", PROMPTAUDIT_LOCK_WAIT_S="1")
+    # it waits for half a minute
+    monkeypatch.setitem(connect.__wrapped__.__kwdefaults__, "wait_s", 0.5)  # type: ignore[attr-defined]
+    opened = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", opened, str(warehouse)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"\n"
+        ended = small_import(tmp_path)()
+        other.kill()
     assert ended.code == 2
-    refused(ended.err, f"PID {os.getpid()}")
+    refused(ended.err, f"PID {other.pid}")
 
 
 @pytest.fixture

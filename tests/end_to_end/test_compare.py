@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 import pytest
 
 from flows.warehouse import connect
+from models_registry.cards import FormatLimits
+from tests.report.warehouses import Recorded, published
 from tests.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -18,36 +19,33 @@ LABELS = ("a", "b", "c")
 N_SAMPLES, N_VARIANTS = 60, 12
 
 
-def write(path: Path, *, skill: dict[str, float], seed: int, labels: tuple[str, ...] = LABELS) -> Path:
+def answers(*, skill: dict[str, float], seed: int) -> list[dict[str, Any]]:
     """Answers of models that know the label as often as `skill` says, each asked twice under every wording."""
     dice = random.Random(seed)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            ["model", "sample_id", "variant_index", "is_original", "repetition", "gold_label", "completion"]
-        )
-        for model, knows in skill.items():
-            for sample in range(N_SAMPLES):
-                gold = labels[sample % len(labels)]
-                for variant in range(N_VARIANTS):
-                    for repetition in (1, 2):
-                        said = gold if dice.random() < knows else dice.choice(labels)
-                        writer.writerow([model, f"s{sample}", variant, variant == 0, repetition, gold, said])
-    return path
+    rows = []
+    for model, knows in skill.items():
+        for sample in range(N_SAMPLES):
+            gold = LABELS[sample % len(LABELS)]
+            for variant in range(N_VARIANTS):
+                for repetition in (1, 2):
+                    said = gold if dice.random() < knows else dice.choice(LABELS)
+                    rows.append(
+                        {"model": model, "task": "asked", "sample_id": f"s{sample}", "variant_index": variant,
+                         "is_original": variant == 0, "repetition": repetition, "gold_label": gold, "completion": said}
+                    )  # fmt: skip
+    return rows
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three nights of one audit: `good` stays, `bad` falls on the second, the third has another label set."""
     place = tmp_path_factory.mktemp("compared")
-    nights = (
-        (write(place / "first.csv", skill={"good": 0.9, "bad": 0.9}, seed=1), "a,b,c"),
-        (write(place / "second.csv", skill={"good": 0.9, "bad": 0.6}, seed=2), "a,b,c"),
-        (write(place / "third.csv", skill={"good": 0.9, "bad": 0.6}, seed=3), "a,b,c,d"),
-    )
-    for file, labels in nights:
-        ended = promptaudit(place, "import", file, "--labels", labels, "--audit", "night", "--task", "asked")
-        assert ended.code == 0, ended.err
+    (place / "warehouse").mkdir()
+    nights = [
+        Recorded("night", answers(skill={"good": 0.9, "bad": knows}, seed=seed), labels, FormatLimits())
+        for seed, knows, labels in ((1, 0.9, LABELS), (2, 0.6, LABELS), (3, 0.6, (*LABELS, "d")))
+    ]
+    published(place / "warehouse", nights)
     return place
 
 

@@ -31,9 +31,13 @@ from flows.warehouse import parquet_source, published_path
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, ordinary_rows, published
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-N_ALTERATIONS = 150  # of rows, and a third as many of printed figures
-N_FIGURES = 100
+pytestmark = pytest.mark.timeout(1200)
+slow = pytest.mark.slow
+
+
+def as_many_as(short: int, long: int) -> pytest.MarkDecorator:
+    """Draws of one seed: the first few in every change's checks, all of them in the soak."""
+    return pytest.mark.parametrize("n", [pytest.param(short, marks=slow), pytest.param(long, marks=pytest.mark.soak)])
 
 
 @pytest.fixture(scope="module")
@@ -107,11 +111,12 @@ def alter_parquet(path: Path, draw: random.Random) -> str | None:
     return done
 
 
-def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied: Callable[[], Path]) -> None:
+@as_many_as(24, 150)
+def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied: Callable[[], Path], n: int) -> None:
     assert verify(warehouse).findings == []
     draw = random.Random(20261122)
     n_done = n_named = 0
-    while n_done < N_ALTERATIONS:
+    while n_done < n:
         path = copied()
         place = draw.choice(("the warehouse", "the warehouse", "the published copy", "the Parquet marts"))
         if place == "the Parquet marts":  # of which those of comparisons and judges are empty
@@ -133,16 +138,17 @@ def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied:
         where = {place} if table != "raw.seals" else {place, "the warehouse", "the published copy"}
         assert any(what in names and at in where for what, at, _ in said), (table, place, done, said)
         n_named += any(done in detail for _, _, detail in said)
-    assert n_named > N_ALTERATIONS / 3  # the column too, where a copy still has the row
+    assert n_named > n / 3  # the column too, where a copy still has the row
 
 
-def test_every_altered_figure_of_a_report_is_found(warehouse: Path, tmp_path: Path) -> None:
+@as_many_as(10, 50)
+def test_every_altered_figure_of_a_report_is_found(warehouse: Path, tmp_path: Path, n: int) -> None:
     page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
     assert verify_report(warehouse, published_path(warehouse).with_name(REPORT)).exit_code == 0
     draw = random.Random(7)
     figures = list(re.finditer(r'<data value="([^"]*)" data-figure="([^"]+)">([^<]*)</data>', page))
     assert len(figures) > 100
-    for place in range(N_ALTERATIONS // 3):
+    for place in range(n):
         match = draw.choice([each for each in figures if any(char.isdigit() for char in each[3])])
         at = draw.choice([n for n, char in enumerate(match[3]) if char.isdigit()])
         new = match[3][:at] + str((int(match[3][at]) + draw.randint(1, 9)) % 10) + match[3][at + 1 :]
@@ -153,6 +159,7 @@ def test_every_altered_figure_of_a_report_is_found(warehouse: Path, tmp_path: Pa
         edited.unlink()
 
 
+@slow
 def test_words_edited_in_a_report_are_found_by_their_line(warehouse: Path, tmp_path: Path) -> None:
     page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
     edited = tmp_path / "edited.html"
@@ -171,15 +178,16 @@ def differing(warehouse: Path, traces: Sequence[Trace]) -> list[tuple[str, objec
     ]
 
 
-def test_a_hundred_figures_come_out_of_the_rows_that_their_traces_list(warehouse: Path) -> None:
+@as_many_as(25, 100)
+def test_figures_come_out_of_the_rows_that_their_traces_list(warehouse: Path, n: int) -> None:
     page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
     printed = sorted({each.figure for each in figures_of(page)})
-    chosen = random.Random(20250601).sample(printed, min(N_FIGURES, len(printed)))
-    assert len(chosen) == N_FIGURES
+    chosen = random.Random(20250601).sample(printed, n)
     traces = [trace(warehouse, figure, with_lineage=False) for figure in chosen]
     assert differing(warehouse, traces) == []
 
 
+@slow
 def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path) -> None:
     limits = FormatLimits.model_validate({"policy": "warn"})
     rows = ordinary_rows(12, 4)
@@ -207,6 +215,7 @@ def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path
     assert differing(path, traces) == []
 
 
+@slow
 def test_aggregates_come_out_of_the_rows_that_their_traces_list(warehouse: Path) -> None:
     page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
     printed = sorted({each.figure for each in figures_of(page)})
@@ -234,6 +243,7 @@ def test_aggregates_come_out_of_the_rows_that_their_traces_list(warehouse: Path)
     assert differing(warehouse, traces) == []
 
 
+@slow
 def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Callable[[], Path]) -> None:
     path = copied()
     marts = ("rpt_accuracy_spreads", "rpt_answer_totals", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
@@ -257,6 +267,7 @@ def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Cal
     assert verify(path).findings == []
 
 
+@slow
 def test_a_trace_is_json_and_names_everything_on_the_way(warehouse: Path) -> None:
     page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
     figure = next(each.figure for each in figures_of(page) if each.figure.startswith("rpt_audit.sensitivity."))

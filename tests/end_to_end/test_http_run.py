@@ -52,17 +52,19 @@ def write_registry(
             writer.writerow([f"q{number}", f"What is number {number}?", LABELS[number % len(LABELS)]])
 
 
-@pytest.mark.slow
-def test_500_samples_under_30_model_made_variants(tmp_path: Path, server: RunningServer) -> None:
+@pytest.mark.parametrize(
+    "n_samples", [pytest.param(60, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.soak)]
+)
+def test_samples_under_30_model_made_variants(tmp_path: Path, server: RunningServer, n_samples: int) -> None:
     server.reset()
-    write_registry(tmp_path / "registry", server.base_url, n_samples=500, variants=30)
+    write_registry(tmp_path / "registry", server.base_url, n_samples=n_samples, variants=30)
     ended = promptaudit(tmp_path, "run", "over_http", AUDIT_KEY=KEY)
     assert ended.code == 0, ended.err
     assert (tmp_path / "warehouse/published/report.html").is_file()
     (scorecard,) = sql(tmp_path, "select * from marts.rpt_audit")
-    assert (scorecard["n_samples"], scorecard["n_variants"]) == (500, 30)
-    assert scorecard["n_planned"] == scorecard["n_landed"] == 500 * 30
-    n_rephrasing = server.counters()["requests"] - 500 * 30
+    assert (scorecard["n_samples"], scorecard["n_variants"]) == (n_samples, 30)
+    assert scorecard["n_planned"] == scorecard["n_landed"] == n_samples * 30
+    n_rephrasing = server.counters()["requests"] - n_samples * 30
     assert 1 <= n_rephrasing <= 10
     assert scorecard["cost_usd"] > 0
 
@@ -82,32 +84,34 @@ def landed(folder: Path) -> int:
         return con.execute("select count(*) from raw.predictions").fetchone()[0]
 
 
-@pytest.mark.parametrize(
-    ("how", "code"),
-    [
-        pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, 130, marks=pytest.mark.slow),
-        pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow),
-    ],
-)
-def test_interrupted_run_goes_on_with_what_is_missing(
-    tmp_path: Path, server: RunningServer, how: signal.Signals, code: int
-) -> None:
-    server.reset()
-    write_registry(tmp_path / "registry", server.base_url, n_samples=300, variants=6, connections=8)
-    running = start(tmp_path, "run", "over_http", AUDIT_KEY=KEY)
+def interrupted(folder: Path, server: RunningServer, how: signal.Signals, after: int) -> None:
+    """Runs the audit and ends it by a signal once the server has been asked so often; nothing that it answered is lost."""
+    running = start(folder, "run", "over_http", AUDIT_KEY=KEY)
     deadline = time.monotonic() + 120
-    while server.counters()["requests"] < 1000 and time.monotonic() < deadline and running.poll() is None:
+    while server.counters()["requests"] < after and time.monotonic() < deadline and running.poll() is None:
         time.sleep(0.02)
     assert running.poll() is None, running.communicate()[1]
     running.send_signal(how)
     _, err = running.communicate(timeout=60)  # nobody is left who holds the pipe
-    assert running.returncode == code, err
-    if code > 0:
+    assert running.returncode == (-how if how == signal.SIGKILL else 130), err
+    if how != signal.SIGKILL:
         assert "interrupted" in err.splitlines()[-1]
-    waiting = (tmp_path / "warehouse/audit.duckdb.spool").glob("*/*.predictions.jsonl")
-    kept = landed(tmp_path) + sum(path.read_bytes().count(b"\n") for path in waiting)
-    assert server.counters()["requests"] - 8 - 10 <= kept < 1800
+
+
+def kept(folder: Path) -> int:
+    """Answers that are landed or wait in the spool."""
+    waiting = (folder / "warehouse/audit.duckdb.spool").glob("*/*.predictions.jsonl")
+    return landed(folder) + sum(path.read_bytes().count(b"\n") for path in waiting)
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path: Path, server: RunningServer) -> None:
+    server.reset()
+    write_registry(tmp_path / "registry", server.base_url, n_samples=300, variants=6, connections=8)
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+    for n, how in enumerate(signals, 1):
+        interrupted(tmp_path, server, how, 300 * n)
+        assert server.counters()["requests"] - 8 * n - 10 <= kept(tmp_path) < 1800
     ended = promptaudit(tmp_path, "run", "over_http", AUDIT_KEY=KEY)
     assert ended.code == 0, ended.err
     (scorecard,) = sql(tmp_path, "select n_planned, n_landed from marts.rpt_audit")
@@ -119,7 +123,7 @@ def test_interrupted_run_goes_on_with_what_is_missing(
     )
     assert cells == {"n": 1800, "n_cells": 1800}
     # only what was in flight is asked twice; the rewordings are the rest
-    assert server.counters()["requests"] <= 1800 + 8 + 10
+    assert server.counters()["requests"] <= 1800 + 8 * len(signals) + 10
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -11,7 +10,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.warehouse import published_path
+from flows.importing import ImportOptions, import_predictions
+from flows.publish import publish
+from flows.runs import close_run
+from flows.transform import transform
+from flows.warehouse import apply_schema, published_path
+from models_registry.registry import load_registry
 from tests.shell import promptaudit, sql
 
 HUGE = "x" * 10_000_000
@@ -106,9 +110,9 @@ def shape(**columns: list[Any]) -> pl.DataFrame:
     return pl.DataFrame({"model": ["m"] * len(columns["completion"]), **columns})
 
 
-SHAPES: dict[str, tuple[pl.DataFrame, tuple[str, ...]]] = {
-    "one_sample": (shape(sample_id=["1"] * 3, completion=["a", "a", "b"], repetition=[1, 2, 3]), ()),
-    "one_repetition": (shape(sample_id=["1", "2"], completion=["a", "b"], repetition=[1, 1]), ()),
+SHAPES: dict[str, tuple[pl.DataFrame | str, dict[str, Any]]] = {
+    "one_sample": (shape(sample_id=["1"] * 3, completion=["a", "a", "b"], repetition=[1, 2, 3]), {}),
+    "one_repetition": (shape(sample_id=["1", "2"], completion=["a", "b"], repetition=[1, 1]), {}),
     "class_without_samples": (
         shape(
             sample_id=["1", "1", "2", "2"],
@@ -116,37 +120,57 @@ SHAPES: dict[str, tuple[pl.DataFrame, tuple[str, ...]]] = {
             completion=["a", "b", "a", "a"],
             gold_label=["a"] * 4,
         ),
-        (),
+        {},
     ),
     "missing_cells": (
         shape(sample_id=["1", "1", "2", "3"], variant_index=[0, 1, 0, 1], completion=["a", "b", "a", "a"]),
-        (),
+        {},
     ),
-    "double_cells": (shape(sample_id=["1", "1", "2"], completion=["a", "a", "b"]), ()),
+    "double_cells": (shape(sample_id=["1", "1", "2"], completion=["a", "a", "b"]), {}),
     "na_answers": (
         shape(sample_id=["1", "1", "2", "2"], repetition=[1, 2, 1, 2], completion=["N/A", "None", "a", ""]),
-        (),
+        {},
     ),
     "interval": (
         shape(sample_id=["1", "1", "2", "2"], repetition=[1, 2, 1, 2], completion=["1", "2", "10", "9"]),
-        ("--labels", "1,2,9,10", "--level", "interval"),
+        {"labels": ("1", "2", "9", "10"), "level": "interval"},
     ),
     "never_valid": (
         shape(sample_id=["1", "1", "2", "2"], repetition=[1, 2, 1, 2], completion=["no", "idea", "at", "all"]),
-        ("--labels", "1,2,3", "--level", "ordinal"),
+        {"labels": ("1", "2", "3"), "level": "ordinal"},
     ),
-    "no_gold": (shape(sample_id=["1", "2"], variant_index=[0, 0], completion=["a", "b"]), ()),
+    "no_gold": (shape(sample_id=["1", "2"], variant_index=[0, 0], completion=["a", "b"]), {}),
+    # as text: read as CSV
+    "quoted": ('model,sample_id,completion\nm,1,""\nm,2,\nm,3,a\n', {}),
+    "plain": ("model,sample_id,completion\r\nm,1,\r\nm,2,a\r\n", {}),
+    "as_written": (
+        "model,sample_id,completion,gold_label\nm,1,no,no\nm,2,010,010\nm,3,1e3,1e3\nm,4,10,010\n",
+        {"labels": ("no", "010", "1e3")},
+    ),
 }
 
 
 @pytest.fixture(scope="module")
 def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of them as runs of one warehouse, whose marts are built once."""
     folder = tmp_path_factory.mktemp("shapes")
-    for name, (frame, options) in SHAPES.items():
-        frame.write_parquet(folder / f"{name}.parquet")
-        labels = options or ("--labels", "a,b")
-        ended = promptaudit(folder, "import", folder / f"{name}.parquet", *labels, "--json", "--resamples", "20")
-        assert ended.code == 0, (name, ended.err)
+    warehouse, runs = folder / "warehouse/audit.duckdb", []
+    apply_schema(warehouse)
+    registry = load_registry()
+    for name, (content, options) in SHAPES.items():
+        if isinstance(content, str):
+            file = folder / f"{name}.csv"
+            file.write_bytes(content.encode())
+        else:
+            file = folder / f"{name}.parquet"
+            content.write_parquet(file)
+        taken = ImportOptions(**{"labels": ("a", "b"), **options}, resamples=20)
+        runs.append(import_predictions(warehouse, [file], registry, taken).audit_run_id)
+    transform(warehouse, runs, "up_to_formats")
+    for run in runs:
+        close_run(warehouse, run, "complete")
+    transform(warehouse, runs, "after_formats")
+    publish(warehouse, runs)
     return folder
 
 
@@ -206,18 +230,17 @@ class TestShapes:
         assert row["micro_f1"] is None
         assert row["n_landed"] == 2
 
+    def test_csv_tells_an_empty_answer_from_a_missing_one_only_where_it_quotes(self, shapes: Path) -> None:
+        plain, quoted = (scorecard(shapes, name) for name in ("plain", "quoted"))
+        assert (plain["n_planned"], plain["n_landed"]) == (2, 2)
+        assert (quoted["n_planned"], quoted["n_landed"]) == (3, 2)
 
-@pytest.mark.slow
-def test_csv_tells_an_empty_answer_from_a_missing_one_only_where_it_quotes(tmp_path: Path) -> None:
-    quoted = tmp_path / "quoted.csv"
-    quoted.write_text('model,sample_id,completion\nm,1,""\nm,2,\nm,3,a\n')
-    with (tmp_path / "plain.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["model", "sample_id", "completion"], ["m", "1", ""], ["m", "2", "a"]])
-    for path in (quoted, tmp_path / "plain.csv"):
-        ended = promptaudit(tmp_path, "import", path, "--labels", "a,b", "--resamples", "0")
-        assert ended.code == 0, ended.err
-    rows = sql(tmp_path, "select audit_id, n_planned, n_landed from marts.rpt_audit order by audit_id")
-    assert rows == [
-        {"audit_id": "plain", "n_planned": 2, "n_landed": 2},
-        {"audit_id": "quoted", "n_planned": 3, "n_landed": 2},
-    ]
+    def test_labels_are_kept_as_written(self, shapes: Path) -> None:
+        rows = sql(
+            shapes,
+            "select label, is_correct from marts.fct_predictions inner join marts.dim_audit_runs using (audit_run_id) "
+            "where audit_id = 'as_written' order by sample_id",
+        )
+        assert [(row["label"], row["is_correct"]) for row in rows] == [
+            ("no", True), ("010", True), ("1e3", True), (None, False),
+        ]  # fmt: skip

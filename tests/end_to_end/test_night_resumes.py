@@ -12,7 +12,7 @@ import pytest
 from flows.warehouse import hold
 from models_registry.errors import WarehouseError
 from tests.servers.webhook_server import RunningWebhooks, running_webhooks
-from tests.shell import Ended, promptaudit, sql
+from tests.shell import Ended, promptaudit, sql, without_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -26,6 +26,12 @@ small:
   gate: ["sensitivity_high <= 0.0001"]
 """
 N_CELLS = 12 * 3 * 2
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_server() -> Iterator[None]:
+    with without_server():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -88,19 +94,30 @@ def test_tonight_once_more_asks_and_tells_nothing(folder: Path, webhooks: Runnin
     assert told(webhooks) == before
 
 
-@pytest.mark.parametrize("step", ["compare", "check_run", "settle", "notify", "retain"])
-def test_cut_short_after_its_run_the_night_goes_on(folder: Path, webhooks: RunningWebhooks, step: str) -> None:
+@pytest.mark.parametrize(
+    ("steps", "audit", "code"),
+    [
+        (("compare", "check_run", "settle"), AUDIT, 1),
+        # nothing new is told of a gate that failed before: a success is, if asked
+        (
+            ("notify", "retain"),
+            AUDIT.replace("<= 0.0001", "<= 1") + "  notify_success: true\n  retention: {raw_nights: 40}\n",
+            0,
+        ),
+    ],
+)
+def test_cut_short_after_its_run_again_and_again_the_night_goes_on(
+    folder: Path, webhooks: RunningWebhooks, steps: tuple[str, ...], audit: str, code: int
+) -> None:
     n_runs, before = len(cells(folder)), told(webhooks)
-    if step == "retain":
-        (folder / "registry/audits/small.yml").write_text(AUDIT + "  retention: {raw_nights: 40}\n")
-    if step == "notify":  # nothing new is told of a gate that failed before: a success is, if asked
-        (folder / "registry/audits/small.yml").write_text(
-            AUDIT.replace("<= 0.0001", "<= 1") + "  notify_success: true\n"
-        )
-    with mock.patch(f"flows.night.{step}", interrupt):
-        assert nightly(folder, webhooks, "--new").code == 130
+    (folder / "registry/audits/small.yml").write_text(audit)
+    new: tuple[str, ...] = ("--new",)
+    for step in steps:
+        with mock.patch(f"flows.night.{step}", interrupt):
+            assert nightly(folder, webhooks, *new).code == 130
+        new = ()
     ended = nightly(folder, webhooks)
-    assert ended.code == (0 if step == "notify" else 1), ended.err
+    assert ended.code == code, ended.err
     assert cells(folder) == [{"n": N_CELLS}] * (n_runs + 1)
     assert len(told(webhooks)) - len(before) <= 1
     (folder / "registry/audits/small.yml").write_text(AUDIT)

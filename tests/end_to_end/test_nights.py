@@ -1,9 +1,10 @@
-"""Seven nights of one audit: a real provider on loopback that changes, a prompt that is edited, real webhooks."""
+"""Nights of one audit, one after the other: a real provider on loopback that changes, a prompt that is edited, real webhooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,27 @@ from tests.servers.provider_server import Provider, running_provider
 from tests.servers.webhook_server import RunningWebhooks, running_webhooks
 from tests.shell import Ended, promptaudit, sql
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(1800)
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 TOKEN = "tok-5up3rs3cr3t"  # noqa: S105 - looked for afterwards
 GATE = 'gate: ["no regressed on micro_f1", "no changed", "micro_f1 >= 0.2"]'
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many nights; before `swap` the provider exchanges its model, before `edit` the instruction is edited."""
+
+    n: int
+    swap: int
+    edit: int
+
+    def codes(self) -> list[int]:
+        """The gate's, night by night."""
+        return [int(night in (self.swap, self.edit)) for night in range(1, self.n + 1)]
+
+
+FIVE, SEVEN = Plan(5, 2, 4), Plan(7, 4, 6)
 
 
 @dataclass
@@ -34,17 +51,32 @@ class Night:
         return self.ended.json()
 
 
-@pytest.fixture(scope="module")
-def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[Night], RunningWebhooks]]:
-    """The provider swaps its model before night 4; the instruction is edited before night 6."""
+@dataclass
+class Week:
+    """The nights, where they left what they did, and who was told of it."""
+
+    plan: Plan
+    folder: Path
+    nights: list[Night]
+    webhooks: RunningWebhooks
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(FIVE, marks=pytest.mark.slow, id="five"), pytest.param(SEVEN, marks=pytest.mark.soak, id="seven"),
+    ],
+)  # fmt: skip
+def week(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
+    plan: Plan = request.param
     folder = tmp_path_factory.mktemp("week")
     nights: list[Night] = []
     with running_provider() as provider, running_webhooks() as webhooks:
         cards(folder, provider)
-        for number in range(1, 8):
-            if number == 4:
+        for number in range(1, plan.n + 1):
+            if number == plan.swap:
                 provider.served_model, provider.skill = "small-2026-06-30", 0.7
-            if number == 6:
+            if number == plan.edit:
                 task = folder / "registry/tasks/questions.yml"
                 task.write_text(task.read_text().replace("Classify the question", "In haste, classify the question"))
             ended = promptaudit(
@@ -52,7 +84,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[
                 PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told", TOKEN), PROMPTAUDIT_HEARTBEAT_URL=webhooks.url("/ok/alive"),
             )  # fmt: skip
             nights.append(Night(ended, len(webhooks.of("/ok/told")), len(webhooks.of("/ok/alive"))))
-        yield folder, nights, webhooks
+        yield Week(plan, folder, nights, webhooks)
 
 
 def cards(folder: Path, provider: Provider) -> None:
@@ -62,15 +94,15 @@ def cards(folder: Path, provider: Provider) -> None:
     )  # fmt: skip
 
 
-def test_each_change_fails_the_gate_of_its_night_alone(week: tuple[Path, list[Night], RunningWebhooks]) -> None:
-    _, nights, _ = week
-    assert [night.ended.code for night in nights] == [0, 0, 0, 1, 0, 1, 0], [night.ended.err for night in nights]
+def test_each_change_fails_the_gate_of_its_night_alone(week: Week) -> None:
+    nights = week.nights
+    assert [night.ended.code for night in nights] == week.plan.codes(), [night.ended.err for night in nights]
 
 
-def test_one_alarm_a_change_with_its_reason_and_no_other(week: tuple[Path, list[Night], RunningWebhooks]) -> None:
-    _, nights, webhooks = week
-    assert [night.n_messages for night in nights] == [0, 0, 0, 1, 1, 2, 2]
-    assert [night.n_heartbeats for night in nights] == [1, 2, 3, 4, 5, 6, 7]
+def test_one_alarm_a_change_with_its_reason_and_no_other(week: Week) -> None:
+    nights, webhooks = week.nights, week.webhooks
+    assert [night.n_messages for night in nights] == list(accumulate(week.plan.codes()))
+    assert [night.n_heartbeats for night in nights] == list(range(1, week.plan.n + 1))
     first, second = (request.json() for request in webhooks.of("/ok/told"))
     assert "the provider changed the model" in first["title"]
     assert "we changed the prompt" in second["title"]
@@ -78,8 +110,8 @@ def test_one_alarm_a_change_with_its_reason_and_no_other(week: tuple[Path, list[
     assert len(first["message"].splitlines()) <= 30
 
 
-def test_the_comparison_says_what_and_why(week: tuple[Path, list[Night], RunningWebhooks]) -> None:
-    folder, nights, _ = week
+def test_the_comparison_says_what_and_why(week: Week) -> None:
+    folder, nights = week.folder, week.nights
     query = (
         "select compared.candidate_run_id, compared.verdict, compared.cause, compared.reason, compared.difference "
         "from marts.rpt_run_comparisons as compared inner join marts.dim_audit_runs as runs "
@@ -89,26 +121,29 @@ def test_the_comparison_says_what_and_why(week: tuple[Path, list[Night], Running
     )
     found = {row["candidate_run_id"]: row for row in sql(folder, query)}
     runs = [night.told["audit_run_id"] for night in nights]
+    changed = {week.plan.swap - 1, week.plan.edit - 1}
     assert [found[run]["verdict"] for run in runs[1:]] == [
-        "within_noise", "within_noise", "regressed", "within_noise", "regressed", "within_noise",
-    ]  # fmt: skip
-    assert found[runs[3]]["cause"] == "provider_changed_the_model"
-    assert "served_model small-2026-01-01 -> small-2026-06-30" in found[runs[3]]["reason"]
-    assert found[runs[3]]["difference"] == pytest.approx(-0.25, abs=0.08)
-    assert found[runs[5]]["cause"] == "we_changed_the_prompt"
-    assert [found[runs[n]]["cause"] for n in (1, 2, 4, 6)] == ["nothing_changed"] * 4
+        "regressed" if n in changed else "within_noise" for n in range(1, week.plan.n)
+    ]
+    swapped, edited = found[runs[week.plan.swap - 1]], found[runs[week.plan.edit - 1]]
+    assert swapped["cause"] == "provider_changed_the_model"
+    assert "served_model small-2026-01-01 -> small-2026-06-30" in swapped["reason"]
+    assert swapped["difference"] == pytest.approx(-0.25, abs=0.08)
+    assert edited["cause"] == "we_changed_the_prompt"
+    quiet = [found[run]["cause"] for n, run in enumerate(runs) if n and n not in changed]
+    assert quiet == ["nothing_changed"] * (week.plan.n - 3)
 
 
-def test_the_token_is_nowhere(week: tuple[Path, list[Night], RunningWebhooks]) -> None:
-    folder, nights, webhooks = week
+def test_the_token_is_nowhere(week: Week) -> None:
+    folder, nights, webhooks = week.folder, week.nights, week.webhooks
     assert webhooks.requests
     written = [path for path in folder.rglob("*") if path.is_file()]
     assert [path for path in written if TOKEN.encode() in path.read_bytes() or KEY.encode() in path.read_bytes()] == []
     assert not any(TOKEN in night.ended.out + night.ended.err for night in nights)
 
 
-def test_every_cell_of_every_night_landed_once(week: tuple[Path, list[Night], RunningWebhooks]) -> None:
-    folder, nights, _ = week
+def test_every_cell_of_every_night_landed_once(week: Week) -> None:
+    folder, nights = week.folder, week.nights
     query = (
         "select count(*) as n, count(distinct (model_id, prompt_variant_id, sample_id, repetition)) as n_cells "
         "from raw.predictions group by audit_run_id"
@@ -116,8 +151,8 @@ def test_every_cell_of_every_night_landed_once(week: tuple[Path, list[Night], Ru
     assert sql(folder, query) == [{"n": 60 * 12 * 2, "n_cells": 60 * 12 * 2}] * len(nights)
 
 
-def test_history_shows_the_week(week: tuple[Path, list[Night], RunningWebhooks]) -> None:
-    folder, _, _ = week
+def test_history_shows_the_week(week: Week) -> None:
+    folder = week.folder
     ended = promptaudit(folder, "history", "micro_f1", "--model", "api", "--task", "questions")
     assert ended.code == 0, ended.err
     assert "regressed" in ended.out

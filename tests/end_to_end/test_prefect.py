@@ -36,7 +36,7 @@ from tests.servers.prefect_server import (
 )
 from tests.shell import Ended, promptaudit_process, start
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = pytest.mark.timeout(1500)
 
 PREFECT_YAML = Path(__file__).parents[2] / "infra" / "prefect.yaml"
 SCREENSHOTS = "TEST_SCREENSHOTS"  # a folder, for whoever wants to look at the pages
@@ -138,7 +138,11 @@ def deploy(stage: Stage, *, every_s: int) -> None:
     stage.deployment_id = found["id"]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+# of a database of its own Prefect's queries alone are another; the audit's side of it is the same
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("sqlite", marks=pytest.mark.slow), pytest.param("postgres", marks=pytest.mark.soak)],
+)
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Two runs on schedule: the first is killed in mid-run, the second takes its night up, and a third waits."""
     place = tmp_path_factory.mktemp(request.param)
@@ -305,7 +309,7 @@ def _is_json(path: Path) -> bool:
     return "__version__" not in path.name
 
 
-on_sqlite = pytest.mark.parametrize("stage", ["sqlite"], indirect=True)
+on_sqlite = pytest.mark.parametrize("stage", [pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True)
 
 
 @on_sqlite
@@ -388,6 +392,7 @@ def test_what_is_served_runs_on_the_cards_schedule_and_ends_with_its_server(stag
     assert set(served[0]["tags"]) == {"promptaudit", AUDIT}
 
 
+@pytest.mark.slow
 def test_without_a_server_to_serve_on_one_line_says_so(tmp_path: Path) -> None:
     cards(tmp_path / "registry", "http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1")
     ended = promptaudit_process(tmp_path, "serve", AUDIT)

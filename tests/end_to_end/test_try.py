@@ -8,8 +8,8 @@ from unittest import mock
 
 import pytest
 
-from flows import steps, tracking
-from tests.shell import promptaudit, sql
+from flows import steps
+from tests.shell import promptaudit, sql, without_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -60,7 +60,7 @@ def write_task(folder: Path, output_format: str) -> None:
 def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tried")
     write_registry(folder)
-    with mock.patch.object(tracking, "run_tracked", tracking.run_small):  # a server of Prefect's is not what is tested
+    with without_server():
         ended = promptaudit(folder, "run", "topics", "--quiet")
     assert ended.code == 0, ended.err
     return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from tests.engines.asked import LABELS, request_of
 from tests.servers.openai_server import RunningServer, running_server
 
 SCHEMA = json.dumps({"type": "object", "properties": {"label": {"type": "string", "enum": list(LABELS)}}})
+
+HEADERS = (("retry-after",), ("retry-after-ms",), ("x-ratelimit",))
 
 
 def card(*urls: str, workers: int = 64, sampling: dict[str, Any] | None = None, **limits: Any) -> ModelCard:
@@ -92,15 +95,29 @@ def test_a_limit_of_50_a_second_is_held() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kinds", [(), ("retry-after",), ("retry-after-ms",), ("x-ratelimit",)])
-def test_a_limit_of_50_a_second_is_held_with_any_headers(kinds: tuple[str, ...]) -> None:
+def test_a_limit_of_50_a_second_is_held_with_any_headers() -> None:
+    async def beside_each_other(servers: list[RunningServer]) -> list[tuple[float, float, str]]:
+        return await asyncio.gather(*(_held(server, 18, 10) for server in servers))
+
+    with contextlib.ExitStack() as stack:
+        servers = [
+            stack.enter_context(running_server(requests_per_second=50, burst=25, rate_headers=kinds))
+            for kinds in HEADERS
+        ]
+        found = asyncio.run(beside_each_other(servers))
+    assert [(rate >= 43, share < 0.05) for rate, share, _ in found] == [(True, True)] * len(HEADERS), found
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kinds", [(), *HEADERS])
+def test_a_limit_of_50_a_second_is_held_for_long(kinds: tuple[str, ...]) -> None:
     with running_server(requests_per_second=50, burst=25, rate_headers=kinds) as server:
         rate, share, _ = asyncio.run(_held(server, 30, 10 if kinds else 5))
     assert rate >= 45
     assert share < 0.05
 
 
-@pytest.mark.parametrize("down_s", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("down_s", [3, pytest.param(20, marks=pytest.mark.soak)])
 def test_a_server_that_is_down_for_a_while_is_waited_for(down_s: float) -> None:
     with running_server(down_after=200, down_for_s=down_s, latency_s=0.005) as server:
         started = time.monotonic()

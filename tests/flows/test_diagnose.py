@@ -114,7 +114,7 @@ def test_noise_is_not_the_prompt() -> None:
     assert kinds.get("prompt", 0) <= 1
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("world", WORLDS)
 def test_false_alarms(world: str) -> None:
     # 100 audits each: groups in at most about one of twenty, and as often a sample of noise that is said to be the prompt's

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from markupsafe import escape
 
-from flows.erase import GONE, erase
+from flows.erase import GONE, Erased, erase
 from flows.publish import publish
 from flows.retain import restore, retain, retired_runs
 from flows.rows import frame_of
@@ -28,10 +28,10 @@ SAID = "Ms Quellington seems upset"
 MARTS = ("dim_audit_runs", "dim_samples", "dim_prompt_variants", "fct_predictions", "fct_verdicts", "rpt_audit")
 
 
-@pytest.fixture
-def gated(tmp_path: Path) -> Gated:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Gated:
     """Three nights, the oldest retired; sample s1 of each is somebody's, and an example in a prompt quotes it."""
-    gated = Gated(tmp_path, MARTS)
+    gated = Gated(tmp_path_factory.mktemp("made"), MARTS)
     prompt = json.dumps([{"role": "user", "content": f"As in: {INPUT}"}], ensure_ascii=False)
     runs = []
     for night in range(3):
@@ -66,6 +66,32 @@ def gated(tmp_path: Path) -> Gated:
     return gated
 
 
+def copied(made: Gated, folder: Path) -> Gated:
+    """The same in another folder, for one test to change."""
+    copy = Gated(folder, MARTS)
+    shutil.copytree(made.warehouse.parent, copy.warehouse.parent, dirs_exist_ok=True)
+    return copy
+
+
+@pytest.fixture
+def gated(made: Gated, tmp_path: Path) -> Gated:
+    """The nights as they were landed."""
+    return copied(made, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def gone(made: Gated, tmp_path_factory: pytest.TempPathFactory) -> tuple[Gated, Erased]:
+    """The nights once s1 is erased, for tests that only look, and what the erasure said."""
+    copy = copied(made, tmp_path_factory.mktemp("erased"))
+    return copy, erase(copy.warehouse, "s1", reason="asked for")
+
+
+@pytest.fixture
+def erased(gone: tuple[Gated, Erased], tmp_path: Path) -> Gated:
+    """The same, for one test to change."""
+    return copied(gone[0], tmp_path)
+
+
 def holding(folder: Path, text: str) -> set[str]:
     """The files that hold a text, by their bytes or, where they pack them, by their rows."""
     found = set()
@@ -89,10 +115,11 @@ def holding(folder: Path, text: str) -> set[str]:
     return found
 
 
-def test_the_texts_are_in_no_file_any_more(gated: Gated) -> None:
-    folder = gated.warehouse.parent
+def test_the_texts_are_in_no_file_any_more(made: Gated, gone: tuple[Gated, Erased]) -> None:
+    folder = made.warehouse.parent
     assert {"audit.duckdb", "data.parquet", "audit.duckdb.v4.backup"} <= holding(folder, INPUT) | holding(folder, SAID)
-    done = erase(gated.warehouse, "s1", reason="asked for")
+    gated, done = gone
+    folder = gated.warehouse.parent
     assert holding(folder, INPUT) == holding(folder, SAID) == set()
     assert len(done.audit_run_ids) == 3
     assert done.n_rows["raw.predictions"] == 3  # p1 of each night
@@ -103,8 +130,8 @@ def test_the_texts_are_in_no_file_any_more(gated: Gated) -> None:
     assert json.loads(quoting[0][0])[0]["content"] == f"As in: {GONE}"
 
 
-def test_figures_and_labels_stay_and_other_samples_too(gated: Gated) -> None:
-    erase(gated.warehouse, "s1")
+def test_figures_and_labels_stay_and_other_samples_too(gone: tuple[Gated, Erased]) -> None:
+    gated, _ = gone
     assert query(gated.warehouse, "select distinct label, completion from marts.fct_predictions") == [("yes", None)]
     assert query(gated.warehouse, "select distinct sensitivity from marts.rpt_audit") == [(0.25,)]
     assert query(published_path(gated.warehouse), "select distinct label from marts.fct_predictions") == [("yes",)]
@@ -112,28 +139,26 @@ def test_figures_and_labels_stay_and_other_samples_too(gated: Gated) -> None:
     assert kept == [(6, 6)]  # of the two nights that are not retired
 
 
-def test_verify_says_erased_and_finds_what_is_altered_afterwards(gated: Gated) -> None:
-    erase(gated.warehouse, "s1")
-    found = verify(gated.warehouse)
+def test_verify_says_erased_and_finds_what_is_altered_afterwards(erased: Gated) -> None:
+    found = verify(erased.warehouse)
     assert found.findings == []
     assert {run.state for run in found.runs} == {"erased"}
-    assert retired_runs(gated.warehouse) == {f"{0:032x}"}
-    tombs = query(gated.warehouse, "select sample_id, reason, count(*) from raw.erasures group by all")
-    assert tombs == [("s1", None, 3)]
-    with connect(gated.warehouse) as con:
+    assert retired_runs(erased.warehouse) == {f"{0:032x}"}
+    tombs = query(erased.warehouse, "select sample_id, reason, count(*) from raw.erasures group by all")
+    assert tombs == [("s1", "asked for", 3)]
+    with connect(erased.warehouse) as con:
         con.execute("update raw.predictions set completion = 'x' where sample_id = 's1'")
-    assert {each.what for each in verify(gated.warehouse).findings} == {"raw.predictions"}
-    with connect(gated.warehouse) as con:
+    assert {each.what for each in verify(erased.warehouse).findings} == {"raw.predictions"}
+    with connect(erased.warehouse) as con:
         con.execute("delete from raw.erasures")
-    assert "raw.erasures" in {each.what for each in verify(gated.warehouse).findings}
+    assert "raw.erasures" in {each.what for each in verify(erased.warehouse).findings}
 
 
-def test_erasing_twice_changes_nothing_more(gated: Gated) -> None:
-    erase(gated.warehouse, "s1")
-    before = query(gated.warehouse, "select count(*) from raw.seals")
-    again = erase(gated.warehouse, "s1")
+def test_erasing_twice_changes_nothing_more(erased: Gated) -> None:
+    before = query(erased.warehouse, "select count(*) from raw.seals")
+    again = erase(erased.warehouse, "s1")
     assert (again.audit_run_ids, again.n_rows) == ((), {})
-    assert query(gated.warehouse, "select count(*) from raw.seals") == before
+    assert query(erased.warehouse, "select count(*) from raw.seals") == before
 
 
 def test_a_sample_nobody_has_and_a_run_that_still_asks_it(gated: Gated) -> None:

@@ -64,7 +64,7 @@ def test_killed_three_times(tmp_path: Path, how: signal.Signals) -> None:
         finished(tmp_path, server, 1000, 3)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_at_20_random_instants_of_15_000_requests(tmp_path: Path, how: signal.Signals) -> None:

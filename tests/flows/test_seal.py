@@ -110,9 +110,9 @@ def test_publishing_again_seals_nothing_and_what_lands_later_is_sealed_alone(gat
     assert verify(gated.warehouse).exit_code == 0
 
 
-@pytest.mark.slow
-def test_fifty_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_path: Path) -> None:
-    for night in range(50):
+@pytest.mark.parametrize("n", [pytest.param(20, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.soak)])
+def test_many_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_path: Path, n: int) -> None:
+    for night in range(n):
         run = land_night(gated.warehouse, night)
         gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=night / 100)
         gated.written()
@@ -121,16 +121,16 @@ def test_fifty_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_pat
     found = verify(gated.warehouse)
     assert (found.exit_code, found.findings) == (0, [])
     assert {run.state for run in found.runs} == {"untouched"}
-    assert len(found.runs) == 50
+    assert len(found.runs) == n
     elsewhere = tmp_path / "copied" / "here"
     shutil.copytree(gated.warehouse.parent, elsewhere)
     copied = verify(elsewhere / gated.warehouse.name)
-    assert (copied.exit_code, len(copied.runs)) == (0, 50)
-    retain(gated.warehouse, AUDIT, 40)
+    assert (copied.exit_code, len(copied.runs)) == (0, n)
+    retain(gated.warehouse, AUDIT, n - 10)
     publish(gated.warehouse)
     after = verify(gated.warehouse)
     assert after.exit_code == 0
-    assert [run.state for run in after.runs] == ["retired"] * 10 + ["untouched"] * 40
+    assert [run.state for run in after.runs] == ["retired"] * 10 + ["untouched"] * (n - 10)
     restore(gated.warehouse, after.runs[0].audit_run_id)
     publish(gated.warehouse)
     assert [run.state for run in verify(gated.warehouse).runs][:2] == ["untouched", "retired"]

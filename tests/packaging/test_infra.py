@@ -34,7 +34,11 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # ---------------------------------------------------------------- compose.yaml
 @pytest.mark.parametrize(
     ("schema", "file"),
-    [("compose-spec", "compose.yaml"), ("github-workflows", "examples/github-actions.yml")],
+    [
+        ("compose-spec", "compose.yaml"),
+        ("github-workflows", "examples/github-actions.yml"),
+        ("github-workflows", "examples/soak.yml"),
+    ],
 )
 def test_a_file_of_another_program_holds_to_its_schema(schema: str, file: str) -> None:
     line = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", str(INFRA / file)]

@@ -12,6 +12,7 @@ from flows.report.live import script
 from models_registry.cards import FormatLimits
 from tests.report.judging import hostile_judged_rows, hostile_rulings, judged_registry, judged_rows, judged_rulings
 from tests.report.warehouses import COLOURS, HOSTILE_LABELS, Recorded, hostile_rows, ordinary_rows, published
+from tests.shapes import shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,11 @@ class Reported:
         return self.html.replace(script().text, "")
 
 
-@pytest.fixture(scope="session")
-def _reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
-    folder = tmp_path_factory.mktemp("report")
+NAMES = ("ordinary", "hostile", "judged", "hostile_judged")
+
+
+def _build(folder: Path) -> list[str]:
+    """The warehouse and its pages in a folder; gives the runs."""
     registry = judged_registry(folder)
     files = [
         Recorded(
@@ -53,13 +56,21 @@ def _reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
         ),
     ]
     warehouse, runs = published(folder, files)
-    pages = {}
-    for name, run in zip(("ordinary", "hostile", "judged", "hostile_judged"), runs, strict=True):
+    for name, run in zip(NAMES, runs, strict=True):
         page = report(warehouse, run)
         assert page == warehouse.parent / "published" / "report.html"
-        kept = page.rename(folder / f"{name}.html")
-        pages[name] = Reported(warehouse, run, kept)
-    return pages
+        page.rename(folder / f"{name}.html")
+    return runs
+
+
+@pytest.fixture(scope="session")
+def _reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
+    folder = tmp_path_factory.mktemp("report")
+    runs = shape("reported", _build, folder)
+    return {
+        name: Reported(folder / "audit.duckdb", run, folder / f"{name}.html")
+        for name, run in zip(NAMES, runs, strict=True)
+    }
 
 
 @pytest.fixture(scope="session")

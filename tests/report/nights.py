@@ -16,6 +16,7 @@ from flows.publish import publish
 from flows.warehouse import connect
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, published
+from tests.shapes import shape
 
 AUDIT = "every night"
 FIRST = datetime(2026, 9, 20, 2, 0, 4)  # when the first night started
@@ -61,8 +62,8 @@ def answers(seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def two_nights(folder: Path) -> tuple[Path, list[str]]:
-    """Two nights of one audit, derived for real, a night apart."""
+def two_nights(folder: Path) -> list[str]:
+    """Two nights of one audit, derived for real, a night apart, in a folder; gives the runs."""
     warehouse, runs = published(
         folder, [Recorded(AUDIT, answers(seed), COLOURS, FormatLimits(policy="warn")) for seed in (1, 2)]
     )
@@ -70,7 +71,7 @@ def two_nights(folder: Path) -> tuple[Path, list[str]]:
         for place, run in enumerate(runs):
             set_time(con, run, place)
     publish(warehouse)
-    return warehouse, runs
+    return runs
 
 
 def set_time(con: Any, run: str, night: int) -> None:
@@ -137,9 +138,10 @@ _BUILT: list[tuple[Path, list[str]]] = []
 
 
 def fresh(factory: pytest.TempPathFactory, n_nights: int = 2) -> tuple[Path, list[str]]:
-    """A warehouse of so many nights for one test to change, and its runs; the two real ones are derived once a process."""
+    """A warehouse of so many nights for one test to change, and its runs; the two real ones are copied once a process."""
     if not _BUILT:
-        _BUILT.append(two_nights(factory.mktemp("nights")))
+        folder = factory.mktemp("nights")
+        _BUILT.append((folder / "audit.duckdb", shape("nights", two_nights, folder)))
     built, runs = _BUILT[0]
     warehouse = factory.mktemp("night") / "audit.duckdb"
     shutil.copy(built, warehouse)
