@@ -21,7 +21,7 @@ from flows.lineage.assets import assets_of
 from flows.paraphrase import paraphrase
 from flows.plan import count_missing
 from flows.progress import Progress, meters_of_judges, meters_of_models
-from flows.steps import Order, Outcome, derive
+from flows.steps import Order, Outcome, Step, derive
 from models_registry.errors import MeasureError
 
 
@@ -85,11 +85,39 @@ def audit(audit_id: str, audit_run_id: str, work: Callable[[], State[Any]]) -> S
     return work()
 
 
-def run_steps(order: Order, progress: Progress) -> Outcome:
-    """Paraphrase, infer and land, then validate, judge, transform, publish and report."""
+class Remembered:
+    """Steps that are done before Prefect can be told of them: it is told once its server answers."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[str, Ended]] = []
+
+    def step(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """The step as it is, with how it ended kept under its name."""
+
+        def call(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever the step takes and gives
+            ended = Ended()
+            self._steps.append((step.__name__, ended))
+            ended.state_of(lambda: step(*arguments, **named))
+            return ended.result()
+
+        return call
+
+    def tell(self, step: Step) -> None:
+        """Shows each step to whoever tracks them, in order, by its name and how it ended."""
+        for name, ended in self._steps:
+
+            def told(ended: Ended = ended) -> None:
+                ended.result()
+
+            told.__name__ = name
+            with contextlib.suppress(Exception):
+                step(told)()
+
+
+def ask(order: Order, progress: Progress, step: Step) -> Outcome:
+    """Paraphrase, infer and land; raises MeasureError where cells have no answer yet."""
     outcome = Outcome(order.audit_run_id)
     warehouse, run = order.warehouse, order.audit_run_id
-    step = functools.partial(tracked, warehouse=warehouse)
     progress.step("making prompt variants")
     made = step(paraphrase)(order.purse(progress.say), order.design, anew=order.rephrase, prompts=order.prompts)
     outcome.notes += made.notes
@@ -102,6 +130,16 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     if n_missing:
         msg = f"{n_missing} cells have no answer yet; the same command again asks only them"
         raise MeasureError(msg)
+    return outcome
+
+
+def run_steps(order: Order, progress: Progress, asked: Callable[[Step], Outcome] | None = None) -> Outcome:
+    """Paraphrase, infer and land, then validate, judge, transform, publish and report.
+
+    `asked` gives what the first steps made where they are done already.
+    """
+    step = functools.partial(tracked, warehouse=order.warehouse)
+    outcome = ask(order, progress, step) if asked is None else asked(step)
 
     def have_judged() -> None:
         judged = step(judge)(
@@ -111,7 +149,7 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
         )
         outcome.n_judged = judged.n_landed
         outcome.notes += judged.notes
-        n_open = count_missing_rulings(warehouse, run, order.design)
+        n_open = count_missing_rulings(order.warehouse, order.audit_run_id, order.design)
         if n_open:
             msg = f"{n_open} rulings have no verdict yet; `promptaudit run` asks only them"
             raise MeasureError(msg)
@@ -119,4 +157,4 @@ def run_steps(order: Order, progress: Progress) -> Outcome:
     judging = have_judged if order.design.judges else None
     # a trial shows its own figures: the report beside the published copy stays the audit's
     is_reported = order.design.origin == "run"
-    return derive(warehouse, outcome, order.design.audit.format, progress, step, judging, reports=is_reported)
+    return derive(order.warehouse, outcome, order.design.audit.format, progress, step, judging, reports=is_reported)

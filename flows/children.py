@@ -29,6 +29,8 @@ IDLE_S = 60.0
 _HIDDEN = (
     "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "AUTH_STRING", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
 )  # fmt: skip
+# a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
+QUIET_ALGEBRA = {"OPENBLAS_NUM_THREADS": "1"}
 _children: dict[tuple[str, ...], Child] = {}
 
 
@@ -44,7 +46,7 @@ class Child:
         self._said = (self._folder / "said").open("w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
             [sys.executable, "-P", "-m", module, *arguments],
-            cwd=self._folder, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
+            cwd=self._folder, env=environment() | QUIET_ALGEBRA, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
             text=True, start_new_session=True,
         )  # fmt: skip
 
@@ -130,14 +132,13 @@ def _read(requests: queue.Queue[str]) -> NoReturn:
     raise AssertionError
 
 
-def _environment() -> dict[str, str]:
-    """The environment of a child: no key, since none has business with one, and no variable that would configure dbt."""
-    environment = {
+def environment() -> dict[str, str]:
+    """Returns this process's environment for one that has no business with a key, and without what would configure dbt."""
+    kept = {
         name: value
         for name, value in os.environ.items()
         if not (name.startswith("DBT_") or any(word in name.upper() for word in _HIDDEN))
     }
-    paths = [str(Path(part).absolute()) for part in environment.pop("PYTHONPATH", "").split(os.pathsep) if part]
-    environment |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
-    # a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
-    return environment | SILENT | {"OPENBLAS_NUM_THREADS": "1"}
+    paths = [str(Path(part).absolute()) for part in kept.pop("PYTHONPATH", "").split(os.pathsep) if part]
+    kept |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+    return kept | SILENT

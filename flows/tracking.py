@@ -9,38 +9,118 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from flows import cache
+from flows.children import environment
 from flows.progress import Progress
 from flows.settings import silence
-from flows.steps import Order, Outcome
+from flows.steps import Order, Outcome, Step
+
+STARTS_WITHIN_S = 60.0
 
 
 def run_tracked(order: Order, progress: Progress) -> Outcome:
-    """One execution as a Prefect flow run, on the server that Prefect is set to or an ephemeral one."""
+    """One execution as a Prefect flow run, on the server that Prefect is set to or one of its own."""
     server = server_url()
-    progress.say(f"Prefect server: {server}" if server else "no PREFECT_API_URL: starting an ephemeral Prefect server")
-    from prefect import get_client
+    if server is None:
+        progress.say("no PREFECT_API_URL: starting an ephemeral Prefect server")
+        return _run_on_own_server(order, progress)
+    progress.say(f"Prefect server: {server}")
+    from flows.audit import run_steps
 
-    from flows.audit import Ended, audit, run_steps
+    return _flow(order, progress, lambda: run_steps(order, progress))
+
+
+def _run_on_own_server(order: Order, progress: Progress) -> Outcome:
+    """The server takes seconds to start: the models are asked meanwhile, and it is told of that once it answers."""
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    from flows.audit import Ended, Remembered, ask, run_steps
+
+    with _own_server() as ready:
+        early, remembered = Ended(), Remembered()
+        early.state_of(lambda: ask(order, progress, remembered.step))
+
+        def asked(step: Step) -> Outcome:
+            remembered.tell(step)
+            outcome: Outcome = early.result()
+            return outcome
+
+        try:
+            url = ready()
+        except OSError as error:
+            progress.warn(f"Prefect: {error}; the audit goes on without it")
+            return run_steps(order, progress, asked)
+        with temporary_settings({PREFECT_API_URL: url}):
+            return _flow(order, progress, lambda: run_steps(order, progress, asked))
+
+
+def _flow(order: Order, progress: Progress, steps: Callable[[], Outcome]) -> Outcome:
+    """The steps as a flow run; where Prefect is away, the steps alone."""
+    from flows.audit import Ended, audit
 
     ended = Ended()
-
-    def work() -> Any:  # noqa: ANN401 - a state of Prefect's, whose import takes seconds
-        return ended.state_of(lambda: run_steps(order, progress))
-
     try:
-        if not server:
-            with apart():
-                get_client(sync_client=True)  # starts the server, which the flow then finds running
-        audit(audit_id=order.design.audit_id, audit_run_id=order.audit_run_id, work=work, return_state=True)
+        audit(
+            audit_id=order.design.audit_id,
+            audit_run_id=order.audit_run_id,
+            work=lambda: ended.state_of(steps),
+            return_state=True,
+        )
     except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
         progress.warn(f"Prefect: {type(error).__name__}; the audit goes on without it")
-    outcome: Outcome = ended.result() if ended.has_run else run_steps(order, progress)
+    outcome: Outcome = ended.result() if ended.has_run else steps()
     return outcome
+
+
+@contextlib.contextmanager
+def _own_server() -> Iterator[Callable[[], str]]:
+    """Starts a Prefect server for this command alone, and gives what waits for it and returns its address.
+
+    Prefect's own way waits at once, and starts it where the user stands.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/api"
+    line = [
+        sys.executable, "-P", "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app",
+        "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",
+    ]  # fmt: skip
+    as_ephemeral = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+    with apart():
+        server = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
+            line, env=environment() | as_ephemeral, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def ready() -> str:
+        import httpx
+
+        deadline = time.monotonic() + STARTS_WITHIN_S
+        while server.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{url}/health", timeout=1, trust_env=False).is_success:
+                    return url
+            time.sleep(0.05)
+        msg = "its server did not start"
+        raise OSError(msg)
+
+    try:
+        yield ready
+    finally:
+        server.terminate()
+        try:
+            server.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
 
 
 def run_small(order: Order, progress: Progress) -> Outcome:
