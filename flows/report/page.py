@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.report import charts, guide, identity
+from flows.report import guide, identity
 from flows.report.agreement import agreement
 from flows.report.blocks import Row, Section
 from flows.report.changes import base_of, by_base, changes, counts_of
 from flows.report.checked import checked
 from flows.report.disagreements import disagreements
+from flows.report.drawing import COMMON
 from flows.report.filters import environment, trace_links
 from flows.report.gate import gate
 from flows.report.gather import Gathered
-from flows.report.live import as_json, script
+from flows.report.live import Alive, script
 from flows.report.measured import measured
 from flows.report.rankings import rankings
 from flows.report.samples import samples
@@ -53,7 +54,7 @@ def render(found: Gathered, *, traces: frozenset[str] = frozenset(), base: str =
             tracing=guide.TRACING,
             seal=found.run.get("seal"),
             script=script(),
-            config=as_json(charts.CONFIG),
+            alive=Alive(COMMON),
         )
     )
 
