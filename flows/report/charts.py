@@ -68,8 +68,8 @@ def bars(found: Rows, label: str) -> Markup:
             color=PAINT["first"], opacity=0.85, height={"band": 0.62},
         ),
         layer(
-            "rows", "rule", {"x": number("low", title="consistency", **UNIT), "x2": to("high"), "y": y}, where=known("low", "high"),
-            color=PAINT["ink"], strokeWidth=1.5,
+            "rows", "rule", {"x": number("low", title="consistency", **UNIT), "x2": to("high"), "y": y},
+            where=known("low", "high"), color=PAINT["ink"], strokeWidth=1.5,
         ),
     ]  # fmt: skip
     return drawn(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from html import escape as html_escape
 from collections.abc import Callable, Mapping
+from html import escape as html_escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote

@@ -109,7 +109,7 @@ def trace(
         return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most)
 
 
-def trace_row(
+def trace_row(  # noqa: PLR0913 - what `trace` has
     con: Connection, figure: str, row: Row, text: Policy | None, *, with_lineage: bool = False, most: int | None = None
 ) -> Trace:
     """The same of a row of a mart that is at hand, on an open copy."""
@@ -213,11 +213,10 @@ def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
 
 
 def _sensitive(con: Connection, run: str) -> frozenset[str]:
-    rows = con.execute(
-        "select task_id from raw.tasks where audit_run_id = ? and coalesce((card ->> 'sensitive')::boolean, false)",
-        [run],
-    ).fetchall()
-    return frozenset(row[0] for row in rows)
+    query = (
+        "select task_id from raw.tasks where audit_run_id = $run and coalesce((card ->> 'sensitive')::boolean, false)"
+    )
+    return frozenset(row["task_id"] for row in rows_of(con, query, {"run": run}))
 
 
 def described(mart: str) -> tuple[str, dict[str, str], str]:
@@ -228,10 +227,9 @@ def described(mart: str) -> tuple[str, dict[str, str], str]:
 
 
 def _seal(con: Connection, run: str) -> str | None:
-    row = con.execute(
-        "select seal from raw.seals where audit_run_id = ? order by seal_index desc limit 1", [run]
-    ).fetchone()
-    return None if row is None else str(row[0])
+    query = "select seal from raw.seals where audit_run_id = $run order by seal_index desc limit 1"
+    rows = rows_of(con, query, {"run": run})
+    return str(rows[0]["seal"]) if rows else None
 
 
 def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row]) -> list[Row]:
