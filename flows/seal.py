@@ -228,7 +228,10 @@ def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
 
 def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
     """Digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words."""
-    query = "select seal_index, digests from raw.row_digests where audit_run_id = $run and table_name = $table order by seal_index"
+    query = (
+        "select seal_index, digests from raw.row_digests "
+        "where audit_run_id = $run and table_name = $table order by seal_index"
+    )
     found = con.execute(told(query, {"run": run, "table": table})).fetchall()
     frames = [unpacked(content).with_columns(seal_index=pl.lit(index, pl.Int64())) for index, content in found]
     return pl.concat([NOTHING.with_columns(seal_index=pl.lit(0, pl.Int64())).clear(), *frames])
