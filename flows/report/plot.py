@@ -131,7 +131,8 @@ class _Axis:
         found, step = ticks(self.domain[0], self.domain[1], n, self.axis.get("tickMinStep"))
         low, high = sorted(self.domain)
         chosen = [value for value in self.axis.get("values", found) if low <= value <= high]
-        return [(self.scale(value), written(value, form, step)) for value in chosen]
+        most = max(map(abs, self.domain))
+        return [(self.scale(value), written(value, form, step, most)) for value in chosen]
 
     def labels(self) -> list[tuple[float, str]]:
         """The labels that have room: every second one, as long as two would touch."""

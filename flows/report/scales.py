@@ -94,12 +94,15 @@ def ticks(low: float, high: float, n: int, least_step: float | None = None) -> t
     return [float(f"{place * step:.12g}") for place in range(first, last + 1)], step
 
 
-def written(value: float, form: str | None, step: float = 1.0) -> str:
-    """A tick's label in one of the forms that charts use; by default as many digits as the step has."""
+def written(value: float, form: str | None, step: float = 1.0, most: float = 1.0) -> str:
+    """A tick's label in one of the forms that charts use; by default as many digits as the step has.
+
+    most: the end of the axis, whose thousands all its labels are told in.
+    """
     if form == "d":
         text = f"{value:.0f}"
     elif form == "~s":
-        power = 0 if value == 0 else min(4, max(-3, math.floor(math.log10(abs(value)) / 3 + 1e-12)))
+        power = 0 if most <= 0 else min(4, max(-3, math.floor(math.log10(most) / 3 + 1e-12)))
         text = _trimmed(f"{value / 1000.0**power:.6f}") + _PREFIXES[power]
     elif form == "~%":
         text = f"{_trimmed(f'{100 * value:.6f}')}%"

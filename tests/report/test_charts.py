@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 
 from flows.report import charts
 from flows.report.charts_of_answers import Axes, curves
+from flows.report.drawing import COMMON
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -67,3 +69,29 @@ def test_a_missing_interval_leaves_the_figure() -> None:
 )
 def test_an_axis_starts_at_the_tenth_below(values: list[float | None], start: float) -> None:
     assert charts.domain_of(values) == (pytest.approx(start), 1.0)
+
+
+def test_scales_and_labels_are_those_of_vega() -> None:
+    import vl_convert
+
+    dots = [{"place": place, "accuracy": 0.4 + place / 20, "is_original": place == 2} for place in range(1, 8)]
+    points = [{"series": "valid", "k": k, "pss": 0.9, "low": 0.8, "high": 1.0} for k in (2, 9)]
+    spans = [{"name": "m", "series": "r", "value": 3.0, "low": 1.0, "high": 4.0}]
+    drawn: dict[str, Any] = {
+        "thousands": charts.histogram([{"bin": place, "n": n} for place, n in ((0, 3), (4, 1700))], 0.2, "x"),
+        "rates": charts.stacks([{"place": 2, "status": "refused", "rate": 0.0375}], 12, "x"),
+        "accuracies": charts.dots(dots, (0.4, 1.0), "x"),
+        "lines": charts.lines(points, (0.0, 1.0), "annotators", "x"),
+        "ranges": charts.ranges(spans, ["r"], (0.0, 4.2), "ms", "x"),
+    }
+    for name, ours in drawn.items():
+        spec = ours.spec["spec"]
+        data = {
+            of: [dict(zip(told["names"], row, strict=True)) for row in told["rows"]]
+            for of, told in spec["datasets"].items()
+        }
+        theirs = vl_convert.vegalite_to_svg(
+            {**COMMON, **spec, "datasets": data}, vl_version="6.1", allowed_base_urls=[]
+        )
+        said = [sorted(e.text or "" for e in _parsed(svg).iter(SVG + "text")) for svg in (ours, theirs)]
+        assert said[0] == said[1], name
