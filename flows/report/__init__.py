@@ -40,46 +40,63 @@ def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is
     from flows.warehouse import published_path
 
     write_pages(warehouse, audit_run_id, text)
-    page = as_written(warehouse, audit_run_id, text)
-    kept, below = report_of(warehouse, audit_run_id), from_below(page)
-    private_folder(kept.parent)
-    write_text(below, kept)
-    path = write_text(page, published_path(warehouse).with_name(REPORT))
+    pages = _as_pages(warehouse, audit_run_id, text)
+    kept = {report_of(warehouse, audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)}
+    private_folder(report_of(warehouse, audit_run_id).parent)
+    for path, page in kept.items():
+        write_text(page, path)
+    for path in set(report_of(warehouse, audit_run_id).parent.glob(f"{audit_run_id}-*.html")) - set(kept):
+        path.unlink()
+    newest = write_text(pages[0], published_path(warehouse).with_name(REPORT))
     if is_held:
-        record(warehouse, audit_run_id, {REPORT: page, f"reports/{kept.name}": below})
-    return path
+        record(
+            warehouse, audit_run_id, {REPORT: pages[0]} | {f"reports/{path.name}": page for path, page in kept.items()}
+        )
+    return newest
 
 
-def as_written(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is_below: bool = False) -> str:
-    """The page with links to the pages about its rows that are there; `is_below`: as it is kept in `reports/`."""
+def _as_pages(warehouse: Path, audit_run_id: str, text: Policy | None) -> list[str]:
+    """The page with links to the pages about its rows that are there, and where it is long its further pages."""
     from flows.report.gather import gather
-    from flows.report.page import render
+    from flows.report.page import render_parts
     from flows.settings import Settings
     from flows.trace.page import pages_of
 
-    page = render(gather(warehouse, audit_run_id, text or Settings().text), traces=pages_of(warehouse, audit_run_id))
+    found = gather(warehouse, audit_run_id, text or Settings().text)
+    return render_parts(found, traces=pages_of(warehouse, audit_run_id))
+
+
+def as_written(
+    warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is_below: bool = False, part: int = 1
+) -> str:
+    """A page of the report as `report` writes it; `is_below`: as it is kept in `reports/`."""
+    pages = _as_pages(warehouse, audit_run_id, text)
+    page = pages[min(part, len(pages)) - 1]
     return from_below(page) if is_below else page
 
 
 def from_below(page: str) -> str:
     """The page's links, from a folder below: what people said has no quote of its own, since it is escaped."""
-    return page.replace('href="traces/', 'href="../traces/')
+    return page.replace('href="traces/', 'href="../traces/').replace('href="reports/', 'href="')
 
 
 def report_as(warehouse: Path, audit_run_id: str, form: Form, text: Policy | None = None) -> str:
-    """The report on a run as text: html (the page), md (for chat), csv (a line a figure). Raises WarehouseError likewise."""
+    """The report on a run as text: html (one page), md (for chat), csv (a line a figure). Raises WarehouseError likewise."""
     from flows.report.gather import gather
+    from flows.report.page import render
     from flows.report.plain import figures_csv, markdown
     from flows.settings import Settings
+    from flows.trace.page import pages_of
 
+    found = gather(warehouse, audit_run_id, text or Settings().text)
     if form == "html":
-        return as_written(warehouse, audit_run_id, text)
-    make = markdown if form == "md" else figures_csv
-    return make(gather(warehouse, audit_run_id, text or Settings().text))
+        return render(found, traces=pages_of(warehouse, audit_run_id))
+    return markdown(found) if form == "md" else figures_csv(found)
 
 
-def report_of(warehouse: Path, audit_run_id: str) -> Path:
-    """Where the report of one run stays when another run is reported."""
+def report_of(warehouse: Path, audit_run_id: str, part: int = 1) -> Path:
+    """Where the report of one run stays when another run is reported, or a further page of it."""
     from flows.warehouse import published_path
 
-    return published_path(warehouse).parent / "reports" / f"{audit_run_id}.html"
+    name = audit_run_id if part == 1 else f"{audit_run_id}-{part}"
+    return published_path(warehouse).parent / "reports" / f"{name}.html"

@@ -73,5 +73,5 @@ def _drawn(rows: list[Row], shown: list[str], name: str, title: str, task: str) 
         f"({cut(least['model_id'], NAME)}) to {number(most[name])} ({cut(most['model_id'], NAME)})."
     )
     return span([row[name] for row in known]), charts.ranges(
-        data, shown, charts.domain_of(ends), title, label, of="strategy"
+        data, shown, charts.domain_of(ends), title, label, of_what="strategy"
     )

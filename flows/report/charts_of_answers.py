@@ -9,7 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from flows.report.charts import SERIES
-from flows.report.drawing import PAINT, drawn
+from flows.report.drawing import drawn
+from flows.report.layers import PAINT, Spec, between, known, layer, names, number, of, to
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 MOST_TICKS = 7
@@ -33,34 +34,28 @@ def curves(
 
     `series` are at most four. fields: see `drawing.drawn`.
     """
-    import altair as alt
-
     places = list(range(len(series)))
-    paints = [PAINT[name] for name in SERIES[: len(series)]]
-    known = sorted({point["at"] for point in points})
-    room = (known[-1] - known[0]) * 0.04 or 0.5
+    at = sorted({point["at"] for point in points})
+    room = (at[-1] - at[0]) * 0.04 or 0.5
     step = max(1, -(-len(axes.ticks) // MOST_TICKS))
-    x = alt.X(
-        "x:Q", title=axes.x, scale=alt.Scale(domain=[known[0] - room, known[-1] + room], nice=False, zero=False),
-        axis=alt.Axis(values=list(axes.ticks[::step]), format=axes.format),
-    )  # fmt: skip
     if axes.domain is None:
-        scale, ticks = alt.Scale(zero=True, nice=True), alt.Axis(tickMinStep=1, format="~s")
+        up: Spec = {"title": axes.y, "scale": {"zero": True, "nice": True}, "axis": {"tickMinStep": 1, "format": "~s"}}
     else:
-        scale, ticks = alt.Scale(domain=list(axes.domain), nice=False, zero=False), alt.Axis()
-    base = alt.Chart(alt.NamedData(name="points")).encode(
-        x=x, color=alt.Color("place:N", legend=None, scale=alt.Scale(domain=places, range=paints))
-    )
-    y = alt.Y("value:Q", title=axes.y, scale=scale, axis=ticks)
-    dashes = alt.Scale(domain=places, range=list(DASHES[: len(series)]))
+        up = {"title": axes.y, "scale": between(axes.domain)}
+    shared = {
+        "x": number(
+            "x", title=axes.x, scale=between([at[0] - room, at[-1] + room]),
+            axis={"values": list(axes.ticks[::step]), "format": axes.format},
+        ),
+        "color": names("place", scale=of(places, [PAINT[name] for name in SERIES[: len(series)]])),
+    }  # fmt: skip
+    value = {**shared, "y": number("value", **up)}
+    span = {**shared, "y": number("low", **up), "y2": to("high")}
+    dashes = names("place", scale=of(places, DASHES[: len(series)]))
     layers = [
-        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .mark_rule(strokeWidth=1.5, opacity=0.55, clip=True)
-        .encode(y=alt.Y("low:Q", title=axes.y, scale=scale, axis=ticks), y2="high:Q"),
-        base.transform_filter("isValid(datum.value)")
-        .mark_line(strokeWidth=2, clip=True)
-        .encode(y=y, strokeDash=alt.StrokeDash("place:N", legend=None, scale=dashes)),
-        base.transform_filter("isValid(datum.value)").mark_circle(size=34, opacity=1).encode(y=y),
+        layer("points", "rule", span, where=known("low", "high"), strokeWidth=1.5, opacity=0.55, clip=True),
+        layer("points", "line", {**value, "strokeDash": dashes}, where=known("value"), strokeWidth=2, clip=True),
+        layer("points", "circle", value, where=known("value"), size=34, opacity=1),
     ]
     # side by side, so that intervals do not hide each other
     beside = room / 2 / max(1, len(series))

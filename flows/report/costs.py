@@ -90,5 +90,5 @@ def _drawn(rows: list[Row], shown: list[str], task: str) -> tuple[str, Markup]:
         f"{milliseconds(slowest['latency_p50_ms'])}, of {cut(slowest['model_id'], NAME)}."
     )
     return "median to 95th percentile", charts.ranges(
-        data, shown, (0.0, most * 1.05 or 1.0), "ms", label, of="strategy"
+        data, shown, (0.0, most * 1.05 or 1.0), "ms", label, of_what="strategy"
     )

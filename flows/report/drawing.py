@@ -1,6 +1,6 @@
 """Draws a chart twice: as inline SVG, here and now, and as the spec that a browser may draw again, with its figures.
 
-The SVG is made by vl-convert, without JavaScript on the page and without a network. Both are of the page's colours.
+Both are made from the same layers and are of the page's colours.
 """
 
 from __future__ import annotations
@@ -8,56 +8,45 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from flows.report.blocks import MOST_ROWS, Row, Table
 from flows.report.cells import Cell, Printed
-from flows.report.live import as_json
-from flows.report.svg import COLOURS, clean
+from flows.report.layers import PAINT, Spec
+from flows.report.plot import PADDING, plotted
 from flows.report.text import ABSENT, count, number, shown
-
-if TYPE_CHECKING:
-    import altair as alt
 
 WIDTH = 340
 HEIGHT = 190
-PAINT = {name: colour for colour, name in COLOURS.items()}
 FIGURE = "figure"  # of a row of data: the name of the figure that it draws
 _AXIS = {
     "labelColor": PAINT["muted"], "titleColor": PAINT["muted"], "titleFontWeight": "normal", "labelFontSize": 11,
     "titleFontSize": 11, "gridColor": PAINT["line"], "domainColor": PAINT["line"], "tickColor": PAINT["line"],
     "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5, "labelFlush": False,
 }  # fmt: skip
-_DRAWN = {"view": {"stroke": None}, "axis": _AXIS, "axisX": {"grid": False}}
+# what every chart of a page has: its width, the colours of the theme, tooltips with the row of data behind a mark, none on
+# lines and areas
+COMMON = {
+    "width": WIDTH, "padding": PADDING, "autosize": {"type": "fit", "contains": "padding"},
+    "config": {
+        "view": {"stroke": None}, "axis": _AXIS, "axisX": {"grid": False}, "legend": {"disable": True},
+        "aria": False, "background": "transparent", "mark": {"tooltip": {"content": "data"}},
+        "line": {"tooltip": None}, "area": {"tooltip": None},
+    },
+}  # fmt: skip
 _is_drawing: ContextVar[bool] = ContextVar("_is_drawing", default=True)
 
 
-def _themed(value: Any) -> Any:
-    """The same in the colours of the page's theme, whichever it is."""
-    if isinstance(value, str):
-        return f"var(--{COLOURS[value]})" if value in COLOURS else value
-    if isinstance(value, dict):
-        return {key: _themed(each) for key, each in value.items()}
-    return [_themed(each) for each in value] if isinstance(value, list) else value
-
-
-# of all charts of a page: the colours of its theme, tooltips with the row of data behind a mark, none on lines and areas
-CONFIG = {
-    **_themed(_DRAWN), "aria": False, "background": "transparent", "mark": {"tooltip": {"content": "data"}},
-    "line": {"tooltip": None}, "area": {"tooltip": None},
-}  # fmt: skip
-
-
 class Drawing(Markup):
-    """An SVG, with the spec it is drawn from as JSON and a table of its figures (None where a section prints them anyway)."""
+    """An SVG, with what it is drawn from and a table of its figures (None where a section prints them anyway)."""
 
-    spec: Markup
+    spec: Spec
     table: Table | None
 
     @classmethod
-    def of(cls, svg: Markup, spec: Markup, table: Table | None) -> Drawing:
+    def of(cls, svg: Markup, spec: Spec, table: Table | None) -> Drawing:
         """The three as one."""
         drawing = cls(svg)
         drawing.spec, drawing.table = spec, table
@@ -75,7 +64,7 @@ def undrawn() -> Iterator[None]:
 
 
 def drawn(  # noqa: PLR0913 - what a chart has
-    layers: Sequence[alt.Chart],
+    layers: Sequence[Spec],
     label: str,
     data: Mapping[str, Sequence[Row]],
     height: int = HEIGHT,
@@ -85,35 +74,22 @@ def drawn(  # noqa: PLR0913 - what a chart has
 ) -> Drawing:
     """A chart of layers, as an image named `label`, unique on its page.
 
-    data: what the layers name; inside them Altair would copy it with each step. fields: the fields
-    of the data that tooltips and the table show, with their headings, the figure itself first behind what it is of;
-    default: all. A row of data may have `figure`, the name of the figure it
+    data: what the layers name. fields: the fields of the data that tooltips and the table show, with their headings, the
+    figure itself first behind what it is of; default: all. A row of data may have `figure`, the name of the figure it
     draws. has_table: False where the section's own table holds every figure that is drawn.
     """
-    import altair as alt
-    import vl_convert
-
     if not _is_drawing.get():
-        return Drawing.of(Markup(""), Markup(""), None)
-    chart = alt.layer(*layers).properties(
-        width=WIDTH,
-        height=height,
-        autosize=alt.AutoSizeParams(type="fit", contains="padding"),
-        padding=6,
-        background="transparent",
-    )
-    spec = chart.to_dict(validate=False)  # a check against the schema takes as long as drawing
-    spec["datasets"] = {name: [_settled(row) for row in rows] for name, rows in data.items()}
-    spec["config"] = _DRAWN
-    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    svg = clean(vl_convert.vegalite_to_svg(spec, vl_version=version, allowed_base_urls=[]), label)
-    rows: list[Row] = max(spec["datasets"].values(), key=len, default=[])
+        return Drawing.of(Markup(""), {}, None)
+    datasets = {name: [_settled(row) for row in rows] for name, rows in data.items()}
+    svg = plotted({"layer": layers, "width": WIDTH, "height": height}, datasets, label)
+    rows: list[Row] = max(datasets.values(), key=len, default=[])
     headings = dict(fields) if fields is not None else _headings(rows)
-    alive = {key: value for key, value in spec.items() if key not in {"$schema", "config", "background"}}
-    alive["datasets"] = {name: _columns(rows) for name, rows in spec["datasets"].items()}
-    alive["layer"] = [*alive["layer"], *map(_pointed, filter(_is_line, alive["layer"]))]
-    shown_fields = [*headings.items(), (FIGURE, "figure")]
-    told = as_json({"spec": _themed(alive), "fields": shown_fields})
+    alive: Spec = {
+        "height": height,
+        "layer": [*layers, *map(_pointed, filter(_is_line, layers))],
+        "datasets": {name: _columns(rows) for name, rows in datasets.items()},
+    }
+    told = {"spec": alive, "fields": [*headings.items(), (FIGURE, "figure")]}
     return Drawing.of(svg, told, _table(rows, headings) if has_table else None)
 
 
@@ -131,8 +107,7 @@ def _columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
 
 
 def _is_line(layer: dict[str, Any]) -> bool:
-    mark = layer.get("mark")
-    return (mark.get("type") if isinstance(mark, dict) else mark) == "line"
+    return bool(layer["mark"]["type"] == "line")
 
 
 def _pointed(layer: dict[str, Any]) -> dict[str, Any]:

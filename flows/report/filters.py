@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from html import escape as html_escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from flows.figures import row_id
 from flows.report.blocks import Table
-from flows.report.cells import Cell, Printed, Traced, cells_of, exact, parts, rows_of
+from flows.report.cells import Cell, Printed, Traced, cells_of, exact, rows_of
 from flows.report.text import NAME, count, cut, interval, number, percent, shown, usd, when
 
 if TYPE_CHECKING:
@@ -35,8 +36,12 @@ def environment(folder: Path) -> Environment:
 
 def said(text: str) -> Markup:
     """Somebody's words: escapes for what is invisible, isolated so that their direction stays theirs."""
-    safe = escape(shown(text))
-    return safe if text.isascii() else Markup("<bdi>{}</bdi>").format(safe)
+    return Markup(_said(text))  # noqa: S704 - escaped there
+
+
+def _said(text: str) -> str:
+    safe = html_escape(shown(text))
+    return safe if text.isascii() else f"<bdi>{safe}</bdi>"
 
 
 def name(text: str | None) -> Markup:
@@ -46,12 +51,38 @@ def name(text: str | None) -> Markup:
 
 def printed(cell: Printed) -> Markup:
     """What stands in one cell: words as words, a figure with its name and its value at full precision."""
-    return Markup("").join(_figure(part) if isinstance(part, Cell) else said(part) for part in parts(cell))
+    return Markup(_printed(cell))  # noqa: S704 - escaped there
 
 
-def _figure(cell: Cell) -> Markup:
-    figure = Markup('<data value="{}" data-figure="{}">{}</data>')
-    return figure.format(cell.exact, cell.figure, cell.text)
+def _printed(cell: Printed) -> str:
+    if isinstance(cell, str):
+        return _said(cell)
+    return "".join(map(_figure, cell)) if isinstance(cell, tuple) else _figure(cell)
+
+
+def _figure(part: str | Cell) -> str:
+    if isinstance(part, str):
+        return _said(part)
+    value, text = html_escape(part.exact), html_escape(part.text)
+    return f'<data value="{value}" data-figure="{html_escape(part.figure)}">{text}</data>'
+
+
+def lines(table: Table, trace: Callable[[str], Markup]) -> Markup:
+    """The rows of a table, with the names of the rows behind them where it prints a figure that has a name."""
+    n_text = len(table.columns) - table.n_figures
+    opened = [
+        '<th scope="row">' if place < table.n_heads else "<td>" if place < n_text else '<td class="n">'
+        for place in range(len(table.columns))
+    ]
+    closed = ["</th>" if place < table.n_heads else "</td>" for place in range(len(table.columns))]
+    with_names = is_traced(table)
+    out = []
+    for row in table.rows:
+        cells = [start + _printed(cell) + end for start, cell, end in zip(opened, row, closed, strict=False)]
+        if with_names:
+            cells.append(f'<td class="traces">{"".join(map(trace, rows_of(row)))}</td>')
+        out.append(f"<tr>{''.join(cells)}</tr>\n")
+    return Markup("".join(out))  # noqa: S704 - escaped cell by cell
 
 
 def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callable[[str], Markup]:
@@ -59,8 +90,9 @@ def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callabl
     folder = f"{base}traces/{quote(audit_run_id, safe='')}"
 
     def trace(row: str) -> Markup:
-        code = Markup('<code class="trace">{}</code>').format(row)
-        return Markup('<a href="{}/{}.html">{}</a>').format(folder, quote(row), code) if row in traces else code
+        code = f'<code class="trace">{html_escape(row)}</code>'
+        link = f'<a href="{html_escape(f"{folder}/{quote(row)}.html")}">{code}</a>' if row in traces else code
+        return Markup(link)  # noqa: S704 - escaped above
 
     return trace
 
@@ -88,7 +120,7 @@ def traced(row: Mapping[str, Any], mart: str) -> Traced:
 
 def is_traced(table: Table) -> bool:
     """Whether a table prints a figure that has a name."""
-    return any(cells_of(row) for row in table.rows)
+    return any(map(cells_of, table.rows))
 
 
 def said_plainly(text: str) -> str:
@@ -104,5 +136,5 @@ def row_name(row: Mapping[str, Any], mart: str) -> str:
 FILTERS: dict[str, Callable[..., Any]] = {
     "said": said, "name": name, "number": number, "interval": interval, "percent": percent, "usd": usd, "count": count,
     "when": when, "range_bar": range_bar, "width": width, "printed": printed, "traced": traced, "row_name": row_name,
-    "rows_of": rows_of, "exact": exact, "is_traced": is_traced, "said_plainly": said_plainly,
+    "rows_of": rows_of, "exact": exact, "is_traced": is_traced, "lines": lines, "said_plainly": said_plainly,
 }  # fmt: skip

@@ -1,7 +1,18 @@
 // Brings a drawing to life when a pointer comes near: the same chart, drawn again by Vega, with tooltips.
 const refuse = () => Promise.reject(new Error("this page loads nothing"));
 const loader = { load: refuse, sanitize: refuse, http: refuse, file: refuse };
-const config = JSON.parse(document.getElementById("chart-config").textContent);
+let packed;
+
+// what all charts of the page are drawn from, unpacked when the first is wanted
+function charts() {
+  packed ??= (async () => {
+    const { deflated } = JSON.parse(document.getElementById("charts").textContent);
+    const bytes = Uint8Array.from(atob(deflated), (char) => char.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  })();
+  return packed;
+}
+
 const tip = document.createElement("div");
 tip.className = "tip";
 tip.setAttribute("role", "tooltip");
@@ -32,13 +43,14 @@ function tell(fields, event, datum) {
 }
 
 async function enliven(chart) {
-  const { spec, fields } = JSON.parse(chart.querySelector("script").textContent);
+  const all = await charts();
+  const { spec, fields } = structuredClone(all.charts[chart.dataset.chart]);
   for (const [name, { names, rows }] of Object.entries(spec.datasets)) {
     spec.datasets[name] = rows.map((row) => Object.fromEntries(names.map((field, place) => [field, row[place]])));
   }
   const drawn = chart.querySelector("svg");
   const host = document.createElement("div");
-  const result = await vegaEmbed(host, { ...spec, config }, {
+  const result = await vegaEmbed(host, { ...all.common, ...spec }, {
     mode: "vega-lite", ast: true, renderer: "svg", actions: false, defaultStyle: false, hover: false, loader, logLevel: 1, // errors alone
     tooltip: (_, event, __, datum) => tell(fields, event, datum),
   });

@@ -10,6 +10,7 @@ import base64
 import functools
 import hashlib
 import json
+import zlib
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -54,6 +55,24 @@ def _bundled() -> str:
         kept = vl_convert.javascript_bundle(own).encode()
         cache.keep(name, kept, instead_of="live-*.js")
     return kept.decode()
+
+
+class Alive:
+    """What a page's charts are drawn from again, packed: a hundred charts say much the same."""
+
+    def __init__(self, common: object) -> None:
+        self._common = common
+        self._charts: list[object] = []
+
+    def add(self, chart: object) -> int:
+        """Takes a chart in; the number that it is known by."""
+        self._charts.append(chart)
+        return len(self._charts) - 1
+
+    def packed(self) -> Markup:
+        """Everything as JSON whose one string is JSON too, deflated, in base64."""
+        told = json.dumps({"common": self._common, "charts": self._charts}, allow_nan=False, separators=(",", ":"))
+        return as_json({"deflated": base64.b64encode(zlib.compress(told.encode(), 9)).decode()})
 
 
 def as_json(data: object) -> Markup:

@@ -22,25 +22,22 @@ from flows.report.wordings import wordings
 
 def measured(found: Gathered) -> list[Section]:
     """Each section says of every task what it has, or why it has nothing."""
-    from altair.utils.schemapi import debug_mode
-
     budget = Budget(len({row["task_id"] for row in found.scorecard}))
-    with debug_mode(arg=False):  # charts of ours need no check against the schema: it takes as long as drawing them
-        return [
-            sensitivity(found, budget),
-            classes(found, Room(found)),
-            telling(found, Room(found)),
-            clouds(found, Room(found)),
-            consistency(found, budget),
-            alike(found, Room(found)),
-            pairs(found, Room(found)),
-            repetition(found, budget, Room(found)),
-            paraphrase(found, budget),
-            between(found, Room(found)),
-            subsamples(found, Room(found)),
-            variety(found, Room(found)),
-            formats(found, budget),
-            accuracy(found, budget),
-            wordings(found, Room(found)),
-            costs(found, Room(found)),
-        ]
+    return [
+        sensitivity(found, budget),
+        classes(found, Room(found)),
+        telling(found, Room(found)),
+        clouds(found, Room(found)),
+        consistency(found, budget),
+        alike(found, Room(found)),
+        pairs(found, Room(found)),
+        repetition(found, budget, Room(found)),
+        paraphrase(found, budget),
+        between(found, Room(found)),
+        subsamples(found, Room(found)),
+        variety(found, Room(found)),
+        formats(found, budget),
+        accuracy(found, budget),
+        wordings(found, Room(found)),
+        costs(found, Room(found)),
+    ]

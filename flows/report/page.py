@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.report import charts, guide, identity
+from flows.report import guide, identity
 from flows.report.agreement import agreement
 from flows.report.blocks import Row, Section
 from flows.report.changes import base_of, by_base, changes, counts_of
 from flows.report.checked import checked
 from flows.report.disagreements import disagreements
+from flows.report.drawing import COMMON
 from flows.report.filters import environment, trace_links
 from flows.report.gate import gate
 from flows.report.gather import Gathered
-from flows.report.live import as_json, script
+from flows.report.live import Alive, script
 from flows.report.measured import measured
+from flows.report.parts import only, parted
 from flows.report.rankings import rankings
 from flows.report.samples import samples
 from flows.report.scoring import scoring
@@ -27,23 +30,46 @@ MOST_SCORECARD = 1000
 
 
 def render(found: Gathered, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
-    """The page as text. Data reach the template as values: escaped, made visible, isolated; never as markup.
+    """The page as text, whole. Data reach the template as values: escaped, made visible, isolated; never as markup.
 
     traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
     """
-    told = sections(found)
+    return _rendered(found, sections(found), traces, base)
+
+
+def render_parts(found: Gathered, *, traces: frozenset[str] = frozenset()) -> list[str]:
+    """The same as the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
+    told, parts = sections(found), parted(found.scorecard)
+    if len(parts) == 1:
+        return [_rendered(found, told, traces)]
+    # a block of no task of the scorecard is on all of the run
+    rest = frozenset(block.task_id for section in told.measured for block in section.blocks) - frozenset().union(*parts)
+    return [
+        _rendered(
+            found,
+            dataclasses.replace(told, measured=only(told.measured, tasks if place > 1 else tasks | rest)),
+            traces,
+            part=Part(place, parts),
+        )
+        for place, tasks in enumerate(parts, start=1)
+    ]
+
+
+def _rendered(found: Gathered, told: Told, traces: frozenset[str], base: str = "", part: Part | None = None) -> str:
     return (
         environment(Path(__file__).parent)
         .get_template(TEMPLATE)
         .render(
             trace=trace_links(found.run["audit_run_id"], traces, base),
             run=found.run,
+            part=part,
+            is_first=part is None or part.place == 1,
             title=cut(found.run["audit_id"], NAME),
             scorecard=found.scorecard[:MOST_SCORECARD],
             n_scorecard=len(found.scorecard),
             summary=summary(found),
             first=told.first,
-            sections=told.others,
+            sections=told.others if part is None or part.place == 1 else told.measured,
             samples=samples(found),
             gate=gate(found),
             facts=identity.facts(found),
@@ -53,9 +79,17 @@ def render(found: Gathered, *, traces: frozenset[str] = frozenset(), base: str =
             tracing=guide.TRACING,
             seal=found.run.get("seal"),
             script=script(),
-            config=as_json(charts.CONFIG),
+            alive=Alive(COMMON),
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which of the report's pages one is, from 1, and the tasks of each."""
+
+    place: int
+    tasks: list[frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +97,14 @@ class Told:
     """The sections of a report: before the scorecard, after it, and the measures that they print."""
 
     first: list[Section]
-    others: list[Section]
+    of_run: list[Section]
+    measured: list[Section]
     measures: tuple[guide.Measure, ...]
+
+    @property
+    def others(self) -> list[Section]:
+        """All after the scorecard."""
+        return [*self.of_run, *self.measured]
 
 
 def sections(found: Gathered) -> Told:
@@ -72,9 +112,9 @@ def sections(found: Gathered) -> Told:
     judged = judged_sections(found)
     n_first = 1 if found.judged.comparisons else 0  # what a run with judges was made for
     over_nights = trend(found)
-    others = [*changes(found.changes), *over_nights, *judged[n_first:], *measured(found)]
+    of_run = [*changes(found.changes), *over_nights, *judged[n_first:]]
     measures = (*guide.MEASURES, *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
-    return Told([*checked(found.checked), *judged[:n_first]], others, measures)
+    return Told([*checked(found.checked), *judged[:n_first]], of_run, measured(found), measures)
 
 
 def judged_sections(found: Gathered) -> list[Section]:

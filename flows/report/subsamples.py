@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
 from markupsafe import Markup
 
 from flows.report.answer_queries import MOST_ANSWERS
@@ -18,8 +18,10 @@ from flows.report.gather import Gathered
 from flows.report.room import Room, Wanted, by_model, coloured
 from flows.report.sensitivity import why_no_answers, why_open
 from flows.report.text import NAME, count, cut, interval, number, percent, span
-from udfs.agreement import Level
-from udfs.stability import StabilityRow, prompt_stability
+
+if TYPE_CHECKING:
+    from udfs.agreement import Level
+    from udfs.stability import StabilityRow
 
 PARTS = (0.25, 0.5, 0.75)  # and all of them, which the marts have
 DEEPEST = 0.3  # below a figure, of what is drawn of its interval
@@ -94,6 +96,10 @@ def stability_of(asked: Sequence[Sequence[str | None]], level: Level, labels: Se
 
     `labels`: all labels of the task in order, which counts at level ordinal; numbers at level interval.
     """
+    import numpy as np
+
+    from udfs.stability import prompt_stability
+
     known = list(dict.fromkeys([*labels, *(label for each in asked for label in each if label is not None)]))
     if level == "interval":
         known.sort(key=float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from pathlib import Path
@@ -9,18 +10,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from flows.figures import grains, row_id
+from flows.figures import row_id
 from flows.files import private_folder, write_text
-from flows.lineage.columns import lineage_of
+from flows.lineage.project import models
 from flows.report.filters import environment, said
 from flows.report.text import cut
 from flows.report.texts import Policy
 from flows.settings import Settings
-from flows.trace.trace import Trace, described, trace
-from flows.warehouse import published_path, read_published
+from flows.trace.trace import Trace, described, trace_row
+from flows.warehouse import look_into_published, published_path, rows_of
 
 TEMPLATE = "page.html.j2"
-MOST_PAGES = 60  # a tenth of a second each
+MOST_PAGES = 60
 MOST_ROWS = 50
 LONGEST = 300  # characters of a text
 
@@ -39,19 +40,12 @@ def write_pages(warehouse: Path, audit_run_id: str, text: Policy | None = None) 
     """Writes the pages of a run's scorecard rows anew, the first 60."""
     folder, policy = traces_folder(warehouse, audit_run_id), text or Settings().text
     shutil.rmtree(folder, ignore_errors=True)
-    grain = ", ".join(grains()["rpt_audit"])
-    query = f"select {grain} from marts.rpt_audit where audit_run_id = '{audit_run_id}' order by task_id, strategy, model_id"  # noqa: S608 - its id
-    names, rows = read_published(warehouse, query)
-    for row in rows[:MOST_PAGES]:
-        found = trace(
-            warehouse,
-            row_id("rpt_audit", dict(zip(names, row, strict=True))),
-            policy,
-            with_lineage=False,
-            most=MOST_ROWS,
-        )
-        private_folder(folder)
-        write_text(page_of(found), folder / f"{found.figure}.html")
+    query = "select * from marts.rpt_audit where audit_run_id = $run order by task_id, strategy, model_id limit $most"
+    with look_into_published(warehouse) as con:
+        for row in rows_of(con, query, {"run": audit_run_id, "most": MOST_PAGES}):
+            found = trace_row(con, row_id("rpt_audit", row), row, policy, most=MOST_ROWS)
+            private_folder(folder)
+            write_text(page_of(found), folder / f"{found.figure}.html")
 
 
 def page_of(found: Trace) -> str:
@@ -60,7 +54,6 @@ def page_of(found: Trace) -> str:
         (name, text) for name, text in described(found.mart)[1].items() if name in found.row and name not in found.grain
     ]
     formulas = {name: _formula(found.mart, name) for name, _ in columns}
-    css = (Path(__file__).parents[1] / "report" / "report.css").read_text(encoding="utf-8")
     return (
         environment(Path(__file__).parent)
         .get_template(TEMPLATE)
@@ -71,7 +64,7 @@ def page_of(found: Trace) -> str:
             columns=columns,
             formulas=formulas,
             most=MOST_ROWS,
-            css=css,
+            css=_css(),
         )
     )
 
@@ -84,6 +77,12 @@ def _value(value: Any) -> Markup:  # noqa: ANN401 - values of any column
     return said(cut(json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value), LONGEST))
 
 
+@functools.cache
+def _css() -> str:
+    return (Path(__file__).parents[1] / "report" / "report.css").read_text(encoding="utf-8")
+
+
+@functools.cache
 def _formula(mart: str, column: str) -> str:
     """The column's expression over the models before it."""
-    return cut(lineage_of(mart, column).expression, LONGEST)
+    return cut(models()[mart].columns[column].expression, LONGEST)

@@ -46,7 +46,7 @@ BESIDE = {  # the tables that describe what was asked, and the columns by which 
     "prompt_variants": ("prompt_variant_id",),
 }  # fmt: skip
 OF_ROW = ("model_id", "task_id", "strategy", "prompt_variant_id", "sample_id")
-CHECKS = "select * from raw.format_checks where list_contains($runs, audit_run_id) order by all"
+CHECKS = "select * from raw.format_checks where list_contains($runs, audit_run_id) order by all limit $most"
 COMPARISONS = "select * from raw.comparisons where comparison_id = $comparison"
 MOST_P_TAU = 200
 ALL = 2**62
@@ -106,47 +106,55 @@ def trace(
     mart, column, _ = parse_figure(figure)
     with look_into_published(warehouse) as con:
         row = _row(con, figure, mart, column)
-        compared = rows_of(con, COMPARISONS, {"comparison": row["comparison_id"]}) if mart in COMPARED else []
-        whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
-        where, parameters = scope_of(mart, column, whose)
-        runs = rows_of(
-            con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", {"runs": parameters["runs"]}
-        )
-        runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
-        run = runs[-1]  # of a comparison the candidate
-        listed = {**parameters, "most": ALL if most is None else most}
-        answers = rows_of(con, ANSWERS.format(where), listed)
-        is_retired = not answers and bool(answers := rows_of(con, RETIRED.format(where), listed))
-        served = rows_of(con, SERVED.format(where), parameters)
-        texts = Texts(text, _sensitive(con, run["audit_run_id"]))
-        raw = {"predictions": answers, **_beside(con, row, where, listed)}
-        if mart in JUDGED or mart in COMPARED or is_ruled(row):
-            raw |= _rulings(con, parameters["runs"], answers)
-        if compared:
-            raw["comparisons"] = compared
-        raw["format_checks"] = rows_of(con, CHECKS, {"runs": parameters["runs"]})
-        tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
-        tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
-        for name, rows in raw.items():
-            raw[name] = [_with_texts(each, texts, tasks) for each in rows]
-        row, value = _with_texts(row, texts, tasks), None if column is None else row[column]
-        if column is not None and row[column] == LEFT_OUT:
-            value = LEFT_OUT
-        if any(texts.of(task["task_id"]) == "none" for task in raw["tasks"]):
-            run = {name: LEFT_OUT if name in ("card", "source") and each else each for name, each in run.items()}
-        about, columns, model_path = described(mart)
-        return Trace(
-            figure=figure, mart=mart, column=column, value=value, row=row,
-            measure_version=row.get("measure_version"), model_path=model_path,
-            description=about if column is None else columns.get(column, ""),
-            grain=grains()[mart],
-            lineage=lineage_of(mart, column) if column is not None and with_lineage else None,
-            run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
-            p_tau=_p_tau(con, whose, parameters["runs"], answers), raw=raw, served=served,
-            n_answers=sum(each["n_answers"] for each in served),
-            is_retired=is_retired, texts=texts.said,
-            other_runs=runs[:-1] if mart in COMPARED else [],
-        )  # fmt: skip
+        return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most)
+
+
+def trace_row(  # noqa: PLR0913 - what `trace` has
+    con: Connection, figure: str, row: Row, text: Policy | None, *, with_lineage: bool = False, most: int | None = None
+) -> Trace:
+    """The same of a row of a mart that is at hand, on an open copy."""
+    mart, column, _ = parse_figure(figure)
+    compared = rows_of(con, COMPARISONS, {"comparison": row["comparison_id"]}) if mart in COMPARED else []
+    whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
+    where, parameters = scope_of(mart, column, whose)
+    runs = rows_of(
+        con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", {"runs": parameters["runs"]}
+    )
+    runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
+    run = runs[-1]  # of a comparison the candidate
+    listed = {**parameters, "most": ALL if most is None else most}
+    answers = rows_of(con, ANSWERS.format(where), listed)
+    is_retired = not answers and bool(answers := rows_of(con, RETIRED.format(where), listed))
+    served = rows_of(con, SERVED.format(where), parameters)
+    texts = Texts(text, _sensitive(con, run["audit_run_id"]))
+    raw = {"predictions": answers, **_beside(con, row, where, listed)}
+    if mart in JUDGED or mart in COMPARED or is_ruled(row):
+        raw |= _rulings(con, parameters["runs"], answers)
+    if compared:
+        raw["comparisons"] = compared
+    raw["format_checks"] = rows_of(con, CHECKS, {"runs": parameters["runs"], "most": listed["most"]})
+    tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
+    tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
+    for name, rows in raw.items():
+        raw[name] = [_with_texts(each, texts, tasks) for each in rows]
+    row, value = _with_texts(row, texts, tasks), None if column is None else row[column]
+    if column is not None and row[column] == LEFT_OUT:
+        value = LEFT_OUT
+    if any(texts.of(task["task_id"]) == "none" for task in raw["tasks"]):
+        run = {name: LEFT_OUT if name in ("card", "source") and each else each for name, each in run.items()}
+    about, columns, model_path = described(mart)
+    return Trace(
+        figure=figure, mart=mart, column=column, value=value, row=row,
+        measure_version=row.get("measure_version"), model_path=model_path,
+        description=about if column is None else columns.get(column, ""),
+        grain=grains()[mart],
+        lineage=lineage_of(mart, column) if column is not None and with_lineage else None,
+        run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
+        p_tau=_p_tau(con, whose, parameters["runs"], answers), raw=raw, served=served,
+        n_answers=sum(each["n_answers"] for each in served),
+        is_retired=is_retired, texts=texts.said,
+        other_runs=runs[:-1] if mart in COMPARED else [],
+    )  # fmt: skip
 
 
 def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
@@ -205,11 +213,10 @@ def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
 
 
 def _sensitive(con: Connection, run: str) -> frozenset[str]:
-    rows = con.execute(
-        "select task_id from raw.tasks where audit_run_id = ? and coalesce((card ->> 'sensitive')::boolean, false)",
-        [run],
-    ).fetchall()
-    return frozenset(row[0] for row in rows)
+    query = (
+        "select task_id from raw.tasks where audit_run_id = $run and coalesce((card ->> 'sensitive')::boolean, false)"
+    )
+    return frozenset(row["task_id"] for row in rows_of(con, query, {"run": run}))
 
 
 def described(mart: str) -> tuple[str, dict[str, str], str]:
@@ -220,10 +227,9 @@ def described(mart: str) -> tuple[str, dict[str, str], str]:
 
 
 def _seal(con: Connection, run: str) -> str | None:
-    row = con.execute(
-        "select seal from raw.seals where audit_run_id = ? order by seal_index desc limit 1", [run]
-    ).fetchone()
-    return None if row is None else str(row[0])
+    query = "select seal from raw.seals where audit_run_id = $run order by seal_index desc limit 1"
+    rows = rows_of(con, query, {"run": run})
+    return str(rows[0]["seal"]) if rows else None
 
 
 def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row]) -> list[Row]:

@@ -154,12 +154,15 @@ def spellings(value: Any) -> set[str]:  # noqa: ANN401 - a value of any column
 
 def _lines(warehouse: Path, run: str, page: str, path: Path) -> list[Finding]:
     """The first line that is not as the page would be written now, under the text policy that comes nearest."""
-    from flows.report import as_written
+    from flows.report import as_written, report_as
 
     nearest_by: tuple[int, int, str] | None = None
+    place = path.stem.partition("-")[2]
     for policy in (None, *POLICIES):
-        rendered = as_written(warehouse, run, policy, is_below=path.parent.name == "reports")
-        if rendered == page:
+        rendered = as_written(
+            warehouse, run, policy, is_below=path.parent.name == "reports", part=int(place) if place.isdecimal() else 1
+        )
+        if page in (rendered, report_as(warehouse, run, "html", policy)):
             return []
         pairs = enumerate(zip_longest(page.splitlines(), rendered.splitlines()), start=1)
         differing = [number for number, (one, other) in pairs if one != other]

@@ -138,7 +138,7 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     run: Reported = request.getfixturevalue(name)
     seen = Seen(run.html)
     ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
-    assert {i for i in ids if i in SECTIONS or not re.match(r"c[0-9a-f]{10}-|chart-config$", i)} == PAGES[name]
+    assert set(ids) == PAGES[name] | {"charts"}
     assert len(ids) == len(set(ids))
     policy = next(v for t, a, v in seen.attributes if t == "meta" and a == "content" and "default-src" in v)
     assert policy == (
@@ -214,6 +214,40 @@ def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
         Budget(n_tasks).draw(block, groups, lambda *_: ("", Markup("")), n_sharing=6)  # of 12, 10 and 1
         assert len(block.panels) - n_drawn == max(1, n_drawn // 6)
         assert block.notes[0].startswith(f"{n_drawn} of 14 model and strategy pairs")
+
+
+def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> None:
+    code = (
+        "import sys, flows.report; from pathlib import Path; "
+        f"flows.report.as_written(Path({str(ordinary.warehouse)!r}), {ordinary.audit_run_id!r}); "
+        "print(sorted({'altair', 'pandas', 'prefect', 'vl_convert'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
+    ordinary: Reported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows.report import parts
+    from flows.report.gather import gather
+    from flows.report.page import render, render_parts
+    from flows.verify.page import figures_of
+
+    found = gather(ordinary.warehouse, ordinary.audit_run_id)
+    n_tasks = len({row["task_id"] for row in found.scorecard})
+    assert n_tasks > 1
+    assert render_parts(found) == [render(found)]
+    monkeypatch.setattr(parts, "MOST_GROUPS", 1)
+    pages = render_parts(found)
+    assert len(pages) == n_tasks
+    names = [[each.figure for each in figures_of(page)] for page in pages]
+    assert sorted(name for own in names for name in own) == sorted(each.figure for each in figures_of(render(found)))
+    worst = max((row for row in found.scorecard if row["sensitivity"] is not None), key=lambda row: row["sensitivity"])
+    assert f"<h3>{worst['task_id']}</h3>" in pages[0].partition('id="consistency"')[2].partition('id="alike"')[0]
+    for page in pages:
+        others = {value for _, name, value in Seen(page).attributes if name == "href" and value.startswith("reports/")}
+        assert len(others) == n_tasks - 1
 
 
 def test_reporting_is_cheap_to_import() -> None:
