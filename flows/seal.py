@@ -22,7 +22,7 @@ from flows.figures import grains
 from flows.keys import sha256_of
 from flows.manifest import made_by
 from flows.rows import as_json, frame_of
-from flows.warehouse import KEYS, Connection, insert_new, now, told
+from flows.warehouse import KEYS, Connection, insert_new, now
 
 OWN = ("seals", "row_digests")
 SEALED = tuple(table for table in KEYS if table not in OWN)
@@ -76,11 +76,12 @@ def seal_of(found: Seal) -> str:
 
 def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
     """The chain in order, or one run's part of it."""
-    query = (
+    rows = con.execute(
         "select audit_run_id, seal_index, reason, manifest, previous_seal, seal, sealed_at from raw.seals "
-        "where audit_run_id = coalesce($run, audit_run_id) order by seal_index"
-    )
-    return [Seal(*row) for row in con.execute(told(query, {"run": audit_run_id})).fetchall()]
+        "where audit_run_id = coalesce($run, audit_run_id) order by seal_index",
+        {"run": audit_run_id},
+    ).fetchall()
+    return [Seal(*row) for row in rows]
 
 
 def has_seals(con: Connection) -> bool:
@@ -138,8 +139,10 @@ def seal_runs(
         ).fetchall()
     }
     new_comparisons: dict[str, set[str]] = {}
-    of_ids = "select candidate_run_id, comparison_id from raw.comparisons where list_contains($ids, comparison_id)"
-    for run, comparison_id in con.execute(told(of_ids, {"ids": list(compared)})).fetchall():
+    for run, comparison_id in con.execute(
+        "select candidate_run_id, comparison_id from raw.comparisons where list_contains($ids, comparison_id)",
+        {"ids": list(compared)},
+    ).fetchall():
         new_comparisons.setdefault(run, set()).add(comparison_id)
     of_views = _views_as_sealed(con, chain, has_built=bool(derived), has_compared=bool(compared))
     con.execute("begin")
@@ -228,11 +231,10 @@ def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
 
 def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
     """Digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words."""
-    query = (
-        "select seal_index, digests from raw.row_digests "
-        "where audit_run_id = $run and table_name = $table order by seal_index"
-    )
-    found = con.execute(told(query, {"run": run, "table": table})).fetchall()
+    found = con.execute(
+        "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ? order by seal_index",
+        [run, table],
+    ).fetchall()
     frames = [unpacked(content).with_columns(seal_index=pl.lit(index, pl.Int64())) for index, content in found]
     return pl.concat([NOTHING.with_columns(seal_index=pl.lit(0, pl.Int64())).clear(), *frames])
 

@@ -54,7 +54,6 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     5: "alter table raw.audit_runs add column manifest varchar;",
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
-MOST_TOLD = 1000  # values of a list that a query's text holds
 MOST_LOOK_S = 900  # a page of the largest run takes seconds
 ONE_LINE = 300
 
@@ -315,7 +314,7 @@ def insert_new(con: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -
         f"insert into raw.{table} by name select * from incoming where not exists "  # noqa: S608 - names are ours
         f"(select 1 from raw.{table} as landed where landed.audit_run_id = $run and {matches})"
     )
-    inserted = con.execute(told(statement, {"run": run_ids[0]})).fetchone()
+    inserted = con.execute(statement, {"run": run_ids[0]}).fetchone()
     return int(inserted[0]) if inserted else 0
 
 
@@ -358,8 +357,6 @@ def rows_of(
     con: Connection, query: str, parameters: Sequence[object] | Mapping[str, object] = ()
 ) -> list[dict[str, Any]]:
     """Rows of a query as dicts."""
-    if isinstance(parameters, Mapping) and all(map(_is_plain, parameters.values())):
-        query, parameters = told(query, parameters), ()
     cursor = con.execute(query, parameters)
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -382,32 +379,6 @@ def parquet_source(path: Path) -> str:
     """What a `from` reads the rows of one file by: its name is no pattern, and the folders it lies in are no columns."""
     name = re.sub(r"([*?\[])", r"[\1]", str(path))
     return f"read_parquet({text_in_sql(name)}, hive_partitioning = false)"
-
-
-def told(query: str, parameters: Mapping[str, object]) -> str:
-    """A query with its named parameters written out: to look at one, DuckDB imports pandas, which takes half a second."""
-    return re.sub(r"\$(\w+)", lambda found: _in_sql(parameters[found[1]]), query)
-
-
-def _in_sql(value: object) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool | int):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"'{value!r}'::double"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_in_sql, value))}]::varchar[]"
-    return text_in_sql(value)
-
-
-def _is_plain(value: object) -> bool:
-    """Whether SQL has a short word for a value: a text of SQL ends at a NUL, and lists of texts alone have one type."""
-    if isinstance(value, list):
-        return len(value) <= MOST_TOLD and all(isinstance(each, str) and _is_plain(each) for each in value)
-    if isinstance(value, str):
-        return "\0" not in value
-    return value is None or isinstance(value, bool | int | float)
 
 
 def text_in_sql(text: object) -> str:
