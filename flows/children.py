@@ -2,7 +2,7 @@
 
 A child is `python -P -m MODULE` in a private folder of its own, so that nothing of the folder a user stands in is read. Each line
 on its stdin is one request, answered by one line on its stdout; both are JSON. It ends at once when stdin closes, in the
-middle of a request too, since whoever asked is gone then; and by itself when nobody has asked for a while.
+middle of a request too, since whoever asked is gone then.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from typing import Any, NoReturn
 
 from flows.settings import SILENT
 
-IDLE_S = 60.0
-"""How long a child waits for a next request before it ends."""
 _HIDDEN = (
     "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "AUTH_STRING", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
 )  # fmt: skip
@@ -108,7 +106,7 @@ def end_children() -> None:
         _children.popitem()[1].end()
 
 
-def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> None:
+def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> NoReturn:
     """The child's side: makes ready, then answers each request with what the function that was made returns."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print is no answer
@@ -116,11 +114,7 @@ def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> None:
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     answer = make_ready()
     while True:
-        try:
-            line = requests.get(timeout=IDLE_S)
-        except queue.Empty:
-            return
-        answers.write(json.dumps(answer(json.loads(line))) + "\n")
+        answers.write(json.dumps(answer(json.loads(requests.get()))) + "\n")
         answers.flush()
 
 

@@ -47,7 +47,7 @@ def offenders(
         checked = result.expectation_config
         if checked is not None:
             rows = result.result.get("unexpected_index_list") or []
-            found[checked.kwargs["column"]] = [row["row"] for row in rows]
+            found[checked.kwargs["column"]] = [int(row["row"]) for row in rows]
     return found
 
 
