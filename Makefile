@@ -81,7 +81,9 @@ $(VENV)/dev.stamp: $(VENV)/uv.stamp $(LOCKS)/dev.txt pyproject.toml
 	@$(THIS_PACKAGE)
 	@touch $(VENV)/run.stamp $@
 
-THIS_PACKAGE = $(UV) pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation --editable .
+# compiled, ours too: where no byte code may be written later, each process would compile every module anew
+THIS_PACKAGE = $(UV) pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation --editable . \
+	  && $(BIN)/python -m compileall -q flows models_registry dbt/udfs
 
 $(VENV)/uv.stamp: $(LOCKS)/uv.txt
 	@if ! $(BIN)/python -c "$(IS_NEW_ENOUGH)" 2>/dev/null; then \
