@@ -156,5 +156,5 @@ def run_steps(order: Order, progress: Progress, asked: Callable[[Step], Outcome]
 
     judging = have_judged if order.design.judges else None
     # a trial shows its own figures: the report beside the published copy stays the audit's
-    is_reported = order.design.origin == "run"
+    is_reported = order.design.origin == "run" and order.reports
     return derive(order.warehouse, outcome, order.design.audit.format, progress, step, judging, reports=is_reported)

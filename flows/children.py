@@ -27,6 +27,8 @@ from flows.settings import SILENT
 _HIDDEN = (
     "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "AUTH_STRING", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
 )  # fmt: skip
+DBT, CHECKS = "flows.dbt_child", "flows.expectations"
+"""The modules of the children there are: what builds marts, and what checks formats."""
 # a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
 QUIET_ALGEBRA = {"OPENBLAS_NUM_THREADS": "1"}
 _children: dict[tuple[str, ...], Child] = {}
@@ -88,7 +90,7 @@ class Child:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def child_of(module: str, *arguments: str) -> Child:
+def start(module: str, *arguments: str) -> Child:
     """Returns this command's child of a module; starts one where there is none, without waiting until it is ready."""
     key = (module, *arguments)
     child = _children.get(key)

@@ -11,7 +11,7 @@ from flows.keys import content_id
 from flows.publish import newest_published, publish
 from flows.rows import frame_of
 from flows.transform import Command, transform
-from flows.warehouse import fetch, land, now, read_published
+from flows.warehouse import fetch, land, look_into_published, now, read_published
 from models_registry.cards import AuditCard
 from models_registry.errors import UsageError
 
@@ -57,13 +57,12 @@ def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
 
     Raises UsageError for a run without marts.
     """
-    asked = {}
-    for pair in pairs:
-        row = _row(warehouse, pair)
-        asked[str(row["comparison_id"])] = row
-    for row in asked.values():
-        land(warehouse, [("comparisons", frame_of("comparisons", [row]))])
-    new = [each for each, row in asked.items() if each not in _published(warehouse, str(row["candidate_run_id"]))]
+    with look_into_published(warehouse):  # kept open, since each opening reads the catalog
+        asked = {str(row["comparison_id"]): row for row in (_row(warehouse, pair) for pair in pairs)}
+        known = {run: _published(warehouse, run) for run in {str(row["candidate_run_id"]) for row in asked.values()}}
+    new = [each for each, row in asked.items() if each not in known[str(row["candidate_run_id"])]]
+    for each in new:
+        land(warehouse, [("comparisons", frame_of("comparisons", [asked[each]]))])
     derive(warehouse, new)
     if new:
         publish(warehouse, compared=new)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -199,7 +199,8 @@ def _night(  # noqa: PLR0913 - what a night is told
         began.append(audit_run_id)
         audit.record(audit_run_id, "begun")
 
-    done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin)
+    # the page is written once the night is compared
+    done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin, reports=False)
     if not began:  # it is complete: its night goes on, or is looked at again
         began.append(done.audit_run_id)
     return _finish(audit, done.audit_run_id, done)
@@ -263,7 +264,8 @@ def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = No
         audit.progress.step("comparing with earlier runs")
         against = _references(warehouse, audit_id, run)
         ids = compare(warehouse, [pair_of(base, run, card) for base in against])
-        report(warehouse, run)
+        page = report(warehouse, run)
+    done = None if done is None else replace(done, report=page)
     checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
     with audit.locked():
         rows = fetch(warehouse, _COMPARED, {"ids": ids})

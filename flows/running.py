@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from flows.children import CHECKS, DBT, start
 from flows.compare import compare_again
 from flows.design import Design, design_audit, design_checks
 from flows.editing import export_prompts, read_prompts
@@ -25,11 +26,10 @@ from flows.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.settings import Settings
 from flows.spool import replay
 from flows.steps import Order, Outcome, derive
-from flows.transform import start_dbt, transform
+from flows.transform import transform
 from flows.trust import refuse_untrusted
-from flows.validate import start_expectations
 from flows.variants import same_wordings
-from flows.warehouse import apply_schema, fetch, hold, now, published_path, read_published
+from flows.warehouse import apply_schema, connect, fetch, hold, now, published_path, read_published
 from models_registry.cards import RephraserCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
@@ -93,10 +93,11 @@ def run_audit(  # noqa: PLR0913 - one option each
     max_usd: float | None = None,
     max_requests: int | None = None,
     on_open: Callable[[str], None] | None = None,
+    reports: bool = True,
 ) -> Done:
     """Continues the audit's unfinished run, says that the last one is complete, or makes a new one.
 
-    `on_open` is told the run's id before anything is asked.
+    `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page.
     """
     refuse_untrusted(settings, design_checks(registry, audit_id)["models"], progress)
     design = design_audit(registry, audit_id)
@@ -107,12 +108,14 @@ def run_audit(  # noqa: PLR0913 - one option each
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress)
-        found = None if new or rephrase else _same_run(warehouse, design, prompts)
-        changed = [] if found is None else _changes(warehouse, found.audit_run_id, design, progress)
-        is_done = found is not None and found.state == "complete" and is_published(warehouse, found.audit_run_id)
+        with connect(warehouse):  # kept open, since each opening reads the catalog
+            found = None if new or rephrase else _same_run(warehouse, design, prompts)
+            changed = [] if found is None else _changes(warehouse, found.audit_run_id, design, progress)
+            is_done = found is not None and found.state == "complete" and is_published(warehouse, found.audit_run_id)
+            is_kept = found is not None and _is_kept_otherwise(warehouse, found.audit_run_id, design)
         if found is not None and is_done and not changed:
             headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
-            notes = (CARD_CHANGED,) if _is_kept_otherwise(warehouse, found.audit_run_id, design) else ()
+            notes = (CARD_CHANGED,) if is_kept else ()
             return Done(
                 found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, notes,
                 published_path(warehouse), _page_of(warehouse, found.audit_run_id),
@@ -124,9 +127,9 @@ def run_audit(  # noqa: PLR0913 - one option each
         from flows.tracking import run_tracked
 
         # they get ready while the first answers come in
-        start_dbt(warehouse)
-        start_expectations()
-        order = Order(warehouse, audit_run_id, design, rephrase, prompts, max_usd, max_requests)
+        start(DBT, warehouse.resolve().name)
+        start(CHECKS)
+        order = Order(warehouse, audit_run_id, design, rephrase, prompts, max_usd, max_requests, reports)
         with following(warehouse, audit_run_id, progress.warn):
             outcome = run_tracked(order, progress)
     judged = f", {outcome.n_judged} rulings made" if design.judges else ""
@@ -139,8 +142,6 @@ def run_import(
     """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        start_dbt(warehouse)
-        start_expectations()
         make_ready(warehouse, progress)
         taken = import_predictions(warehouse, files, registry, options)
         audit_run_id = taken.audit_run_id
@@ -289,7 +290,7 @@ def rebuild_runs(
         raise UsageError(msg)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        start_dbt(warehouse)
+        start(DBT, warehouse.resolve().name)
         make_ready(warehouse, progress)
         rows = fetch(warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
         if audit_run_id is not None:

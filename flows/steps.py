@@ -41,6 +41,7 @@ class Order:
     prompts: Path | None = None
     max_usd: float | None = None
     max_requests: int | None = None
+    reports: bool = True
 
     def purse(self, say: Say) -> Purse:
         """What the run may still spend now."""

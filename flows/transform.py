@@ -1,7 +1,7 @@
 """Builds the dbt project for the runs it is given, in a child process that reads the project once a command.
 
-The child (`flows.dbt_child`) lets go of DuckDB after each build. `start_dbt` starts it while the command does other things, else
-the first build does.
+The child (`flows.dbt_child`) lets go of DuckDB after each build. A command that will build starts it early, else the first
+build does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from flows.children import ChildEnded, child_of
+from flows.children import DBT, ChildEnded, start
 from flows.lineage.follow import built
 from flows.seal import views_stand
 from flows.warehouse import connect
@@ -20,7 +20,6 @@ from models_registry.errors import WarehouseError
 
 Command = Literal["build", "run"]
 Part = Literal["up_to_formats", "after_formats", "comparisons"]
-CHILD = "flows.dbt_child"
 
 
 def transform(
@@ -46,11 +45,6 @@ def transform(
             built(warehouse, audit_run_ids, comparison_ids)
 
 
-def start_dbt(warehouse: Path) -> None:
-    """Starts the child that will build this warehouse, and returns at once."""
-    child_of(CHILD, warehouse.resolve().name)
-
-
 def dbt(
     warehouse: Path,
     command: str,
@@ -68,7 +62,7 @@ def dbt(
         "runs": list(audit_run_ids), "comparisons": list(comparison_ids),
     }  # fmt: skip
     try:
-        failure = child_of(CHILD, warehouse.name).ask(request)
+        failure = start(DBT, warehouse.name).ask(request)
     except ChildEnded as error:
         failure = f"transform: the process that runs dbt ended: {error}"
     if failure is not None:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.children import ChildEnded, child_of
+from flows.children import CHECKS, ChildEnded, start
 from flows.rows import frame_of
 from flows.warehouse import fetch, land, now
 from models_registry.cards import FormatLimits
 from models_registry.errors import WarehouseError
-
-CHILD = "flows.expectations"
 
 SUMMARY = """
 select
@@ -57,11 +55,6 @@ class Validated:
     action: str  # none, quarantined, failed, warned
     n_quarantined: int
     n_variants: int  # model × variant pairs that were asked
-
-
-def start_expectations() -> None:
-    """Starts the child that will check formats, and returns at once."""
-    child_of(CHILD)
 
 
 def validate(warehouse: Path, audit_run_id: str, limits: FormatLimits) -> Validated:
@@ -122,7 +115,7 @@ def _offenders(summary: Sequence[dict[str, Any]], limits: Mapping[str, float]) -
     """Per column, the indices of the rows above its limit, as Great Expectations finds them."""
     columns = {column: [row[column] for row in summary] for column in limits}
     try:
-        found = child_of(CHILD).ask({"columns": columns, "limits": dict(limits)})
+        found = start(CHECKS).ask({"columns": columns, "limits": dict(limits)})
     except ChildEnded as error:
         msg = f"validate: the process that runs Great Expectations ended: {error}"
         raise WarehouseError(msg) from None

@@ -108,7 +108,7 @@ def resampled_units(
 def _kept_weights(seed: int, purpose: int, sizes: tuple[int, ...], n_resamples: int) -> NDArray[np.float64]:
     rng = generator(seed, purpose)
     weight = np.concatenate([weights(rng, size, n_resamples) for size in sizes])
-    weight.flags.writeable = False
+    weight.setflags(write=False)
     return weight
 
 

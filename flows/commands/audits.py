@@ -64,6 +64,11 @@ def import_(
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed of the resamples.")] = 20250601,
 ) -> None:
     """Take recorded predictions in as a run; then validate, transform, publish and report."""
+    from flows.children import CHECKS, DBT, start
+
+    settings = state.settings()
+    start(DBT, settings.warehouse.resolve().name)  # they take longest to get ready
+    start(CHECKS)
     from flows.importing import options_of
     from flows.running import run_import
 

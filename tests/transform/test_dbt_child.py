@@ -16,12 +16,12 @@ import psutil
 import pytest
 import yaml
 
-from flows.children import child_of, end_children
+from flows.children import DBT, end_children, start
 from flows.importing import ImportOptions, import_predictions
 from flows.publish import publish
 from flows.runs import close_run
 from flows.settings import dbt_project
-from flows.transform import CHILD, dbt, transform
+from flows.transform import dbt, transform
 from flows.warehouse import apply_schema, connect, fetch
 from models_registry.errors import WarehouseError
 from models_registry.registry import load_registry
@@ -52,7 +52,7 @@ def derive(warehouse: Path, run: str) -> None:
 
 
 def process_for(warehouse: Path) -> psutil.Process:
-    return psutil.Process(child_of(CHILD, warehouse.name).process.pid)
+    return psutil.Process(start(DBT, warehouse.name).process.pid)
 
 
 def models_built(warehouse: Path) -> set[str]:
@@ -141,8 +141,8 @@ def _kill_at_work(child: psutil.Process, warehouse: Path) -> None:
 def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: tuple[Path, str]) -> None:
     warehouse, run = built
     script = (
-        "import sys; from pathlib import Path; from flows.transform import child_of, transform\n"
-        "w = Path(sys.argv[1]); print(child_of('flows.dbt_child', w.name).process.pid, flush=True)\n"
+        "import sys; from pathlib import Path; from flows.transform import start, transform\n"
+        "w = Path(sys.argv[1]); print(start('flows.dbt_child', w.name).process.pid, flush=True)\n"
         "transform(w, [sys.argv[2]], 'after_formats')"
     )
     line = [sys.executable, "-P", "-c", script, str(warehouse), run]
