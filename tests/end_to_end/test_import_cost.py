@@ -30,7 +30,5 @@ def test_an_import_costs_little_more_than_the_two_libraries_it_cannot_do_without
     line = ("-m", "flows.cli", "import", "four.csv", "--labels", "yes,no")
     first = processor_seconds(tmp_path, *line, "--audit", "first")
     second = processor_seconds(tmp_path, *line, "--audit", "second")
-        f"\nan import {first:.1f} s of processors, one beside another run {second:.1f} s, the libraries alone {bare:.1f} s"
-    )
     assert second < MOST * bare, f"{second:.1f} s of processors, the libraries alone {bare:.1f}"
     assert second < 1.2 * first
