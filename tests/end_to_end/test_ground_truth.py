@@ -16,6 +16,8 @@ from flows.transform import transform
 from flows.warehouse import apply_schema, read_published
 from models_registry.registry import load_registry
 
+pytestmark = pytest.mark.slow  # tests/udfs/test_ground_truth.py holds the measures themselves against the same figures
+
 TOLERANCE = 1e-9
 
 

@@ -103,6 +103,7 @@ def test_one_night_is_a_history_too(week: tuple[Path, list[str]]) -> None:
     assert "over 1 night of audit" in printed(history(week[0], "consistency", **ONE, limit=1))
 
 
+@pytest.mark.slow
 def test_sixty_nights_are_drawn_a_character_each(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 60)
     found = history(warehouse, "pss_inter", **ONE, limit=60)

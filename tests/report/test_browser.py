@@ -17,16 +17,15 @@ from tests.report.test_page import PAGES
 slow = pytest.mark.slow
 # every page, width and scheme, and each width with each scheme; the other combinations are the soak's
 SEEN = {
-    ("ordinary", 390, "dark"), ("hostile", 390, "light"), ("judged", 1280, "dark"), ("judged", 390, "light"),
+    ("ordinary", 1280, "light"), ("ordinary", 390, "dark"), ("hostile", 390, "light"), ("judged", 1280, "dark"), ("judged", 390, "light"),
     ("hostile_judged", 390, "dark"),
 }  # fmt: skip
-AT_ONCE = ("ordinary", 1280, "light")
 
 
-def views(*names: str, at_once: tuple[str, int, str] | None) -> list[Any]:
+def views(*names: str) -> list[Any]:
     """Each page at each width in each scheme, with its mark."""
     marked = [
-        (view, () if view == at_once else slow if view in {*SEEN, AT_ONCE} else pytest.mark.soak)
+        (view, slow if view in SEEN else pytest.mark.soak)
         for view in itertools.product(names, (1280, 390), ("light", "dark"))
     ]
     return [pytest.param(*view, marks=marks) for view, marks in marked]
@@ -64,7 +63,7 @@ def enlivened(view: Any, chart: Any) -> None:
     view.wait_for_function("(chart) => ['alive', 'still'].includes(chart.dataset.state)", arg=chart.element_handle())
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), views(*PAGES, at_once=AT_ONCE))
+@pytest.mark.parametrize(("name", "width", "scheme"), views(*PAGES))
 def test_a_browser_shows_all_of_it_and_asks_for_nothing(
     browser: Any, name: str, width: int, scheme: str, request: pytest.FixtureRequest
 ) -> None:
@@ -143,7 +142,7 @@ def test_without_scripts_everything_stands(browser: Any, ordinary: Reported) -> 
     context.close()
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), views("ordinary", "judged", at_once=None))
+@pytest.mark.parametrize(("name", "width", "scheme"), views("ordinary", "judged"))
 def test_axe_finds_nothing_serious(
     browser: Any, name: str, width: int, scheme: str, request: pytest.FixtureRequest
 ) -> None:

@@ -114,6 +114,7 @@ def test_rows_of_a_run_are_replaced_and_those_of_others_stay(built: tuple[Path, 
         con.execute("delete from marts.rpt_audit where audit_run_id = 'other'")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["idle", "in a build"])
 def test_a_killed_child_leaves_no_lock_and_the_next_build_goes_on(built: tuple[Path, str], moment: str) -> None:
     warehouse, run = built
@@ -138,6 +139,7 @@ def _kill_at_work(child: psutil.Process, warehouse: Path) -> None:
     child.kill()
 
 
+@pytest.mark.slow
 def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: tuple[Path, str]) -> None:
     warehouse, run = built
     script = (

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from flows import cache
@@ -49,6 +50,7 @@ def test_every_model_that_decides_has_one() -> None:
     assert models - UNDECIDING - set(_written().values()) == set()
 
 
+@pytest.mark.slow  # `dbt test` of 73 tests, which nothing that is not in dbt/ can break
 def test_unit_tests(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
     apply_schema(warehouse)
