@@ -25,8 +25,11 @@ from typing import Any, NoReturn
 from flows.settings import SILENT
 
 _HIDDEN = (
-    "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "AUTH_STRING", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
+    "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_PASS", "CREDENTIAL", "AUTH_STRING", "CONNECTION_URL", "DATABASE_URL", "HEADERS",
+    "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
 )  # fmt: skip
+FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
+"""The variable that tells a child its private folder, which it removes when whoever started it is gone."""
 DBT, CHECKS = "flows.dbt_child", "flows.expectations"
 """The modules of the children there are: what builds marts, and what checks formats."""
 # a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
@@ -43,12 +46,16 @@ class Child:
 
     def __init__(self, module: str, *arguments: str) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="promptaudit-"))
-        self._said = (self._folder / "said").open("w+", encoding="utf-8", errors="replace")
-        self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
-            [sys.executable, "-P", "-m", module, *arguments],
-            cwd=self._folder, env=environment() | QUIET_ALGEBRA, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
-            text=True, start_new_session=True,
-        )  # fmt: skip
+        try:
+            self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - as long as it lives
+            self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
+                [sys.executable, "-P", "-m", module, *arguments],
+                cwd=self._folder, env=environment() | QUIET_ALGEBRA | {FOLDER: str(self._folder)},
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True, start_new_session=True,
+            )  # fmt: skip
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
 
     @property
     def is_alive(self) -> bool:
@@ -66,7 +73,7 @@ class Child:
         except BaseException:
             self.end()
             raise
-        if answer:
+        if answer.endswith("\n"):  # one that was killed may have written half of it
             return json.loads(answer)
         said = self._last_words()
         self.end()
@@ -80,8 +87,9 @@ class Child:
 
     def end(self) -> None:
         """Ends it and whatever it started, and removes its folder."""
-        with contextlib.suppress(OSError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        if self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout, self._said):
             with contextlib.suppress(OSError):
@@ -123,9 +131,12 @@ def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> NoReturn
 def _read(requests: queue.Queue[str]) -> NoReturn:
     for line in sys.stdin:
         requests.put(line)
-    shutil.rmtree(Path.cwd(), ignore_errors=True)
-    os.killpg(0, signal.SIGKILL)
-    raise AssertionError
+    folder = os.environ.get(FOLDER)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+    if os.getpgrp() == os.getpid():  # what it has started goes with it
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def environment() -> dict[str, str]:
@@ -137,4 +148,6 @@ def environment() -> dict[str, str]:
     }
     paths = [str(Path(part).absolute()) for part in kept.pop("PYTHONPATH", "").split(os.pathsep) if part]
     kept |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+    if cache := kept.get("PROMPTAUDIT_CACHE"):
+        kept["PROMPTAUDIT_CACHE"] = str(Path(cache).expanduser().absolute())
     return kept | SILENT

@@ -5,6 +5,7 @@ Its argument is the file name of the warehouses it will build. It lets go of Duc
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -49,9 +50,11 @@ def read_project(name: str) -> Manifest:
     done = dbtRunner().invoke([*QUIET, "parse", *_places(here)])
     if done.exception is not None or done.result is None:
         raise SystemExit(_line(done.exception))
-    parsed = (here / PARSED).read_bytes()
-    if parsed != known:
-        cache.keep(kept, parsed)
+    with contextlib.suppress(OSError):
+        parsed = (here / PARSED).read_bytes()
+        (here / PARSED).unlink()
+        if parsed != known:
+            cache.keep(kept, parsed)
     found: Manifest = done.result  # type: ignore[assignment]
     return found
 
@@ -75,7 +78,7 @@ def build(  # noqa: PLR0913 - the fields of a request
     result: Any = done.result
     if hasattr(result, "write"):
         result.write(str(folder / RESULTS))
-    if target not in _described:
+    if target not in _described or not (folder / MANIFEST).is_file():
         manifest.write(str(folder / MANIFEST))  # type: ignore[no-untyped-call]
         _described.add(target)
     if done.success:

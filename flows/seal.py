@@ -247,12 +247,3 @@ def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> 
     if not is_rewritten:
         return fresh, fresh.height
     return now_there.join(before, on=list(WORDS), how="anti"), fresh.height
-
-
-def views_stand(con: Connection) -> bool:
-    """Whether every view is as the newest seal has it, made by the dbt project at work: then none needs to be made again."""
-    if not has_seals(con):
-        return False
-    row = con.execute("select manifest from raw.seals order by seal_index desc limit 1").fetchone()
-    held = EMPTY if row is None else _read(row[0])
-    return bool(held["views"]) and held["views_by"] == made_by()["dbt_project"] and held["views"] == views(con)

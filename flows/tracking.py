@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 from flows import cache
@@ -39,11 +43,16 @@ def run_tracked(order: Order, progress: Progress) -> Outcome:
 
 def _run_on_own_server(order: Order, progress: Progress) -> Outcome:
     """The server takes seconds to start: the models are asked meanwhile, and it is told of that once it answers."""
-    from prefect.settings import PREFECT_API_URL, temporary_settings
+    from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 
     from flows.audit import Ended, Remembered, ask, run_steps
 
-    with _own_server() as ready:
+    with contextlib.ExitStack() as opened:
+        try:
+            ready = opened.enter_context(_own_server())
+        except OSError as error:
+            progress.warn(f"Prefect: {type(error).__name__}; the audit goes on without it")
+            return run_steps(order, progress)
         early, remembered = Ended(), Remembered()
         early.state_of(lambda: ask(order, progress, remembered.step))
 
@@ -57,8 +66,11 @@ def _run_on_own_server(order: Order, progress: Progress) -> Outcome:
         except OSError as error:
             progress.warn(f"Prefect: {error}; the audit goes on without it")
             return run_steps(order, progress, asked)
-        with temporary_settings({PREFECT_API_URL: url}):
-            return _flow(order, progress, lambda: run_steps(order, progress, asked))
+        with apart():  # settings are read anew, and so are the files that stand where they are read
+            opened.enter_context(
+                temporary_settings({PREFECT_API_URL: url, PREFECT_API_KEY: None, PREFECT_API_AUTH_STRING: None})
+            )
+        return _flow(order, progress, lambda: run_steps(order, progress, asked))
 
 
 def _flow(order: Order, progress: Progress, steps: Callable[[], Outcome]) -> Outcome:
@@ -93,7 +105,15 @@ def _own_server() -> Iterator[Callable[[], str]]:
         sys.executable, "-P", "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app",
         "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",
     ]  # fmt: skip
-    as_ephemeral = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+    files = Path(tempfile.mkdtemp(prefix="promptaudit-prefect-"))
+    database, empty = files / "prefect.db", f"prefect-{version('prefect')}.db"
+    kept = cache.read(empty)  # to make a database costs 5 s
+    if kept is not None:
+        database.write_bytes(kept)
+    as_ephemeral = {
+        "PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1",
+        "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
+    }  # fmt: skip
     with apart():
         server = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
             line, env=environment() | as_ephemeral, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -107,6 +127,8 @@ def _own_server() -> Iterator[Callable[[], str]]:
         while server.poll() is None and time.monotonic() < deadline:
             with contextlib.suppress(httpx.TransportError):
                 if httpx.get(f"{url}/health", timeout=1, trust_env=False).is_success:
+                    if kept is None:
+                        _keep_empty(database, empty)
                     return url
             time.sleep(0.05)
         msg = "its server did not start"
@@ -121,6 +143,20 @@ def _own_server() -> Iterator[Callable[[], str]]:
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
+        shutil.rmtree(files, ignore_errors=True)
+
+
+def _keep_empty(database: Path, name: str) -> None:
+    """Keeps a database as Prefect made it, before it is told of anything, for the next server of this version."""
+    copy = database.with_name(name)
+    with (
+        contextlib.suppress(sqlite3.Error, OSError),
+        contextlib.closing(sqlite3.connect(database)) as made,
+        contextlib.closing(sqlite3.connect(copy)) as kept,
+    ):
+        made.backup(kept)
+        kept.execute("pragma journal_mode = delete")
+        cache.keep(name, copy.read_bytes(), instead_of="prefect-*.db")
 
 
 def run_small(order: Order, progress: Progress) -> Outcome:
@@ -152,8 +188,11 @@ def apart() -> Iterator[None]:
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
     folder = cache.folder("prefect")
-    home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect").expanduser().absolute()
-    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml").absolute()
+    try:
+        home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect").expanduser().absolute()
+    except RuntimeError:  # no home
+        home = folder
+    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml").expanduser().absolute()
     os.environ["PREFECT_HOME"] = str(home if os.environ.get("PREFECT_HOME") else folder)
     os.environ["PREFECT_PROFILES_PATH"] = str(profiles)
     with contextlib.chdir(folder):

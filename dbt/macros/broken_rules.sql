@@ -10,6 +10,9 @@
     {%- if execute -%}
         {%- for node in graph.nodes.values()
             if node.resource_type == 'test' and node.test_metadata and node.attached_node.split('.')[-1] in relations -%}
+            {%- if node.config.where or node.config.severity | lower != 'error' -%}
+                {{ exceptions.raise_compiler_error(node.name ~ ': grouped tests know no where and no severity') }}
+            {%- endif -%}
             {%- do rules.append(node) -%}
         {%- endfor -%}
     {%- endif -%}

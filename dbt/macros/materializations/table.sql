@@ -1,5 +1,6 @@
 {# A table of this build's runs, made in one statement in place of the one before. dbt-duckdb's own way makes a second table
-   and renames both, in six statements; it is used where a contract is to be enforced. #}
+   and renames both, in six statements; it is used where a contract is to be enforced. Hooks, grants and indexes are not looked at:
+   no model has one. #}
 {% materialization table, adapter='duckdb' %}
     {%- if config.get('contract').enforced -%}
         {{ return(dbt.materialization_table_duckdb()) }}
