@@ -201,7 +201,7 @@ def test_a_model_that_fails_is_told_without_its_message(told: Told, tmp_path: Pa
     events = [json.loads(line) for file in (tmp_path / "lineage").iterdir() for line in file.read_text().splitlines()]
     assert [problem for each in events for problem in problems(each)] == []
     (failed,) = [each for each in events if each["eventType"] == "FAIL"]
-    assert failed["job"]["facets"]["dbt_node"]["unique_id"] == "model.promptaudit.stg_tasks"
+    assert failed["job"]["facets"]["dbt_node"]["unique_id"] == "model.promptaudit.int_predictions_labelled"
     assert failed["outputs"] == []
     assert "Binder" not in json.dumps(events)
 

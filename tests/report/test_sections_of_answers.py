@@ -331,10 +331,8 @@ def test_what_answers_took_is_counted(found: Gathered) -> None:
 
 def drawn_data_of_ranges(block: Any) -> Iterator[list[dict[str, Any]]]:
     """The data of charts that name none."""
-    import json
-
     for panel in block.panels:
-        (data,) = json.loads(str(panel.drawing.spec))["spec"]["datasets"].values()
+        (data,) = panel.drawing.spec["spec"]["datasets"].values()
         yield [dict(zip(data["names"], row, strict=True)) for row in data["rows"]]
 
 
