@@ -37,7 +37,7 @@ def curves(
     places = list(range(len(series)))
     at = sorted({point["at"] for point in points})
     room = (at[-1] - at[0]) * 0.04 or 0.5
-    step = max(1, -(-len(axes.ticks) // MOST_TICKS))
+    shown = list(axes.ticks[:: max(1, -(-len(axes.ticks) // MOST_TICKS))])
     if axes.domain is None:
         up: Spec = {"title": axes.y, "scale": {"zero": True, "nice": True}, "axis": {"tickMinStep": 1, "format": "~s"}}
     else:
@@ -45,7 +45,8 @@ def curves(
     shared = {
         "x": number(
             "x", title=axes.x, scale=between([at[0] - room, at[-1] + room]),
-            axis={"values": list(axes.ticks[::step]), "format": axes.format},
+            # without a count of its own Vega thins the values out to the count of the page's axes
+            axis={"values": shown, "tickCount": len(shown), "format": axes.format},
         ),
         "color": names("place", scale=of(places, [PAINT[name] for name in SERIES[: len(series)]])),
     }  # fmt: skip

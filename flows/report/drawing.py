@@ -25,7 +25,6 @@ _AXIS = {
     "labelColor": PAINT["muted"], "titleColor": PAINT["muted"], "titleFontWeight": "normal", "labelFontSize": 11,
     "titleFontSize": 11, "gridColor": PAINT["line"], "domainColor": PAINT["line"], "tickColor": PAINT["line"],
     "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5, "labelFlush": False,
-    "labelOverlap": False,  # a label that is drawn stays when a browser draws the chart again
 }  # fmt: skip
 # what every chart of a page has: its width, the colours of the theme, tooltips with the row of data behind a mark, none on
 # lines and areas
