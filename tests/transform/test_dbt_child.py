@@ -189,3 +189,13 @@ def test_what_a_folder_brings_as_a_reading_of_the_project_is_not_read(built: tup
     derive(warehouse, run)
     assert (target / "partial_parse.msgpack").read_bytes() == b"not what dbt would take"
     assert Path(process_for(warehouse).cwd()) not in (warehouse.parent, target, tmp_path)
+
+
+@pytest.mark.parametrize("module", ["flows.expectations", "flows.dbt_child"])
+def test_a_child_that_nobody_gave_a_folder_removes_none(tmp_path: Path, module: str) -> None:
+    (tmp_path / "mine").write_text("kept")
+    line = [sys.executable, "-P", "-m", module, "audit.duckdb"]
+    subprocess.run(
+        line, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True, check=False
+    )
+    assert (tmp_path / "mine").read_text() == "kept"
