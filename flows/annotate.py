@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from flows.guard import guarded
-from flows.keys import content_id
+from flows.keys import as_json, content_id
 from flows.progress import Progress, visible
 from flows.publish import newest_published, publish
 from flows.report import report
 from flows.retain import without_retired
-from flows.rows import as_json, frame_of
+from flows.rows import frame_of
 from flows.running import find_run
 from flows.settings import Settings
 from flows.sheets import quoted

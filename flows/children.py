@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from flows.garbage import collect_rarely
 from flows.settings import SILENT
 
 _HIDDEN = (
@@ -118,6 +119,7 @@ def end_children() -> None:
 
 def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> NoReturn:
     """The child's side: makes ready, then answers each request with what the function that was made returns."""
+    collect_rarely()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print is no answer
     requests: queue.Queue[str] = queue.Queue()

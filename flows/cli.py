@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from flows.commands import app, audits, cards, evidence, fixes, nights, questions
+from flows.garbage import collect_rarely
 from models_registry.errors import PromptauditError, UsageError
 
 __all__ = ["app", "audits", "cards", "evidence", "fixes", "main", "nights", "questions"]
@@ -22,6 +23,7 @@ NEED_PANDAS = {"great_expectations", "datasets"}
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """The console script: runs a command and ends with its exit code; every error is one line."""
+    collect_rarely()
     given = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _interrupt)
     debug = "--debug" in given or os.environ.get("PROMPTAUDIT_DEBUG", "").lower() in (

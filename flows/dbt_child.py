@@ -25,7 +25,7 @@ PARSED = "partial_parse.msgpack"
 RESULTS, MANIFEST = "run_results.json", "manifest.json"
 FAILED = ("error", "fail")
 _described: set[str] = set()
-"""Folders that have this project's manifest."""
+"""Folders that have this project's manifest, as this process wrote it."""
 
 
 def ready(name: str) -> Callable[[dict[str, Any]], str | None]:

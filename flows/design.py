@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flows.keys import content_id, sent_by
+from flows.keys import as_json, content_id, sent_by
 from flows.prompts import STRUCTURED, TRIED
-from flows.rows import as_json
 from flows.templates import OWN, columns_of, weighs_options
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, nearest

@@ -19,13 +19,13 @@ from typing import Any
 from flows.archive import archive_folder
 from flows.batches import drop_batches
 from flows.blanks import GONE, LEAST, NEEDED, TEXTS
-from flows.keys import content_id
+from flows.keys import as_json, content_id
 from flows.leftovers import beyond_reach, still_quoting
 from flows.publish import publish
 from flows.report import REPORT, from_below, report, report_of
 from flows.report.text import shown
 from flows.retain import restore, retire_again, retired_runs
-from flows.rows import as_json, frame_of
+from flows.rows import frame_of
 from flows.spool import replay
 from flows.verify import verify
 from flows.warehouse import (

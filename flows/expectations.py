@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from flows.children import serve
 
 def ready() -> Callable[[dict[str, Any]], dict[str, list[int]]]:
     """Returns what holds a summary against limits, once Great Expectations is imported."""
+    # it does without SQLAlchemy, which it would import where it is installed and which nothing here needs
+    sys.modules["sqlalchemy"] = None  # type: ignore[assignment]
     import great_expectations as gx
 
     logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)

@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from flows.keys import content_id, prediction_id
+from flows.keys import as_json, content_id, prediction_id
 from flows.manifest import file_sha256, made_by
 from flows.recordings import VARIANT, fail, read_recordings, samples_of, typed, variants_of, without_duplicates
-from flows.rows import SCHEMAS, as_json, frame_of, label_rows, task_row
+from flows.rows import SCHEMAS, frame_of, label_rows, task_row
 from flows.runs import run_row
 from flows.warehouse import fetch, land, now
 from models_registry.cards import FormatLimits, TaskCard

@@ -12,10 +12,10 @@ from typing import Any
 from flows.budget import Purse
 from flows.design import Design
 from flows.engines import Answer, LandedAnswers, Request
-from flows.keys import content_id, request_sha256, sent_by
+from flows.keys import as_json, content_id, request_sha256, sent_by
 from flows.land import Landing, cost_of
 from flows.look import Look
-from flows.rows import answer_columns, as_json, frame_of
+from flows.rows import answer_columns, frame_of
 from flows.rulings import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
 from flows.warehouse import fetch, land, now
 from flows.workers import Workers, run_to_end

@@ -53,6 +53,11 @@ def prediction_id(  # noqa: PLR0913 - the parts of a cell
     return content_id("prediction", audit_run_id, model_id, variant_id, sample_id, str(repetition), request_sha256)
 
 
+def as_json(value: object) -> str:
+    """Returns a value as one line of JSON, its names sorted; what JSON has no form for is text."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
 def sent_by(card: ModelCard) -> dict[str, object]:
     """What of a model card reaches the model, and so decides its answers: neither limits, price, host nor key."""
     return card.model_dump(mode="json", exclude_defaults=True, exclude=NOT_SENT)

@@ -25,12 +25,12 @@ from flows.design import design_audit
 from flows.gate.check import check_run
 from flows.gate.checked import Checked
 from flows.guard import guarded
-from flows.keys import content_id
+from flows.keys import as_json, content_id
 from flows.progress import Progress
 from flows.publish import is_published, publish
 from flows.report import report
 from flows.retain import Retired, retain
-from flows.rows import as_json, frame_of
+from flows.rows import frame_of
 from flows.running import Done, rebuild_runs, run_audit
 from flows.runs import newest_run
 from flows.settings import Settings
@@ -38,7 +38,7 @@ from flows.telling.alarms import Changes, Finding, open_alarms, open_bases, sett
 from flows.telling.findings import compared
 from flows.telling.message import Message, Night, compose
 from flows.telling.notify import Delivery, heartbeat, notify, report_link
-from flows.warehouse import apply_schema, fetch, hold, land, now
+from flows.warehouse import apply_schema, fetch, hold, kept_open, land, now
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError, WarehouseLocked
@@ -260,14 +260,14 @@ def _finish_older(audit: _Audit, run: str, finished_at: datetime) -> None:
 def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = None) -> Told:
     """Everything of a night that follows its run; doing it again finds what it has done. `at` is when the gate is asked."""
     warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
-    with audit.locked():
+    with audit.locked(), kept_open(warehouse):
         audit.progress.step("comparing with earlier runs")
         against = _references(warehouse, audit_id, run)
         ids = compare(warehouse, [pair_of(base, run, card) for base in against])
         page = report(warehouse, run)
     done = None if done is None else replace(done, report=page)
     checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
-    with audit.locked():
+    with audit.locked(), kept_open(warehouse):
         rows = fetch(warehouse, _COMPARED, {"ids": ids})
         worse, verdicts = compared(rows, against)
         changes = settle(warehouse, audit_id, run, [*worse, *_gated(checked)], verdicts)
@@ -282,7 +282,7 @@ def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = No
     if message is not None:
         audit.progress.step("telling")
         delivery = notify(warehouse, run, message.kind, message, audit.settings, audit.progress)
-    with audit.locked():
+    with audit.locked(), kept_open(warehouse):
         nights = card.retention.raw_nights
         retired = () if nights is None else tuple(retain(warehouse, audit_id, nights, keep=against))
         audit.record(run, "finished", {"exit_code": checked.exit_code, "delivery": delivery})

@@ -11,14 +11,14 @@ from flows.budget import Purse
 from flows.design import Design
 from flows.editing import read_prompts
 from flows.engines import Engine, always, open_engine, silent
-from flows.keys import content_id, prompt_variant_id
+from flows.keys import as_json, content_id, prompt_variant_id
 from flows.plan import Variant, prompt_of
 from flows.prompts import STRUCTURED, dressed
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.keep import why_refused
 from flows.rephrasers.select import open_rephraser
 from flows.rephrasings import KeptEngine
-from flows.rows import as_json, frame_of
+from flows.rows import frame_of
 from flows.schemas import Cell, field_of, original_schema, reworded_schemas
 from flows.templates import left_open, reader_of
 from flows.variants import landed_variants, made_before, rows_made_before

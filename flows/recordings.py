@@ -8,8 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from flows.keys import prompt_variant_id
-from flows.rows import as_json
+from flows.keys import as_json, prompt_variant_id
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError, nearest
 from models_registry.tables import ESCAPED, read_text_table

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from flows.keys import as_json
 from flows.warehouse import now
 from models_registry.tables import escape
 
@@ -217,8 +217,3 @@ def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) 
         "error": None if answer.completion is not None else answer.error,
         "landed_at": landed_at,
     }
-
-
-def as_json(value: object) -> str:
-    """Compact JSON for a JSON column of raw."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

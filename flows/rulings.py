@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from flows.design import Design
 from flows.engines import Question
-from flows.keys import content_id, sent_by
+from flows.keys import as_json, content_id, sent_by
 from flows.prompts import Messages
-from flows.rows import as_json
 from models_registry.cards import JudgeCard, TaskCard
 from models_registry.placeholders import substitute
 from models_registry.samples import Sample

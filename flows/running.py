@@ -29,7 +29,7 @@ from flows.steps import Order, Outcome, derive
 from flows.transform import transform
 from flows.trust import refuse_untrusted
 from flows.variants import same_wordings
-from flows.warehouse import apply_schema, connect, fetch, hold, now, published_path, read_published
+from flows.warehouse import apply_schema, fetch, hold, kept_open, now, published_path, read_published
 from models_registry.cards import RephraserCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
@@ -107,23 +107,23 @@ def run_audit(  # noqa: PLR0913 - one option each
     refuse_unpriced(registry, asked, design.audit.budget.max_usd if max_usd is None else max_usd)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        make_ready(warehouse, progress)
-        with connect(warehouse):  # kept open, since each opening reads the catalog
+        with kept_open(warehouse):
+            make_ready(warehouse, progress)
             found = None if new or rephrase else _same_run(warehouse, design, prompts)
             changed = [] if found is None else _changes(warehouse, found.audit_run_id, design, progress)
             is_done = found is not None and found.state == "complete" and is_published(warehouse, found.audit_run_id)
             is_kept = found is not None and _is_kept_otherwise(warehouse, found.audit_run_id, design)
-        if found is not None and is_done and not changed:
-            headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
-            notes = (CARD_CHANGED,) if is_kept else ()
-            return Done(
-                found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, notes,
-                published_path(warehouse), _page_of(warehouse, found.audit_run_id),
-            )  # fmt: skip
-        audit_run_id = open_run(warehouse, design) if found is None else found.audit_run_id
-        if on_open is not None:
-            on_open(audit_run_id)
-        progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
+            if found is not None and is_done and not changed:
+                headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
+                notes = (CARD_CHANGED,) if is_kept else ()
+                return Done(
+                    found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, notes,
+                    published_path(warehouse), _page_of(warehouse, found.audit_run_id),
+                )  # fmt: skip
+            audit_run_id = open_run(warehouse, design) if found is None else found.audit_run_id
+            if on_open is not None:
+                on_open(audit_run_id)
+            progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
         from flows.tracking import run_tracked
 
         # they get ready while the first answers come in

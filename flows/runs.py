@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 
 from flows.design import Design, used_fields
-from flows.keys import content_id
+from flows.keys import as_json, content_id
 from flows.manifest import manifest_of
 from flows.prices import price_of
-from flows.rows import as_json, frame_of, label_rows, sample_row, task_row
+from flows.rows import frame_of, label_rows, sample_row, task_row
 from flows.warehouse import connect, fetch, land, now
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")

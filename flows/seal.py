@@ -19,9 +19,9 @@ import polars as pl
 
 from flows.digests import NO_ROWS, WORDS, columns_of, digests, packed, table_sha256, unpacked
 from flows.figures import grains
-from flows.keys import sha256_of
+from flows.keys import as_json, sha256_of
 from flows.manifest import made_by
-from flows.rows import as_json, frame_of
+from flows.rows import frame_of
 from flows.warehouse import KEYS, Connection, insert_new, now
 
 OWN = ("seals", "row_digests")

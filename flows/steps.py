@@ -17,7 +17,7 @@ from flows.publish import publish
 from flows.runs import close_run
 from flows.transform import transform
 from flows.validate import Validated, validate
-from flows.warehouse import published_path
+from flows.warehouse import kept_open, published_path
 from models_registry.cards import FormatLimits
 from models_registry.errors import MeasureError
 
@@ -78,21 +78,23 @@ def derive(  # noqa: PLR0913 - what its steps need
     Raises MeasureError when the format gate's policy is fail, or leaves nothing to measure: the last publication stays.
     """
     run = outcome.audit_run_id
-    landed(warehouse, run)
-    progress.step("reading answers")
-    step(transform)(warehouse, [run], "up_to_formats")
-    progress.step("checking formats")
-    outcome.validated = step(validate)(warehouse, run, limits)
-    refuse_failed(warehouse, outcome)
+    with kept_open(warehouse):
+        landed(warehouse, run)
+        progress.step("reading answers")
+        step(transform)(warehouse, [run], "up_to_formats")
+        progress.step("checking formats")
+        outcome.validated = step(validate)(warehouse, run, limits)
+        refuse_failed(warehouse, outcome)
     if judge is not None:
         judge()
-    landed(warehouse, run)
-    close_run(warehouse, run, "complete")
-    progress.step("deriving measures")
-    step(transform)(warehouse, [run], "after_formats")
-    compared = compare_again(warehouse, [run])
-    progress.step("publishing")
-    outcome.published = step(publish)(warehouse, [run], compared)
+    with kept_open(warehouse):
+        landed(warehouse, run)
+        close_run(warehouse, run, "complete")
+        progress.step("deriving measures")
+        step(transform)(warehouse, [run], "after_formats")
+        compared = compare_again(warehouse, [run])
+        progress.step("publishing")
+        outcome.published = step(publish)(warehouse, [run], compared)
     if reports:
         from flows.report import report
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flows.engines import Question
+from flows.keys import as_json
 from flows.prompts import Messages
-from flows.rows import as_json
 from models_registry.cards import TaskCard, Template
 from models_registry.placeholders import placeholders, substitute
 from models_registry.samples import Sample

@@ -101,8 +101,9 @@ def _own_server() -> Iterator[Callable[[], str]]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}/api"
+    program = "from flows.garbage import collect_rarely; collect_rarely(); import uvicorn; uvicorn.main()"
     line = [
-        sys.executable, "-P", "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app",
+        sys.executable, "-P", "-c", program, "--factory", "prefect.server.api.server:create_app",
         "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",
     ]  # fmt: skip
     files = Path(tempfile.mkdtemp(prefix="promptaudit-prefect-"))
@@ -111,7 +112,8 @@ def _own_server() -> Iterator[Callable[[], str]]:
     if kept is not None:
         database.write_bytes(kept)
     as_ephemeral = {
-        "PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1",
+        "PREFECT_UI_ENABLED": "0", "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0",
+        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1",
         "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
     }  # fmt: skip
     with apart():
@@ -124,25 +126,22 @@ def _own_server() -> Iterator[Callable[[], str]]:
         import httpx
 
         deadline = time.monotonic() + STARTS_WITHIN_S
-        while server.poll() is None and time.monotonic() < deadline:
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{url}/health", timeout=1, trust_env=False).is_success:
-                    if kept is None:
-                        _keep_empty(database, empty)
-                    return url
-            time.sleep(0.05)
+        with httpx.Client(timeout=1, trust_env=False) as client:
+            while server.poll() is None and time.monotonic() < deadline:
+                with contextlib.suppress(httpx.TransportError):
+                    if client.get(f"{url}/health").is_success:
+                        if kept is None:
+                            _keep_empty(database, empty)
+                        return url
+                time.sleep(0.05)
         msg = "its server did not start"
         raise OSError(msg)
 
     try:
         yield ready
     finally:
-        server.terminate()
-        try:
-            server.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        server.kill()  # nothing of it is wanted any more
+        server.wait()
         shutil.rmtree(files, ignore_errors=True)
 
 

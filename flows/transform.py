@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 from flows import cache
 from flows.children import DBT, ChildEnded, start
+from flows.keys import as_json
 from flows.lineage.follow import built
 from flows.manifest import made_by
-from flows.rows import as_json
 from flows.seal import views
 from flows.settings import dbt_project
-from flows.warehouse import connect
+from flows.warehouse import connect, let_go
 from models_registry.errors import WarehouseError
 
 Command = Literal["build", "run"]
@@ -88,6 +88,7 @@ def dbt(
         "warehouse": str(warehouse), "target": str(target), "arguments": [command, *arguments],
         "runs": list(audit_run_ids), "comparisons": list(comparison_ids),
     }  # fmt: skip
+    let_go(warehouse)
     try:
         failure = start(DBT, warehouse.name).ask(request)
     except ChildEnded as error:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,20 +146,71 @@ def hold(
         os.close(handle)
 
 
+@dataclass(slots=True)
+class _Open:
+    """A file that this process has open: the connection that keeps it so, and how many work with it or keep it open."""
+
+    root: duckdb.DuckDBPyConnection | None = None
+    n_users: int = 0
+    n_keepers: int = 0
+    is_broken: bool = False
+
+    def close_idle(self, *, even_if_kept: bool = False) -> None:
+        """Closes the file where nobody works with it, unless it is kept open."""
+        if self.root is not None and not self.n_users and (even_if_kept or self.is_broken or not self.n_keepers):
+            self.root.close()
+            self.root, self.is_broken = None, False
+
+
+_files: dict[Path, _Open] = {}
+_opening = threading.Lock()  # two threads that open and close one file get a BinderException
+
+
 @contextmanager
 def connect(warehouse: Path, *, wait_s: float = 30) -> Iterator[duckdb.DuckDBPyConnection]:
     """A writer's connection around one piece of work; DuckDB's errors leave as one line.
 
-    Another program that has the file open is waited for, then named.
+    The file is open in this process once: whoever connects meanwhile shares it, and the last one closes it. Another program
+    that has the file open is waited for, then named.
     """
     private_folder(warehouse.parent)
-    con = _opened(warehouse, wait_s)
+    with _opening:
+        file = _files.setdefault(beside(warehouse, ""), _Open())
+        if file.root is None:
+            file.root = _opened(warehouse, wait_s)
+        con = file.root.cursor()
+        file.n_users += 1
     try:
         yield con
     except duckdb.Error as error:
+        file.is_broken |= isinstance(error, duckdb.FatalException)
         raise _translated(error, warehouse) from None
     finally:
-        con.close()
+        with _opening:
+            con.close()
+            file.n_users -= 1
+            file.close_idle()
+
+
+@contextmanager
+def kept_open(warehouse: Path) -> Iterator[None]:
+    """Keeps the file open between the pieces of work inside, since each opening reads its catalog; `let_go` still closes it."""
+    with _opening:
+        file = _files.setdefault(beside(warehouse, ""), _Open())
+        file.n_keepers += 1
+    try:
+        yield
+    finally:
+        with _opening:
+            file.n_keepers -= 1
+            file.close_idle()
+
+
+def let_go(warehouse: Path) -> None:
+    """Closes a file that is kept open and that nobody works with, so that another process can write to it."""
+    with _opening:
+        if file := _files.get(beside(warehouse, "")):
+            file.close_idle(even_if_kept=True)
 
 
 @contextmanager
@@ -342,6 +394,7 @@ def rewrite(path: Path) -> None:
         draft.chmod(0o600)  # before there is anything in it
         con.execute(f'copy from database "{names[0]}" to rewritten')
         con.execute("detach rewritten")
+    let_go(path)
     put_in_place(draft, path)
 
 

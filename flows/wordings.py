@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flows.design import Design
-from flows.keys import content_id, sent_by
-from flows.rows import as_json
+from flows.keys import as_json, content_id, sent_by
 from models_registry.placeholders import placeholders
 
 

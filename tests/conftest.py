@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from flows.garbage import collect_rarely
 from flows.settings import silence
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 silence()
+collect_rarely()
 # kept for the next tests, and for the next run of them
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do

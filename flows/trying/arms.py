@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flows.design import Design
-from flows.keys import prompt_variant_id
+from flows.keys import as_json, prompt_variant_id
 from flows.plan import prompt_of
 from flows.prompts import FILLED, STRUCTURED, TRIED, dressed
-from flows.rows import as_json, reader_json
+from flows.rows import reader_json
 from flows.trying.base import Base, Row
 from flows.wordings import Proposal
 from models_registry.cards import TaskCard

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from flows.design import Design
-from flows.keys import content_id, sent_by
+from flows.keys import as_json, content_id, sent_by
 from flows.paraphrase import make_proposals
 from flows.prompts import FILLED, TRIED, dressing
-from flows.rows import as_json
 from flows.settings import Settings
 from flows.trying.arms import FILLER, Change, arms, change_of
 from flows.trying.base import Base, Row, base_run, choose, read_base
