@@ -187,7 +187,7 @@ def test_a_yes_is_recorded_and_not_asked_again(tmp_path: Path, server: RunningSe
     assert promptaudit(tmp_path, *EXPORT, A_KEY=KEY, NO_PROXY="*").code == 0
 
 
-@pytest.mark.parametrize("answer", [b"yikes\n", b"\x04"])
+@pytest.mark.parametrize("answer", [b"yikes\n", pytest.param(b"\x04", marks=pytest.mark.slow)])
 def test_everything_else_is_a_no(tmp_path: Path, answer: bytes) -> None:
     write_cards(tmp_path)
     ended = at_terminal(tmp_path, answer, "run", "asks", A_KEY=KEY)

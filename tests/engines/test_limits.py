@@ -84,6 +84,7 @@ async def _held(server: RunningServer, seconds: float, settle_s: float) -> tuple
     return answered / took, rejected / (answered + rejected), said
 
 
+@pytest.mark.slow
 def test_a_limit_of_50_a_second_is_held() -> None:
     with running_server(requests_per_second=50, burst=10) as server:
         rate, share, said = asyncio.run(_held(server, 9, 4))
@@ -102,7 +103,7 @@ def test_a_limit_of_50_a_second_is_held_for_long(kinds: tuple[str, ...]) -> None
     assert share < 0.05
 
 
-@pytest.mark.parametrize("down_s", [3, pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("down_s", [1.5, pytest.param(20, marks=pytest.mark.soak)])
 def test_a_server_that_is_down_for_a_while_is_waited_for(down_s: float) -> None:
     with running_server(down_after=200, down_for_s=down_s, latency_s=0.005) as server:
         started = time.monotonic()

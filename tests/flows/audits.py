@@ -23,7 +23,7 @@ from flows.judge import Judged, judge
 from flows.paraphrase import paraphrase
 from flows.runs import newest_run, open_run
 from flows.spool import replay
-from flows.warehouse import apply_schema
+from flows.warehouse import apply_schema, kept_open
 from models_registry.registry import load_registry
 from tests.servers.openai_server import LABELS
 
@@ -90,15 +90,16 @@ def ask(
     audit_id: str = AUDIT,
 ) -> Inferred:
     """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
-    audit_run_id, design = opened(warehouse, registry, audit_id)
-    replay(warehouse)
+    with kept_open(warehouse):
+        audit_run_id, design = opened(warehouse, registry, audit_id)
+        replay(warehouse)
 
-    def purse() -> Purse:
-        budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
-        return Purse(warehouse, audit_run_id, budget, silent if said is None else said.append)
+        def purse() -> Purse:
+            budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
+            return Purse(warehouse, audit_run_id, budget, silent if said is None else said.append)
 
-    variants = paraphrase(purse(), design).variants
-    return infer(purse(), design, variants, lambda *_: None)
+        variants = paraphrase(purse(), design).variants
+        return infer(purse(), design, variants, lambda *_: None)
 
 
 def have_judged(
@@ -111,11 +112,12 @@ def have_judged(
     audit_id: str = AUDIT,
 ) -> Judged:
     """Has the answers of the audit's newest run judged, as `promptaudit run` does."""
-    audit_run_id, design = opened(warehouse, registry, audit_id)
-    replay(warehouse)
-    budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
-    purse = Purse(warehouse, audit_run_id, budget, silent if said is None else said.append)
-    return judge(purse, design, lambda _: contextlib.nullcontext(lambda *_: None))
+    with kept_open(warehouse):
+        audit_run_id, design = opened(warehouse, registry, audit_id)
+        replay(warehouse)
+        budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
+        purse = Purse(warehouse, audit_run_id, budget, silent if said is None else said.append)
+        return judge(purse, design, lambda _: contextlib.nullcontext(lambda *_: None))
 
 
 def query(warehouse: Path, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

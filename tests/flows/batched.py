@@ -24,7 +24,7 @@ from flows.land import Landing
 from flows.plan import Variant, missing_requests
 from flows.prices import price_of
 from flows.spool import replay
-from flows.warehouse import apply_schema
+from flows.warehouse import apply_schema, kept_open
 from models_registry.errors import BudgetReached
 from models_registry.registry import load_registry
 
@@ -85,7 +85,12 @@ def designed(folder: Path) -> Design:
 
 async def ask(folder: Path, said: list[str] | None = None, max_requests: int | None = None) -> Landing:
     """Asks what is missing, as a run does; `max_requests` is a budget."""
-    warehouse, design = folder / "audit.duckdb", designed(folder)
+    warehouse = folder / "audit.duckdb"
+    with kept_open(warehouse):  # its rounds are milliseconds apart here, and minutes otherwise
+        return await _ask(warehouse, designed(folder), said, max_requests)
+
+
+async def _ask(warehouse: Path, design: Design, said: list[str] | None, max_requests: int | None) -> Landing:
     replay(warehouse)
     card = design.models["nightly"]
     landing = Landing(warehouse, RUN)

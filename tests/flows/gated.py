@@ -14,7 +14,7 @@ import yaml
 
 from flows.publish import publish
 from flows.runs import run_row
-from flows.warehouse import apply_schema, connect, now, published_path
+from flows.warehouse import apply_schema, connect, kept_open, now, published_path
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 TABLES = (
@@ -119,6 +119,7 @@ class Gated:
     def published(self) -> Path:
         """The warehouse, once readers have it."""
         if self._pending or not published_path(self.warehouse).exists():
-            self.written()
-            publish(self.warehouse)
+            with kept_open(self.warehouse):
+                self.written()
+                publish(self.warehouse)
         return self.warehouse

@@ -145,6 +145,7 @@ def killed_when(server: RunningBatchServer, process: subprocess.Popen[str], n_ba
     process.communicate()
 
 
+@pytest.mark.slow
 def test_killed_while_batches_run_the_next_process_lands_them(folder: Path, server: RunningBatchServer) -> None:
     server.behave(seconds=3)
     process = started(folder)

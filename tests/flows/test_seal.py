@@ -20,7 +20,7 @@ from flows.rows import frame_of
 from flows.seal import seals
 from flows.verify import verify
 from flows.verify.verify import Verified
-from flows.warehouse import connect, land, now, published_path
+from flows.warehouse import connect, kept_open, land, now, published_path
 from models_registry.errors import UsageError
 from tests.flows.audits import query
 from tests.flows.gated import Gated
@@ -35,10 +35,11 @@ def gated(tmp_path: Path) -> Gated:
 
 
 def sealed_night(gated: Gated, night: int = 0) -> str:
-    run = land_night(gated.warehouse, night)
-    gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25, n_samples=4)
-    gated.written()
-    publish(gated.warehouse, [run])
+    with kept_open(gated.warehouse):
+        run = land_night(gated.warehouse, night)
+        gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25, n_samples=4)
+        gated.written()
+        publish(gated.warehouse, [run])
     return run
 
 
@@ -253,6 +254,7 @@ def compared(gated: Gated, base: str, run: str, by: str) -> None:
     gated.written()
 
 
+@pytest.mark.slow
 def test_a_comparison_is_sealed_and_nothing_that_was_altered_before(gated: Gated) -> None:
     change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
     base, run = sealed_night(gated), sealed_night(gated, 1)
@@ -272,6 +274,7 @@ def test_a_comparison_is_sealed_and_nothing_that_was_altered_before(gated: Gated
     assert verify(gated.warehouse, run).findings == []
 
 
+@pytest.mark.slow
 def test_a_comparison_that_was_cut_short_waits_for_its_seal_and_one_that_nobody_asked_for_is_added(
     gated: Gated,
 ) -> None:
@@ -437,6 +440,7 @@ def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkey
     assert verify(gated.warehouse).findings == []
 
 
+@pytest.mark.slow
 def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
     gated: Gated, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,10 +133,11 @@ class BatchServer:
         if body.get("input_file_id") not in self.files:
             return error_of(400, "Invalid input_file_id.", "invalid_request_error")
         batch_id = f"batch_{len(self.batches) + 1:06d}"
+        created_at = int(time.time()) + len(self.batches)  # no two in one second, as it is where a batch takes minutes
         self.batches[batch_id] = {
             "id": batch_id, "object": "batch", "endpoint": body["endpoint"], "errors": None, "status": "validating",
             "input_file_id": body["input_file_id"], "completion_window": "24h", "output_file_id": None,
-            "error_file_id": None, "created_at": int(time.time()), "metadata": body.get("metadata"),
+            "error_file_id": None, "created_at": created_at, "metadata": body.get("metadata"),
             "request_counts": {"total": 0, "completed": 0, "failed": 0},
         }  # fmt: skip
         self.started[batch_id] = time.monotonic()

@@ -86,6 +86,7 @@ def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str]) -> 
     assert fetch(warehouse, "select count(*) as n, max(p_tau) as p from marts.dim_models, marts.fct_p_tau")[0]["p"] <= 1
 
 
+@pytest.mark.slow
 def test_views_that_stand_are_left_and_others_are_made_again(built: tuple[Path, str]) -> None:
     warehouse, run = built
     derive(warehouse, run)
@@ -179,6 +180,7 @@ def test_it_knows_no_key_and_nothing_that_would_configure_dbt(
     assert not planted.keys() & known.keys()
 
 
+@pytest.mark.slow
 def test_what_a_folder_brings_as_a_reading_of_the_project_is_not_read(built: tuple[Path, str], tmp_path: Path) -> None:
     warehouse, run = built
     target = warehouse.parent / "dbt" / "target"

@@ -324,6 +324,7 @@ def code_in_a_formula(file: Path) -> str:
     return r"\sum_{n=0}^{\infty} \frac{\text{" + code.replace(" ", FORM_FEED) + r"}^{n}}{n!}"
 
 
+UNENDING = range(18, 21)  # each takes all the time there is, as the tenth does
 HOSTILE = [
     "__import__('os').system('touch {file}')",
     r"\boxed{{__import__('os').system('touch {file}')}}",
@@ -399,7 +400,9 @@ def test_unreadable_is_unscored(maths: MathEqual, completion: str) -> None:
     assert timed(maths, "50", completion) == unscored("unreadable")
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=[pytest.mark.slow] * (n in UNENDING)) for n in range(len(HOSTILE))]
+)
 def test_hostile_completions_are_not_right_and_do_nothing(maths: MathEqual, number: int, tmp_path: Path) -> None:
     written = tmp_path / "written"
     completion = HOSTILE[number].replace("{file}", str(written)).replace("{{", "{").replace("}}", "}")
