@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import decimal
 import json
 import math
+import os
+import sys
 from typing import Any, TextIO
 
 from flows.progress import visible
 from flows.settings import Settings
-from flows.warehouse import open_published
+from flows.spreadsheets import CsvRows
+from flows.warehouse import open_published, stopped_after
+from models_registry.errors import WarehouseError
 
 FORMATS = ("table", "csv", "json")
 TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
 
 
 def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
-    """Writes the rows of one query; raises WarehouseError in one line."""
-    with open_published(settings.warehouse, query, memory=settings.sql_memory, seconds=settings.sql_seconds) as (
+    """Writes the rows of one query; raises WarehouseError in one line.
+
+    A query that DuckDB does not stop in time ends the process, with that line.
+    """
+    seconds = settings.sql_seconds
+
+    def end() -> None:
+        sys.stderr.write(f"{WarehouseError(stopped_after(seconds))}\n")
+        sys.stderr.flush()
+        os._exit(WarehouseError.exit_code)
+
+    with open_published(settings.warehouse, query, memory=settings.sql_memory, seconds=seconds, give_up=end) as (
         columns,
         rows,
     ):
@@ -29,13 +42,14 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
             for index, row in enumerate(rows):
                 out.write(",\n " if index else "")
                 record = {name: _jsonable(value) for name, value in zip(names, row, strict=True)}
-                out.write(json.dumps(record, ensure_ascii=False, allow_nan=False))
+                out.write(json.dumps(record, ensure_ascii=out.isatty(), allow_nan=False))
             out.write("]\n")
         elif format_ == "csv":
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(names)
+            written = CsvRows(out)
+            shown = visible if out.isatty() else str
+            written.row(map(shown, names))
             for row in rows:
-                writer.writerow([_plain(value) for value in row])
+                written.row(shown(each) if isinstance(each, str) else each for each in map(_plain, row))
         else:
             _table(names, rows, out)
 

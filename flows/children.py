@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from flows.files import PRIVATE_UMASK
 from flows.garbage import collect_rarely
 from flows.settings import SILENT
 
@@ -53,6 +54,7 @@ class Child:
                 [sys.executable, "-P", "-m", module, *arguments],
                 cwd=self._folder, env=environment() | QUIET_ALGEBRA | {FOLDER: str(self._folder)},
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True, start_new_session=True,
+                umask=PRIVATE_UMASK,
             )  # fmt: skip
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -11,6 +11,7 @@ from models_registry.errors import WarehouseError
 
 PRIVATE = 0o600  # its owner's alone
 SHARED = 0o666  # as the umask has it
+PRIVATE_UMASK = 0o077  # of a process whose files are its owner's alone
 
 
 def write_text(text: str, path: Path, mode: int = PRIVATE) -> Path:

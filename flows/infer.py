@@ -17,6 +17,7 @@ from flows.prices import price_of
 from flows.rows import reader_json
 from flows.warehouse import fetch
 from flows.workers import OnAnswer, Workers, run_to_end
+from models_registry.ages import age_of
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import PromptauditError
 
@@ -38,7 +39,8 @@ def infer(purse: Purse, design: Design, variants: Sequence[Variant], on_answer: 
     answered; so does an interrupt.
     """
     landing = Landing(purse.warehouse, purse.audit_run_id)
-    asking = _Asking(purse, design, variants, Workers(purse, landing, on_answer), on_answer)
+    workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within))
+    asking = _Asking(purse, design, variants, workers, on_answer)
     try:
         run_to_end(asking.ask_all())
     finally:

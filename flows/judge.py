@@ -19,6 +19,7 @@ from flows.rows import answer_columns, frame_of
 from flows.rulings import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
 from flows.warehouse import fetch, land, now
 from flows.workers import Workers, run_to_end
+from models_registry.ages import age_of
 from models_registry.cards import JudgeCard, ModelCard, Price
 from models_registry.samples import Sample
 from udfs.scoring.verdict import SCHEMA, read_verdict
@@ -111,7 +112,7 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
     }
     landing = Landing(purse.warehouse, purse.audit_run_id)
     with asking({name: len(wanted) for name, wanted in missing.items()}) as on_answer:
-        workers = Workers(purse, landing, on_answer)
+        workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within))
 
         async def ask_all() -> None:
             async with asyncio.TaskGroup() as group:

@@ -11,9 +11,9 @@ A night is begun with its run and finished when it has been told. What a start f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -35,7 +35,7 @@ from flows.running import Done, rebuild_runs, run_audit
 from flows.runs import newest_run
 from flows.settings import Settings
 from flows.telling.alarms import Changes, Finding, open_alarms, open_bases, settle
-from flows.telling.findings import compared
+from flows.telling.findings import CHURN, compared
 from flows.telling.message import Message, Night, compose
 from flows.telling.notify import Delivery, heartbeat, notify, report_link
 from flows.warehouse import apply_schema, fetch, hold, kept_open, land, now
@@ -45,7 +45,7 @@ from models_registry.errors import PromptauditError, WarehouseLocked
 from models_registry.registry import Registry
 
 LONGEST = timedelta(hours=12)
-Against = Literal["last_night", "baseline", "alarm"]
+Against = Literal["last_night", "night_before_last", "baseline", "alarm"]
 NO_CODE = 2  # of an error that has none of its own
 
 _EARLIER = """
@@ -53,7 +53,7 @@ _EARLIER = """
     where audit_id = $audit and origin = 'run' and state = 'complete'
         and audit_run_id in (select audit_run_id from marts.rpt_audit)
         and started_at < (select started_at from raw.audit_runs where audit_run_id = $run)
-    order by started_at desc limit 1
+    order by started_at desc limit 2
 """
 _PINNED = """
     select name, audit_run_id from raw.baselines where audit_id = $audit and audit_run_id != $run
@@ -77,7 +77,7 @@ _COMPARED = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """What a night found and whom it told."""
 
@@ -89,9 +89,9 @@ class Told:
     changes: Changes
     message: Message | None
     delivery: Delivery | None
-    retired: tuple[Retired, ...] = ()
-    verdicts: Mapping[str, int] = field(default_factory=dict)  # of the comparison with last night
-    has_last_night: bool = False
+    retired: tuple[Retired, ...]
+    verdicts: Mapping[str, int]  # of the comparison with last night
+    has_last_night: bool
 
     @property
     def exit_code(self) -> int:
@@ -262,14 +262,17 @@ def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = No
     warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
     with audit.locked(), kept_open(warehouse):
         audit.progress.step("comparing with earlier runs")
-        against = _references(warehouse, audit_id, run)
+        against, before = _references(warehouse, audit_id, run)
         ids = compare(warehouse, [pair_of(base, run, card) for base in against])
+        if before is not None and before not in against and _has_churned(warehouse, ids, against):
+            against[before] = "night_before_last"
+            ids += compare(warehouse, [pair_of(before, run, card)])
         page = report(warehouse, run)
     done = None if done is None else replace(done, report=page)
     checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
     with audit.locked(), kept_open(warehouse):
         rows = fetch(warehouse, _COMPARED, {"ids": ids})
-        worse, verdicts = compared(rows, against)
+        worse, verdicts = compared(rows, against, before)
         changes = settle(warehouse, audit_id, run, [*worse, *_gated(checked)], verdicts)
         (started,) = fetch(warehouse, _STARTED, {"run": run})
     link = report_link(warehouse, run, audit.settings)
@@ -289,21 +292,34 @@ def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = No
         publish(warehouse)
     last = Counter(row["verdict"] for row in rows if against[row["base_run_id"]] == "last_night")
     return Told(
-        run, audit_id, done, tuple(ids), checked, changes, message, delivery, retired, dict(sorted(last.items()))
-    )
+        audit_run_id=run, audit_id=audit_id, done=done, comparison_ids=tuple(ids), checked=checked, changes=changes,
+        message=message, delivery=delivery, retired=retired, verdicts=dict(sorted(last.items())),
+        has_last_night="last_night" in against.values(),
+    )  # fmt: skip
 
 
-def _references(warehouse: Path, audit_id: str, run: str) -> dict[str, Against]:
-    """The runs tonight is held against: last night's, the pinned baselines, and those of open alarms; and as what."""
-    found: dict[str, Against] = {
-        row["audit_run_id"]: "last_night" for row in fetch(warehouse, _EARLIER, {"audit": audit_id, "run": run})
-    }
+def _references(warehouse: Path, audit_id: str, run: str) -> tuple[dict[str, Against], str | None]:
+    """The runs tonight is held against, and as what, and the night before last.
+
+    They are last night's, the pinned baselines and those of open alarms. The night before last is looked at where answers
+    changed since last night.
+    """
+    earlier = [row["audit_run_id"] for row in fetch(warehouse, _EARLIER, {"audit": audit_id, "run": run})]
+    found: dict[str, Against] = dict.fromkeys(earlier[:1], "last_night")
     for row in fetch(warehouse, _PINNED, {"audit": audit_id, "run": run}):
         found.setdefault(row["audit_run_id"], "baseline")
     for base in open_bases(open_alarms(warehouse, audit_id, run)):
         found.setdefault(base, "alarm")
     derived = {row["audit_run_id"] for row in fetch(warehouse, f"{_DERIVED} group by all")}
-    return {base: reference for base, reference in found.items() if base in derived and base != run}
+    held = {base: reference for base, reference in found.items() if base in derived and base != run}
+    return held, earlier[1] if len(earlier) > 1 else None
+
+
+def _has_churned(warehouse: Path, comparison_ids: Sequence[str], against: Mapping[str, Against]) -> bool:
+    """Whether the same cells are answered otherwise than last night."""
+    rows = fetch(warehouse, _COMPARED, {"ids": comparison_ids})
+    churned = [row for row in rows if row["measure"] == CHURN and row["verdict"] == "changed"]
+    return any(against[row["base_run_id"]] == "last_night" for row in churned)
 
 
 def _gated(checked: Checked) -> list[Finding]:

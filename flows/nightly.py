@@ -40,6 +40,7 @@ from flows.night import Told, night
 from flows.progress import Progress
 from flows.report.run_comparison import NEWS, run_comparison
 from flows.report.scorecard import scorecard_rows
+from flows.report.text import shown
 from flows.settings import Settings, silence
 from flows.telling.notify import report_link
 from flows.tracking import apart
@@ -158,8 +159,12 @@ def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
     )  # fmt: skip
     bar.show(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
     link = report_link(warehouse, told.audit_run_id, settings)
-    address = link if "://" in link else Path(link).as_uri()
-    bar.show(lambda: create_link_artifact(address, "report", key=f"report-{key}", description="the run's page"))
+    about = {"key": f"report-{key}", "description": "the run's page"}
+    if "://" in link:
+        bar.show(lambda: create_link_artifact(link, "report", **about))
+    else:  # no page of a server may link to a file
+        where = f"On the worker, since PROMPTAUDIT_REPORT_URL names no address:\n\n```\n{shown(link)}\n```"
+        bar.show(lambda: create_markdown_artifact(where, **about))
     bar.end()
 
 

@@ -139,7 +139,7 @@ class Meter:
         self.started = self.started or time.monotonic()
         self.done = min(self.wanted, self.done + answer.is_landed)  # a verdict may take several asks
         self.n_tries_failed += len(answer.attempts)
-        cost = cost_of(answer, self.price)
+        cost = 0.0 if answer.completion is None else cost_of(answer, self.price)  # what fails is not paid
         self.usd = None if cost is None or self.usd is None else self.usd + cost
 
     def cost(self) -> str:

@@ -17,15 +17,8 @@ from flows.archive import archive_folder, read_archive, write_archive
 from flows.rows import frame_of
 from flows.warehouse import connect, fetch, insert_new, land, now
 from models_registry.errors import UsageError, WarehouseError
+from udfs.retired import HEAVY, RETIRED_RUNS
 
-HEAVY = ("predictions", "attempts", "verdicts", "judge_controls", "rephrasings")
-"""The tables of raw that grow with every answer. Of engines, batches, judges and format_checks a run has few rows, which its
-page and its comparisons read; cards, samples and wordings are what dimensions and later runs are made of."""
-
-_RETIRED = " union ".join(
-    f"select audit_run_id from raw.retirements anti join raw.{table} using (audit_run_id) where table_name = '{table}'"  # noqa: S608 - ours
-    for table in HEAVY
-)
 _DUE = f"""
 with nights as (
     select
@@ -53,7 +46,7 @@ needed as (
 
 raw_rows as ({" union ".join(f"select audit_run_id from raw.{table}" for table in HEAVY)}),
 
-retired as ({_RETIRED}) -- rows that stray in later must not take the place of those in the archive
+retired as ({RETIRED_RUNS}) -- rows that stray in later must not take the place of those in the archive
 
 select audit_run_id, started_at
 from nights
@@ -145,7 +138,7 @@ def restore(warehouse: Path, audit_run_id: str) -> int:
 
 def retired_runs(warehouse: Path) -> set[str]:
     """The runs whose raw rows are in the archive and not in the warehouse."""
-    return {row["audit_run_id"] for row in fetch(warehouse, _RETIRED)}
+    return {row["audit_run_id"] for row in fetch(warehouse, RETIRED_RUNS)}
 
 
 def without_retired(warehouse: Path, audit_run_ids: Sequence[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections import Counter
@@ -13,7 +12,7 @@ from typing import Any
 
 from flows.keys import content_id
 from flows.settings import Settings
-from flows.spreadsheets import cell_of
+from flows.spreadsheets import CsvRows, cell_of
 from flows.warehouse import read_published, text_in_sql
 from models_registry.errors import DataError, UsageError, nearest
 
@@ -190,9 +189,10 @@ def _write(path: Path, rows: Sequence[Mapping[str, str]], *, force: bool) -> Non
     try:
         # with the key in it, it is its owner's alone
         with open(path, "w" if force else "x", encoding="utf-8", newline="", opener=_private) as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            sheet = CsvRows(file)
+            sheet.row(COLUMNS)
+            for row in rows:
+                sheet.row(row[column] for column in COLUMNS)
     except FileExistsError:
         raise UsageError(_is_there(path)) from None
     except OSError as error:

@@ -22,11 +22,14 @@ from pathlib import Path
 
 from flows import cache
 from flows.children import environment
+from flows.files import PRIVATE_UMASK
 from flows.progress import Progress
 from flows.settings import silence
 from flows.steps import Order, Outcome, Step
 
-STARTS_WITHIN_S = 60.0
+STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
+"""How long an own server may take to start, and how long it may do nothing meanwhile."""
+NOT_RECORDED = "Prefect: {}: it shows no steps of this run; the audit goes on without it"
 
 
 def run_tracked(order: Order, progress: Progress) -> Outcome:
@@ -51,7 +54,7 @@ def _run_on_own_server(order: Order, progress: Progress) -> Outcome:
         try:
             ready = opened.enter_context(_own_server())
         except OSError as error:
-            progress.warn(f"Prefect: {type(error).__name__}; the audit goes on without it")
+            progress.warn(NOT_RECORDED.format(type(error).__name__))
             return run_steps(order, progress)
         early, remembered = Ended(), Remembered()
         early.state_of(lambda: ask(order, progress, remembered.step))
@@ -64,7 +67,7 @@ def _run_on_own_server(order: Order, progress: Progress) -> Outcome:
         try:
             url = ready()
         except OSError as error:
-            progress.warn(f"Prefect: {error}; the audit goes on without it")
+            progress.warn(NOT_RECORDED.format(error))
             return run_steps(order, progress, asked)
         with apart():  # settings are read anew, and so are the files that stand where they are read
             opened.enter_context(
@@ -86,7 +89,7 @@ def _flow(order: Order, progress: Progress, steps: Callable[[], Outcome]) -> Out
             return_state=True,
         )
     except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
-        progress.warn(f"Prefect: {type(error).__name__}; the audit goes on without it")
+        progress.warn(NOT_RECORDED.format(type(error).__name__))
     outcome: Outcome = ended.result() if ended.has_run else steps()
     return outcome
 
@@ -119,22 +122,29 @@ def _own_server() -> Iterator[Callable[[], str]]:
     with apart():
         server = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
             line, env=environment() | as_ephemeral, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            start_new_session=True, umask=PRIVATE_UMASK,
         )  # fmt: skip
 
     def ready() -> str:
         import httpx
+        import psutil
 
-        deadline = time.monotonic() + STARTS_WITHIN_S
+        until = time.monotonic() + STARTS_WITHIN_S
+        worked_s, stalled_at = 0.0, time.monotonic() + STALLS_AFTER_S
         with httpx.Client(timeout=1, trust_env=False) as client:
-            while server.poll() is None and time.monotonic() < deadline:
+            while server.poll() is None and time.monotonic() < min(until, stalled_at):
+                with contextlib.suppress(psutil.Error):
+                    spent = psutil.Process(server.pid).cpu_times()
+                    if spent.user + spent.system > worked_s:
+                        worked_s, stalled_at = spent.user + spent.system, time.monotonic() + STALLS_AFTER_S
                 with contextlib.suppress(httpx.TransportError):
                     if client.get(f"{url}/health").is_success:
                         if kept is None:
                             _keep_empty(database, empty)
                         return url
                 time.sleep(0.05)
-        msg = "its server did not start"
+        code = server.poll()
+        msg = "its server does not answer" if code is None else f"its server ended with exit code {code}"
         raise OSError(msg)
 
     try:

@@ -56,7 +56,10 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 MOST_LOOK_S = 900  # a page of the largest run takes seconds
+STOPS_WITHIN_S = 5.0  # a query that was told to
 ONE_LINE = 300
+FULL = ("No space left on device", "Disk quota exceeded")
+"""What systems say of a disk that takes no more."""
 
 _BY_RUN = ("audit_run_id",)
 KEYS: dict[str, tuple[str, ...]] = {
@@ -247,8 +250,13 @@ def look_into_published(warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def _published(path: Path, memory: str, seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Read-only, no files, no network, limited memory and time: what stands in a copy may be somebody else's."""
+def _published(
+    path: Path, memory: str, seconds: float, give_up: Callable[[], object] | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Read-only, no files, no network, limited memory and time: what stands in a copy may be somebody else's.
+
+    A query that takes longer is stopped. `give_up` is called where DuckDB does not stop it: in the midst of one function, say.
+    """
     try:
         con = duckdb.connect(
             str(path),
@@ -265,13 +273,17 @@ def _published(path: Path, memory: str, seconds: float) -> Iterator[duckdb.DuckD
         )
     except duckdb.Error as error:
         raise _translated(error, path) from None
-    timer = threading.Timer(seconds, con.interrupt)
-    timer.daemon = True
-    timer.start()
+    timers = [threading.Timer(seconds, con.interrupt)]
+    if give_up is not None:
+        timers.append(threading.Timer(seconds + STOPS_WITHIN_S, give_up))
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
     try:
         yield con
     finally:
-        timer.cancel()
+        for timer in timers:
+            timer.cancel()
         con.close()
 
 
@@ -315,7 +327,7 @@ def _translated(error: Exception, warehouse: Path) -> WarehouseError:
         return WarehouseLocked(f"{warehouse} is open in {holder}; close it and run again")
     if "not a valid DuckDB database file" in text:
         return WarehouseError(f"{warehouse} is no DuckDB file")
-    if "No space left" in text or "disk" in text.lower():
+    if any(said in text for said in FULL):
         return WarehouseError(f"{warehouse}: the disk is full; what had landed is kept: {text[:ONE_LINE]}")
     if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
         return WarehouseError(f"{warehouse} cannot be written: permission denied")
@@ -441,13 +453,19 @@ def text_in_sql(text: object) -> str:
 
 @contextmanager
 def open_published(
-    warehouse: Path, query: str, *, memory: str = "4GB", seconds: float = 60
+    warehouse: Path,
+    query: str,
+    *,
+    memory: str = "4GB",
+    seconds: float = 60,
+    give_up: Callable[[], object] | None = None,
 ) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
     """One untrusted query on the published copy: read-only, no files, no network, limited memory and time.
 
-    Yields the column names and the rows as they stream; the file is closed again on leaving.
+    Yields the column names and the rows as they stream; the file is closed again on leaving. `give_up` is called where a
+    query goes on though it was stopped.
     """
-    with _published(_there(published_path(warehouse)), memory, seconds) as con:
+    with _published(_there(published_path(warehouse)), memory, seconds, give_up) as con:
         try:
             n_statements = len(con.extract_statements(query))
             if n_statements != 1:
@@ -456,11 +474,15 @@ def open_published(
             cursor = con.execute(query)
             yield [column[0] for column in cursor.description or ()], _streamed(cursor)
         except duckdb.InterruptException:
-            msg = f"the query was stopped after {seconds:g} s"
-            raise WarehouseError(msg) from None
+            raise WarehouseError(stopped_after(seconds)) from None
         except duckdb.Error as error:
             msg = " ".join(str(error).partition("\n\n")[0].split())[:ONE_LINE] or type(error).__name__
             raise WarehouseError(msg) from None
+
+
+def stopped_after(seconds: float) -> str:
+    """What is said of a query that took longer."""
+    return f"the query was stopped after {seconds:g} s"
 
 
 def _streamed(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:

@@ -7,8 +7,10 @@ import contextlib
 import itertools
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from datetime import timedelta
 from typing import Any, Protocol
 
 from flows.budget import Purse, most_usd
@@ -25,6 +27,8 @@ OnAnswer = Callable[[str, Answer | None, Engine | None], None]
 engine back shows while nothing comes. A batch has no engine to look at."""
 
 TICK_S = 1.0
+FIRST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
+"""How long the second round of a model's requests waits, and a late one; each waits twice as long as the one before."""
 
 
 class Work(Protocol):
@@ -52,8 +56,9 @@ class Work(Protocol):
 class Workers:
     """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
 
-    def __init__(self, purse: Purse, landing: Landing, on_answer: OnAnswer) -> None:
+    def __init__(self, purse: Purse, landing: Landing, on_answer: OnAnswer, retry_within: timedelta) -> None:
         self.budget, self.landing, self.say = purse.budget, landing, purse.say
+        self._retry_within_s = retry_within.total_seconds()
         self.stopped_by: PromptauditError | None = None
         self.notes: list[str] = []
         self._run = purse.audit_run_id
@@ -79,16 +84,36 @@ class Workers:
             self.land_served(name, asking.card, engine.served)
             # a look before the bill: the others wait for the first
             follow = await self._one(asking, first)
-            ahead = _Ahead(work.requests, engine.max_connections, follow)
-            async with asyncio.TaskGroup() as group:
-                for _ in range(engine.max_connections):
-                    group.create_task(self._work(asking, ahead))
+            await self._round(asking, work.requests, follow)
+            await self._ask_again(asking)
         except PromptauditError as error:
             self.stop(error)
         finally:
             ticking.cancel()
             await engine.close()
         self.note(work.what, work.name, [*engine.notes, *work.notes()])
+
+    async def _round(self, asking: _Asking, requests: Iterator[Request], first: Request | None = None) -> None:
+        """Asks some requests, each once."""
+        ahead = _Ahead(requests, asking.engine.max_connections, first)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(asking.engine.max_connections):
+                group.create_task(self._work(asking, ahead))
+
+    async def _ask_again(self, asking: _Asking) -> None:
+        """Asks what failed for now in further rounds, as long as each lands answers and the card's `retry_within` lasts."""
+        until, pause = time.monotonic() + self._retry_within_s, FIRST_PAUSE_S
+        while asking.failed and asking.has_landed and time.monotonic() + pause < until:
+            n_cells = f"{len(asking.failed)} cell{'s' * (len(asking.failed) > 1)}"
+            self.say(f"{asking.work.what} '{asking.work.name}': {n_cells} failed for now, asked again in {pause:g} s")
+            resumes_at = time.monotonic() + pause
+            while (left := resumes_at - time.monotonic()) > 0:
+                if self.stopped_by is not None:
+                    return
+                await asyncio.sleep(min(left, TICK_S))
+            again, asking.failed, asking.has_landed = asking.failed, [], False
+            await self._round(asking, iter(again))
+            pause = min(2 * pause, MOST_PAUSE_S)
 
     def stop(self, error: PromptauditError) -> None:
         """Lets nobody take a new request."""
@@ -148,7 +173,10 @@ class Workers:
         asking.longest = max(asking.longest, answer.completion_tokens or 0)
         follow = work.take(request, answer, asking.price)
         self._on_answer(work.name, answer, engine)
-        if not answer.is_landed:
+        if answer.is_landed:
+            asking.has_landed = True
+        else:
+            asking.failed.append(request)
             # a try that the budget had no room for must not pass for one that failed
             self.budget.refuse_out_of_requests()
         return follow
@@ -162,6 +190,8 @@ class _Asking:
         self.card: ModelCard = work.entry.card  # type: ignore[assignment]
         self.price = price_of(self.card)
         self.longest = 0  # tokens of its longest answer
+        self.failed: list[Request] = []  # for now, in this round
+        self.has_landed = False  # anything, in this round
 
 
 class _Ahead:

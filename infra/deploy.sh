@@ -19,4 +19,5 @@ for limit in ${LIMITS:-warehouse=1 provider-openai=1 gpu-0=1}; do
   "$prefect" gcl update "$name" --limit "$slots" >/dev/null 2>&1 || "$prefect" gcl create "$name" --limit "$slots"
 done
 
-"$prefect" --no-prompt deploy --all --prefect-file "$here/prefect.yaml"
+# the worker's AUDIT_FOLDER counts: where this shell has one too, Prefect would write it into the deployment
+env -u AUDIT_FOLDER "$prefect" --no-prompt deploy --all --prefect-file "$here/prefect.yaml"

@@ -220,6 +220,11 @@ class AuditCard(Card):
     max_age: Annotated[str, AfterValidator(sound_age)] = Field(
         "36h", description="how long after its start the gate takes a run for today's: a whole number with m, h, d or w"
     )
+    retry_within: Annotated[str, AfterValidator(sound_age)] = Field(
+        "1h",
+        description="how long a model is asked again for cells that failed for now, in rounds that each land answers: a whole "
+        "number with m, h, d or w",
+    )
     min_effect: Rate = Field(0.02, description="smallest difference between two runs that is called one")
     max_cost_increase: float | None = Field(
         None, ge=0, description="share by which a run may cost more than the one before; default: it is only told"

@@ -13,6 +13,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from models_registry.base import Card, Name, Names, Rate
 from models_registry.task_cards import RegexReader
 
+MOST_POINTS = 1_000
+
 
 class Sampling(Card):
     """How the model draws its answer; sent as written, nothing sent that is not written."""
@@ -59,6 +61,10 @@ class Grid(Card):
                 raise ValueError(msg)
         if not self.temperature and not self.top_p:
             msg = "a grid needs values of temperature or top_p"
+            raise ValueError(msg)
+        n_points = max(1, len(self.temperature)) * max(1, len(self.top_p))
+        if n_points > MOST_POINTS:
+            msg = f"a grid has at most {MOST_POINTS:,} points, each a model that is asked everything; this one has {n_points:,}"
             raise ValueError(msg)
         return self
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from dbt.adapters.duckdb.plugins import BasePlugin
+from duckdb import CatalogException
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from numpy.typing import NDArray
 
@@ -43,6 +44,7 @@ from udfs.columns import (
     values_of,
     whole,
 )
+from udfs.retired import RETIRED_COMPARISONS, RETIRED_RUNS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -358,8 +360,11 @@ class Plugin(BasePlugin):
     """dbt-duckdb plugin `udfs.plugin`: every connection of dbt knows the measures."""
 
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
-        """Register the measures."""
+        """Register the measures, and learn which runs are retired."""
         register(conn)
+        self._retired = {
+            "retired_run_ids": _ids(conn, RETIRED_RUNS), "retired_comparison_ids": _ids(conn, RETIRED_COMPARISONS),
+        }  # fmt: skip
 
     def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
         """Tell the macros `in_this_build` and `compared_in_this_build` what the build is about."""
@@ -368,6 +373,9 @@ class Plugin(BasePlugin):
             cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")
             cursor.execute(f"set variable first_audit_run_id = '{runs[0]}'")
             cursor.execute(f"set variable last_audit_run_id = '{runs[-1]}'")
+        for name, ids in self._retired.items():
+            if ids:
+                cursor.execute(f"set variable {name} = {_listed(ids)}")
         comparisons = _named(COMPARISON_IDS)
         if comparisons:
             cursor.execute(f"set variable comparison_ids = {_listed(comparisons)}")
@@ -377,6 +385,14 @@ def _named(variable: str) -> list[str]:
     """The ids an environment variable lists, in order; none where one of them is no id."""
     ids = sorted(each for each in os.environ.get(variable, "").split(",") if each)
     return ids if all(each.isalnum() for each in ids) else []
+
+
+def _ids(conn: DuckDBPyConnection, query: str) -> list[str]:
+    """The ids a query of ours finds, those that are none left out; none in a warehouse that has not the tables."""
+    try:
+        return [row[0] for row in conn.execute(query).fetchall() if row[0].isalnum()]
+    except CatalogException:
+        return []
 
 
 def _listed(ids: Sequence[str]) -> str:

@@ -88,10 +88,13 @@ state = State()
 
 def show(result: dict[str, Any] | list[Any], text: str | None = None) -> None:
     """The result on stdout: as JSON when asked for, else as text."""
+    is_screen = sys.stdout.isatty()
     if state.as_json:
-        sys.stdout.write(json.dumps(result, ensure_ascii=False, default=str) + "\n")
+        sys.stdout.write(json.dumps(result, ensure_ascii=is_screen, default=str) + "\n")
     elif text is not None:
-        sys.stdout.write(text + "\n")
+        from flows.progress import visible
+
+        sys.stdout.write((visible(text) if is_screen else text) + "\n")
 
 
 def _version(value: bool) -> None:

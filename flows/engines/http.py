@@ -76,8 +76,11 @@ def bounded_client(max_connections: int, timeout_s: float, secrets: Sequence[str
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine: localhost, 127.0.0.0/8 or ::1."""
-    if host.casefold() == "localhost" or host.casefold().endswith(".localhost"):
+    """Whether the host is this machine: localhost, 127.0.0.0/8 or ::1.
+
+    A name under `.localhost` is whatever the resolver makes of it, now or when the request is sent, so it is any host.
+    """
+    if host.casefold() == "localhost":
         return True
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback

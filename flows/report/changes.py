@@ -14,6 +14,7 @@ VERDICTS = ("regressed", "changed", "improved", "not_comparable", "not_judged", 
 NEWS = ("regressed", "changed", "improved")
 MOST_BASES = 4
 MOST_FINDINGS = 8  # a base
+MOST_TOGETHER = 4  # a finding; all of them stand in the table
 # of several comparisons with one run the newest counts; pinned baselines first, then the newest run
 CHANGES = f"""
 with requests as (
@@ -73,7 +74,7 @@ def changes(rows: list[Row]) -> list[Section]:
         block = Block(base_of(own[0]))
         section.blocks.append(block)
         news = sorted((row for row in own if row["verdict"] in NEWS), key=lambda row: VERDICTS.index(row["verdict"]))
-        block.findings = [(_phrase(row), cut(row["reason"] or "no reason is recorded")) for row in news[:MOST_FINDINGS]]
+        block.findings = _findings(news)
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
         block.notes.append(f"{counts_of(own)}.")
@@ -96,6 +97,18 @@ def counts_of(rows: list[Row]) -> str:
     """How many measures came out how, the gravest first."""
     found = Counter(row["verdict"] for row in rows)
     return ", ".join(f"{found[verdict]} {verdict.replace('_', ' ')}" for verdict in VERDICTS if found[verdict])
+
+
+def _findings(news: list[Row]) -> list[tuple[str, str]]:
+    """What is new, with why: what has one reason is told together, the gravest first."""
+    by_reason: dict[str, list[Row]] = {}
+    for row in news:
+        by_reason.setdefault(row["reason"] or "no reason is recorded", []).append(row)
+    found = []
+    for reason, rows in list(by_reason.items())[:MOST_FINDINGS]:
+        more = f"; and {len(rows) - MOST_TOGETHER} more" if len(rows) > MOST_TOGETHER else ""
+        found.append(("; ".join(map(_phrase, rows[:MOST_TOGETHER])) + more, cut(reason)))
+    return found
 
 
 def _phrase(row: Row) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
 
@@ -16,7 +15,7 @@ from flows.report.gather import Gathered
 from flows.report.page import MOST_SCORECARD, sections, summary
 from flows.report.scorecard import FIGURES
 from flows.report.text import NAME, cut, shown, when
-from flows.spreadsheets import number_or_cell
+from flows.spreadsheets import CsvRows, number_or_cell
 
 MOST_LINES = 8  # of a table, in chat
 MOST_FINDINGS = 8
@@ -102,8 +101,8 @@ def figures_csv(found: Gathered) -> str:
     with undrawn():
         told = sections(found)
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows = CsvRows(out)
+    rows.row(COLUMNS)
     tables = [own for section in (*told.first, *told.others) for block in section.blocks for own in block.tables]
     compared = [
         (figure.value, figure.below, *each.vouching)
@@ -113,7 +112,7 @@ def figures_csv(found: Gathered) -> str:
     for figure in _figures(found, [row for own in tables for row in own.rows] + compared):
         if figure.figure not in seen:
             seen.add(figure.figure)
-            writer.writerow(_line(figure))
+            rows.row(_line(figure))
     return out.getvalue()
 
 

@@ -9,21 +9,42 @@ from typing import Any, Literal
 from flows.report.text import ABSENT, number, usd
 from flows.telling.alarms import Finding, Place
 
+CHURN = "label_churn"
+
 
 def compared(
-    rows: Iterable[Mapping[str, Any]], against: Mapping[str, Literal["last_night", "baseline", "alarm"]]
+    rows: Iterable[Mapping[str, Any]],
+    against: Mapping[str, Literal["last_night", "night_before_last", "baseline", "alarm"]],
+    night_before_last: str | None = None,
 ) -> tuple[list[Finding], dict[Place, str]]:
     """What is worse than last night or a baseline, in the order of the rows, and the verdict of every comparison.
 
-    `against` is what each base run is. One that is only an open alarm's gives verdicts, by place (model, task, strategy,
-    measure, base run) as `flows.telling.alarms.changes` takes them, and no findings: what is worse than it stands already.
+    Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it: it is told beside
+    another measure of its group that regressed. That answers changed since last night is told only where they changed since
+    the night before last too, else a night that was other and is over would be told a second time; where there is no such
+    night it is not told, and where the two cannot be compared it is.
+
+    `against` is what each base run is. One that is only an open alarm's, or the night before last, gives verdicts, by place
+    (model, task, strategy, measure, base run) as `flows.telling.alarms.changes` takes them, and no findings: what is worse
+    than it stands already.
     """
-    findings, verdicts = [], {}
+    findings, verdicts, rows = [], {}, list(rows)
+    has_earlier = night_before_last is not None
+    is_lasting = {
+        _group(row)[:3]: row["verdict"] != "within_noise"
+        for row in rows
+        if row["measure"] == CHURN and row["base_run_id"] == night_before_last
+    }
+    worse = {_group(row) for row in rows if row["verdict"] == "regressed" and row["measure"] != "consistency"}
     for row in rows:
         base = row["base_run_id"]
         verdicts[row["model_id"], row["task_id"], row["strategy"], row["measure"], base] = row["verdict"]
         reference = against[base]
-        if row["verdict"] not in ("regressed", "changed") or reference == "alarm":
+        if row["verdict"] not in ("regressed", "changed") or reference in ("alarm", "night_before_last"):
+            continue
+        if row["measure"] == CHURN and reference == "last_night" and not is_lasting.get(_group(row)[:3], has_earlier):
+            continue
+        if row["measure"] == "consistency" and _group(row) not in worse:
             continue
         findings.append(
             Finding(
@@ -33,6 +54,10 @@ def compared(
             )
         )  # fmt: skip
     return findings, verdicts
+
+
+def _group(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["model_id"], row["task_id"], row["strategy"], row["base_run_id"]
 
 
 def summary(row: Mapping[str, Any]) -> str:

@@ -40,8 +40,8 @@ OURS = {
 }  # of these, models are told together
 
 # Apprise makes a mention of `!channel>` for Slack and of `@123` for Discord, whatever stands before; `](…)` is a link.
-# A comparison stays one: `<= 0.2`, `< 3`, `> 1`.
-_MARKUP = re.compile(r"<(?![\s=\d.-])|(?<=\S)>|[@|`*~]|(?<=\])\(|(?<=:)/(?=/)|(?i:(?<=\bwww)\.)")
+# A comparison stays one, and an arrow: `<= 0.2`, `< 3`, `> 1`, `0.1 -> 0.2`.
+_MARKUP = re.compile(r"<(?![\s=\d.-])|(?<=\S)(?<! -)>|[@|`*~]|(?<=\])\(|(?<=:)/(?=/)|(?i:(?<=\bwww)\.)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,7 +243,7 @@ def test_artifacts_are_there_with_ids_and_figures(stage: Stage) -> None:
     assert all(row[name] is None or isinstance(row[name], float) for name in set(row) - set(names))
     assert json.loads(found[f"comparison-{AUDIT}"]["data"]) == []  # the first complete night
     assert "| `micro_f1 >= 0.99` | failed |" in found[f"gate-{AUDIT}"]["data"]
-    link = re.fullmatch(r"\[report\]\(file://(.+)\)", found[f"report-{AUDIT}"]["data"])
+    link = re.search(r"```\n(.+)\n```", found[f"report-{AUDIT}"]["data"])
     assert link is not None
     assert "<html" in Path(link[1]).read_text(encoding="utf-8")
 

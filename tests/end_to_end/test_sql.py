@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import os
+import pty
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,7 +16,7 @@ import duckdb
 import pytest
 
 from flows.warehouse import published_path
-from tests.shell import promptaudit
+from tests.shell import environment, promptaudit, promptaudit_process
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +46,31 @@ def test_csv(folder: Path) -> None:
         ["n", "text", "real", "nothing"],
         ["1", 'a"b', "0.30000000000000004", ""],
     ]
+
+
+def test_csv_reads_back_as_the_same_records(folder: Path) -> None:
+    texts = ["\r=1+1", "a\rb", "a\r\nb", "a\nb", 'a"b', "a,b", "", " a ", "\r", "\x1b]52;c;eA==\x07"]
+    rows = ", ".join(f"({' || '.join(f'chr({ord(c)})' for c in text) or repr('')}, 1)" for text in texts)
+    ended = promptaudit(folder, "sql", f"select * from (values {rows})", "--format", "csv")
+    assert list(csv.reader(io.StringIO(ended.out, newline="")))[1:] == [[text, "1"] for text in texts]
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "table"])
+def test_nothing_that_is_shown_steers_a_terminal(folder: Path, format_: str) -> None:
+    ours, theirs = pty.openpty()
+    query = "select chr(27) || ']52;c;eA==' || chr(7) || chr(155) || '2J' as text"
+    ended = subprocess.run(
+        [sys.executable, "-m", "flows.cli", "sql", query, "--format", format_],
+        cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, check=True, timeout=60,
+    )  # fmt: skip
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert not ended.stderr
+    assert "]52;c;eA==" in shown
+    assert not {"\x1b", "\x07", "\x9b"} & set(shown)
+    if format_ == "json":
+        assert json.loads(shown) == [{"text": "\x1b]52;c;eA==\x07\x9b2J"}]
 
 
 def test_table_shows_control_characters(folder: Path) -> None:
@@ -80,6 +110,15 @@ def test_time_is_limited(folder: Path) -> None:
     ended = promptaudit(folder, "sql", query, PROMPTAUDIT_SQL_SECONDS="1")
     assert ended.code == 2
     assert "stopped after 1 s" in ended.err
+    assert time.monotonic() - started < 20
+
+
+def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> None:
+    started = time.monotonic()
+    query = "select length(repeat('a', 2000000000) || repeat('b', 2000000000))"
+    ended = promptaudit_process(folder, "sql", query, PROMPTAUDIT_SQL_SECONDS="1")
+    assert ended.code == 2
+    assert ended.err == "WarehouseError: the query was stopped after 1 s\n"
     assert time.monotonic() - started < 20
 
 

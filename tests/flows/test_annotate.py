@@ -510,7 +510,7 @@ class TestLanded:
     def test_hostile_answers_survive_the_sheet(self, tmp_path: Path) -> None:
         hostile = [
             "=cmd|' /C calc'!A0", "a\nb\r\nc\rd", '"","yes"\n"', "nul\x00\x1b[2J", "@SUM(1)", "x" * 100_000, "'; drop table",
-            "\u202eabc", "\ufeff", ",,,,", "\t=1",
+            "\u202eabc", "\ufeff", ",,,,", "\t=1", "\r=1+1", "a\rb",
         ]  # fmt: skip
         settings = warehouse_of(tmp_path, [(str(place), "one", "v1", text) for place, text in enumerate(hostile)])
         write_sheet(settings, None, tmp_path / "sheet.csv")

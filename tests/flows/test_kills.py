@@ -83,6 +83,7 @@ def test_killed_at_20_random_instants_of_15_000_requests(tmp_path: Path, how: si
         finished(tmp_path, server, 15_000, 20)
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_kept_is_landed_by_the_next_start(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
     with running_server(latency_s=0.05) as server:

@@ -335,7 +335,7 @@ def test_the_heartbeat_says_the_exit_code_where_the_address_asks_for_it(server: 
     ("path", "why", "n_tries"),
     [
         ("/status/404", "answered 404", 1),
-        ("/status/503", "answered 503", 3),
+        pytest.param("/status/503", "answered 503", 3, marks=pytest.mark.slow),
         ("/redirect", "answered 307", 1),
         pytest.param("/close", "could not be reached", 3, marks=pytest.mark.slow),
     ],

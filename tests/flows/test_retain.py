@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from flows.archive import archive_folder
 from flows.progress import Progress
 from flows.publish import publish
-from flows.retain import HEAVY, restore, retain, retired_runs
+from flows.retain import restore, retain, retired_runs
 from flows.rows import frame_of
 from flows.running import rebuild_runs
 from flows.settings import Settings
@@ -33,6 +33,7 @@ from models_registry.errors import UsageError, WarehouseError
 from tests.flows.audits import query
 from tests.flows.nights import AUDIT, FIRST, land_night, run_id
 from tests.report.warehouses import Recorded, published
+from udfs.retired import HEAVY
 
 ROOT = Path(__file__).parents[2]
 

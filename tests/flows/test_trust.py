@@ -52,6 +52,7 @@ def named(folder: Path, fields: str) -> list[tuple[str, str]]:
         ("base_url: 'http://127.0.0.1:8000/v1', api_key_env: A_KEY", []),
         ("base_url: 'http://LOCALHOST:8000/v1', api_key_env: A_KEY", []),
         ("base_url: 'http://[::1]:8000/v1', api_key_env: A_KEY", []),
+        ("base_url: 'http://a.localhost:1/v1'", [("http://a.localhost:1", "OPENAI_API_KEY")]),
         ("base_url: ['http://127.0.0.1:1/v1', 'https://a.example/v1']", [("https://a.example:443", "OPENAI_API_KEY")]),
         (
             "base_url: ['https://a.example/v1', 'https://b.example/v1', 'https://a.example/v2'], api_key_env: A_KEY",

@@ -72,6 +72,10 @@ def test_extra_body_is_read_as_json_where_it_is() -> None:
         ({"sampling": {"max_tokens": 5, "max_completion_tokens": 5}}, "one cap under two names"),
         ({"grid": {}}, "a grid needs values"),
         ({"grid": {"temperature": [1, 1]}}, "a value stands twice"),
+        (
+            {"grid": {"temperature": [n / 2000 for n in range(19_801)], "top_p": [n / 2000 for n in range(1, 2001)]}},
+            "at most 1,000 points, each a model that is asked everything; this one has 39,602,000",
+        ),
         ({"batch": {"poll_s": 1}}, "batch has no meaning for openai_api"),
         ({"vllm": {"dtype": "auto"}}, "vllm has no meaning for openai_api"),
         ({"vllm": {"trust_remote_code": True}, "engine": "vllm_server"}, "trust_remote_code"),

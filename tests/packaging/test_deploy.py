@@ -94,7 +94,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def deployed(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
     """The server after infra/deploy.sh, twice, and with other limits the second time."""
     script = ROOT / "infra" / "deploy.sh"
-    server.run("sh", script, cwd=tmp_path_factory.mktemp("elsewhere"))
+    server.run("sh", script, cwd=tmp_path_factory.mktemp("elsewhere"), AUDIT_FOLDER="/of/who/deploys")
     server.run("sh", script, cwd=tmp_path_factory.mktemp("elsewhere"), LIMITS="provider-other=3 gpu-0=2")
     return server
 
@@ -114,6 +114,8 @@ def test_deploying_twice_leaves_each_thing_once(deployed: Server) -> None:
         assert each["entrypoint"] == "flows.nightly.nightly"
         assert each["global_concurrency_limit"]["limit"] == 1
         assert each["concurrency_options"]["collision_strategy"] == "ENQUEUE"
+        (step,) = each["pull_steps"]
+        assert next(iter(step.values()))["directory"] == "{{ $AUDIT_FOLDER }}"  # the worker's
         (schedule,) = each["schedules"]
         assert (schedule["schedule"]["cron"], schedule["schedule"]["timezone"]) == ("0 2 * * *", "UTC")
         assert schedule["active"] is (name == "api")

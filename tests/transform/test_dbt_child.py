@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import yaml
 from flows.children import DBT, end_children, start
 from flows.importing import ImportOptions, import_predictions
 from flows.publish import publish
+from flows.retain import retire_again
 from flows.runs import close_run
 from flows.settings import dbt_project
 from flows.transform import dbt, transform
@@ -84,6 +86,31 @@ def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str]) -> 
         dbt(warehouse, "test", "--select", "rules_of_stability", audit_run_ids=[run])
     derive(warehouse, run)
     assert fetch(warehouse, "select count(*) as n, max(p_tau) as p from marts.dim_models, marts.fct_p_tau")[0]["p"] <= 1
+
+
+def rows_of_marts(warehouse: Path) -> dict[str, list[tuple[object, ...]]]:
+    with connect(warehouse) as con:
+        names = con.execute(
+            "select table_name from duckdb_tables() where schema_name = 'marts' order by all"
+        ).fetchall()
+        return {name: con.execute(f"select * from marts.{name} order by all").fetchall() for (name,) in names}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [("build",), ("run", "--full-refresh"), ("run", "--full-refresh", "--select", "fct_sensitivity", "rpt_audit")],
+)
+def test_an_analysts_own_build_leaves_what_it_cannot_derive(
+    built: tuple[Path, str], tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    warehouse, run = tmp_path / "audit.duckdb", built[1]
+    shutil.copyfile(built[0], warehouse)
+    retire_again(warehouse, run)
+    before = rows_of_marts(warehouse)
+    assert before["rpt_audit"]
+    dbt(warehouse, *arguments)
+    assert rows_of_marts(warehouse) == before
 
 
 @pytest.mark.slow

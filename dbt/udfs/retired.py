@@ -1,0 +1,16 @@
+"""Which runs are retired: their raw rows are in the archive and not in the warehouse, so their marts cannot be derived again."""
+
+from __future__ import annotations
+
+HEAVY = ("predictions", "attempts", "verdicts", "judge_controls", "rephrasings")
+"""The tables of raw that grow with every answer. Of engines, batches, judges and format_checks a run has few rows, which its
+page and its comparisons read; cards, samples and wordings are what dimensions and later runs are made of."""
+
+RETIRED_RUNS = " union ".join(
+    f"select audit_run_id from raw.retirements anti join raw.{table} using (audit_run_id) where table_name = '{table}'"  # noqa: S608 - ours
+    for table in HEAVY
+)
+RETIRED_COMPARISONS = f"""
+select comparison_id from raw.comparisons
+where base_run_id in ({RETIRED_RUNS}) or candidate_run_id in ({RETIRED_RUNS})
+"""  # noqa: S608 - ours

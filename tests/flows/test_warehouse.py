@@ -1,0 +1,78 @@
+"""One process opens a warehouse's file once, however many of its threads work with it, and lets go of it when asked to."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from flows.warehouse import apply_schema, connect, fetch, kept_open, let_go
+from models_registry.errors import WarehouseError
+
+WRITES = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('create or replace table t as select 1')"
+
+
+def can_write(path: Path) -> bool:
+    """Whether another process can write to the file."""
+    return subprocess.run([sys.executable, "-c", WRITES, str(path)], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.duckdb"
+    apply_schema(path)
+    return path
+
+
+def test_threads_that_open_and_close_one_file_get_in_nobodys_way(warehouse: Path) -> None:
+    failures: list[Exception] = []
+
+    def work() -> None:
+        try:
+            for _ in range(100):
+                assert fetch(warehouse, "select 1 as n") == [{"n": 1}]
+        except Exception as error:  # noqa: BLE001 - whatever a thread runs into
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_a_file_is_kept_open_until_it_is_let_go_of(warehouse: Path) -> None:
+    with kept_open(warehouse):
+        fetch(warehouse, "select 1")
+        assert not can_write(warehouse)
+        with connect(warehouse):
+            let_go(warehouse)  # somebody works with it
+            assert not can_write(warehouse)
+        let_go(warehouse)
+        assert can_write(warehouse)
+        assert fetch(warehouse, "select * from t") == [{"1": 1}]
+    assert can_write(warehouse)
+
+
+def test_one_piece_of_work_does_not_see_what_another_has_not_committed(warehouse: Path) -> None:
+    with connect(warehouse) as first, connect(warehouse) as second:
+        first.execute("begin")
+        first.execute("create table mine as select 1")
+        with pytest.raises(duckdb.CatalogException):
+            second.execute("from mine")
+    assert not fetch(warehouse, "select table_name from duckdb_tables() where table_name = 'mine'")
+
+
+def test_a_folder_whose_name_has_disk_in_it_is_not_full(tmp_path: Path) -> None:
+    folder = tmp_path / "disk1"
+    folder.mkdir()
+    path = folder / "audit.duckdb"
+    path.mkdir()
+    with pytest.raises(WarehouseError) as caught, connect(path):
+        pass
+    assert "disk is full" not in str(caught.value)
