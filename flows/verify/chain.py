@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flows.manifest import made_by
 from flows.seal import Seal, seal_of
 from flows.verify.findings import Finding
 from flows.warehouse import Connection
 from models_registry.errors import UsageError
 
+MEASURED = ("predictions", "verdicts", "judges", "judge_controls", "tasks", "format_checks")
+"""The tables of raw whose later rows may change a run's marts."""
 LEAST_DIGITS = 12  # of a seal given by hand
 
 
@@ -45,6 +48,50 @@ def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[
         which = f"{found.seal_index} of run {found.audit_run_id}"
         return [Finding("gone", "the warehouse", "seal", which, f"{where} has it", found.audit_run_id)]
     return []
+
+
+def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
+    """Returns the marts that seals after `kept` have otherwise, of every run that the chain had sealed by then.
+
+    Whoever can write the warehouse can alter a mart and have the package seal it, so a later seal is no excuse. Where a run's
+    rows and the code are the same its marts are too, and one that is not has `changed`; where answers or rulings landed in
+    between, texts were erased or other code derived it, it cannot be held against the older seal: `unsealed`.
+    """
+    then = {each.audit_run_id: each for each in chain if each.seal_index <= kept.seal_index}
+    now = {each.audit_run_id: each for each in chain}
+    found = []
+    for run, before in then.items():
+        after = now[run]
+        why = _why_otherwise(before, after)
+        names = [("marts", "")] + [("comparisons", each) for each in sorted(before.held["comparisons"])]
+        for part, comparison in names:
+            old, new = (
+                each.held[part].get(comparison, {}) if comparison else each.held[part] for each in (before, after)
+            )
+            for mart in sorted(old):
+                if old[mart] != new.get(mart):
+                    seals = f"seal {after.seal_index} has it otherwise than seal {before.seal_index}"
+                    detail = f"{seals}: {why or 'same rows, same code'}"
+                    found.append(
+                        Finding(
+                            "unsealed" if why else "changed", "the warehouse", f"marts.{mart}", comparison, detail, run
+                        )
+                    )
+    return found
+
+
+def _why_otherwise(before: Seal, after: Seal) -> str:
+    """What honestly makes marts of one run differ between two seals; empty where nothing does."""
+    counts = [
+        {table: each.held["raw"].get(table, {}).get("n_rows", 0) for table in MEASURED} for each in (before, after)
+    ]
+    if counts[0] != counts[1]:
+        return "rows landed in between"
+    if after.reason == "erased":
+        return "texts were erased"
+    if any(before.held.get(name) != after.held.get(name) for name in made_by()):
+        return "other code derived it"
+    return ""
 
 
 def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tuple[Seal | None, list[Finding]]:

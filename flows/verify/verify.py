@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flows.seal import Seal, has_seals, marts, row_counts, seals
-from flows.verify.chain import check_chain, check_copy, check_digests, find_seal
+from flows.verify.chain import check_chain, check_copy, check_digests, find_seal, resealed
 from flows.verify.findings import Finding
 from flows.verify.marts import check_marts, check_views
 from flows.verify.page import check_page
@@ -130,11 +130,14 @@ def verify(
             return done
         chosen = _runs(places[0].con, audit_run_id)
         _check_chains(done, places, chosen)
-        if seal is not None:
-            _hold_against(done, places[0].chain, seal, audit_run_id)
+        kept = None if seal is None else _hold_against(done, places[0].chain, seal, audit_run_id)
         if any(each.kind != "unsealed" for each in done.findings):
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
+        if kept is not None:
+            done.findings += [
+                found for found in resealed(places[0].chain, kept) if audit_run_id in (None, found.audit_run_id)
+            ]
         is_open = any(state == "running" for _, _, state in _runs(places[0].con, None))
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
         if len(chosen) == 1:
@@ -274,14 +277,15 @@ def _tables_of(con: Connection, run: str) -> list[str]:
     return of_raw + of_marts
 
 
-def _hold_against(done: Verified, chain: list[Seal], seal: str, audit_run_id: str | None) -> None:
-    """Says whether the chain holds a seal that somebody kept, and what came after it."""
+def _hold_against(done: Verified, chain: list[Seal], seal: str, audit_run_id: str | None) -> Seal | None:
+    """Returns the seal of the chain that somebody kept, and says what came after it."""
     found, wrong = find_seal(chain, seal, audit_run_id)
     done.findings += wrong
     if found is None:
-        return
+        return None
     done.against = found.seal
     later = sum(each.audit_run_id == found.audit_run_id and each.seal_index > found.seal_index for each in chain)
     after = f", and {later} later ones of it follow" if later else ""
     at = f"{found.sealed_at:%Y-%m-%d %H:%M} UTC"
     done.notes.append(f"seal {found.seal[:12]} is run {found.audit_run_id}'s of {at} ({found.reason}){after}")
+    return found

@@ -241,6 +241,38 @@ def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: 
     assert "another history" in again.findings[0].detail
 
 
+def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
+    run, other = sealed_night(gated, 0), sealed_night(gated, 1)
+    with connect(gated.warehouse) as con:
+        kept = seals(con)[-1].seal
+    assert verify(gated.warehouse, seal=kept).exit_code == 0
+    change(gated.warehouse, f"update marts.rpt_audit set sensitivity = 0.99 where audit_run_id = '{run}'")
+    publish(gated.warehouse, [run])
+    assert verify(gated.warehouse).exit_code == 0  # it proves order alone
+    again = verify(gated.warehouse, seal=kept)
+    assert again.exit_code == 1
+    assert [(each.kind, each.what, each.audit_run_id) for each in again.findings] == [
+        ("changed", "marts.rpt_audit", run)
+    ]
+    assert "same rows, same code" in again.findings[0].detail
+    assert verify(gated.warehouse, other, seal=kept).exit_code == 0
+
+
+def test_marts_of_more_rows_cannot_be_held_against_an_older_seal(gated: Gated) -> None:
+    run = sealed_night(gated)
+    with connect(gated.warehouse) as con:
+        kept = seals(con)[-1].seal
+    land(gated.warehouse, [("notifications", frame_of("notifications", [{"audit_run_id": run, **TOLD}]))])
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.3")
+    publish(gated.warehouse, [run])
+    assert verify(gated.warehouse, seal=kept).exit_code == 1  # a notification measures nothing
+    land_night(gated.warehouse, 0, 5)
+    publish(gated.warehouse, [run])
+    again = verify(gated.warehouse, seal=kept)
+    assert again.exit_code == 3
+    assert [(each.kind, each.what) for each in again.findings] == [("unsealed", "marts.rpt_audit")]
+
+
 def test_an_altered_row_is_not_sealed_over_by_the_next_publication(gated: Gated) -> None:
     run = sealed_night(gated)
     change(gated.warehouse, "update raw.predictions set completion = 'no' where prediction_id = 'p0'")
