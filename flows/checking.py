@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from flows.design import design_checks
 from flows.estimate import check_data
-from models_registry.errors import CardError, nearest
+from flows.prices import price_of
+from models_registry.errors import CardError, UsageError, nearest
 from models_registry.gates import parse_rule
 from models_registry.registry import KINDS, Registry
 
@@ -19,6 +21,7 @@ def check_cards(registry: Registry, audit_id: str | None) -> dict[str, Any]:
         design_checks(registry, name)
         check_gate(registry, name)
         audit = registry.audit(name)
+        check_prices(registry, registry.used_by(name)["models"], audit.budget.max_usd)
         notes += [note for task in audit.tasks if (note := check_data(registry, audit, task))]
     counts = {kind: len(registry.entries[kind]) for kind in KINDS}
     cards = ", ".join(f"{count} {kind}" for kind, count in counts.items())
@@ -51,3 +54,16 @@ def check_gate(registry: Registry, audit_id: str) -> None:
                     f"{nearest(str(condition.value), names)}"
                 )
                 raise CardError(msg)
+
+
+def check_prices(registry: Registry, models: Iterable[str], max_usd: float | None) -> None:
+    """A budget in dollars holds only where every price is known, those of rephrasers and judges too; raises UsageError."""
+    if max_usd is None:
+        return
+    for name in models:
+        if price_of(registry.model(name)) is None:
+            msg = (
+                f"a budget of {max_usd:g} USD, but no price of model '{name}' is known; put `price` in its card "
+                f"({registry.entry('models', name).where(name)}), `price: free` for a machine of one's own"
+            )
+            raise UsageError(msg)

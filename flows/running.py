@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from flows.checking import check_prices
 from flows.children import CHECKS, DBT, start
 from flows.compare import compare_again
 from flows.design import Design, design_audit, design_checks
@@ -17,7 +18,6 @@ from flows.importing import ImportOptions, import_predictions
 from flows.judge import land_changed_judges
 from flows.lineage.follow import following
 from flows.paraphrase import make_proposals
-from flows.prices import price_of
 from flows.progress import Progress
 from flows.publish import is_published, publish
 from flows.report import report, report_of
@@ -103,8 +103,8 @@ def run_audit(  # noqa: PLR0913 - one option each
     design = design_audit(registry, audit_id)
     if prompts is not None:
         read_prompts(prompts, design)
-    asked = registry.used_by(audit_id)["models"]
-    refuse_unpriced(registry, asked, design.audit.budget.max_usd if max_usd is None else max_usd)
+    limit = design.audit.budget.max_usd if max_usd is None else max_usd
+    check_prices(registry, registry.used_by(audit_id)["models"], limit)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         with kept_open(warehouse):
@@ -190,19 +190,6 @@ def make_ready(warehouse: Path, progress: Progress) -> None:
     n_rows = replay(warehouse)
     if n_rows:
         progress.say(f"landed {n_rows} rows that an interrupted run had kept")
-
-
-def refuse_unpriced(registry: Registry, models: Iterable[str], max_usd: float | None) -> None:
-    """A budget in dollars holds only where every price is known, the rephraser's too."""
-    if max_usd is None:
-        return
-    for name in models:
-        if price_of(registry.model(name)) is None:
-            msg = (
-                f"a budget of {max_usd:g} USD, but no price of model '{name}' is known; put `price` in its card "
-                f"({registry.entry('models', name).where(name)}), `price: free` for a machine of one's own"
-            )
-            raise UsageError(msg)
 
 
 def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | None:

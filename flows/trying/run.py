@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flows.checking import check_prices
 from flows.guard import guarded
 from flows.progress import Progress
 from flows.publish import is_published
 from flows.rows import frame_of
-from flows.running import make_ready, refuse_unpriced
+from flows.running import make_ready
 from flows.runs import open_run
 from flows.settings import Settings
 from flows.steps import Order
@@ -80,7 +81,7 @@ def try_change(  # noqa: PLR0913 - what the command may say
     trial = plan_trial(settings, registry, wanted)
     design, warehouse = trial.design, settings.warehouse
     refuse_untrusted(settings, {name: registry.entry("models", name) for name in design.models}, progress)
-    refuse_unpriced(registry, list(design.models), design.audit.budget.max_usd if max_usd is None else max_usd)
+    check_prices(registry, design.models, design.audit.budget.max_usd if max_usd is None else max_usd)
     n_asked = 0
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress)
