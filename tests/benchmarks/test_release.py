@@ -109,7 +109,7 @@ def test_the_quickstart(versions: tuple[Version, Version]) -> None:
     ("line", "most"),
     [
         (("report",), 0.4),
-        (("verify",), 2 / 4.2),
+        (("verify",), 0.75),
         (("run", "quickstart"), 0.7),
         (("check",), 0.8),
         (("plan",), 0.9),
