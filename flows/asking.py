@@ -28,6 +28,7 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
     seconds = settings.sql_seconds
 
     def end() -> None:
+        out.flush()
         sys.stderr.write(f"{WarehouseError(stopped_after(seconds))}\n")
         sys.stderr.flush()
         os._exit(WarehouseError.exit_code)

@@ -231,6 +231,7 @@ class _Rulings:
         wanted, ruling, ask = self._open.pop(request.prediction_id)
         self._landing.add_attempts(request.prediction_id, answer.attempts)
         if not answer.is_landed:
+            self._open[request.prediction_id] = wanted, ruling, ask  # it may be asked again
             self._look.see(request, answer)  # which counts what came back, answered or not
             return None
         is_readable = read_verdict(answer.completion).is_match is not None

@@ -260,13 +260,14 @@ def _finish_older(audit: _Audit, run: str, finished_at: datetime) -> None:
 def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = None) -> Told:
     """Everything of a night that follows its run; doing it again finds what it has done. `at` is when the gate is asked."""
     warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
-    with audit.locked(), kept_open(warehouse):
+    with audit.locked():
         audit.progress.step("comparing with earlier runs")
-        against, before = _references(warehouse, audit_id, run)
-        ids = compare(warehouse, [pair_of(base, run, card) for base in against])
-        if before is not None and before not in against and _has_churned(warehouse, ids, against):
-            against[before] = "night_before_last"
-            ids += compare(warehouse, [pair_of(before, run, card)])
+        with kept_open(warehouse):
+            against, before = _references(warehouse, audit_id, run)
+            ids = compare(warehouse, [pair_of(base, run, card) for base in against])
+            if before is not None and before not in against and _has_churned(warehouse, ids, against):
+                against[before] = "night_before_last"
+                ids += compare(warehouse, [pair_of(before, run, card)])
         page = report(warehouse, run)
     done = None if done is None else replace(done, report=page)
     checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)

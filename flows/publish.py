@@ -9,7 +9,16 @@ from typing import Any
 from flows.files import copy_durably, private_folder
 from flows.lineage.follow import published
 from flows.seal import Seal, has_seals, marts, seal_runs, seals
-from flows.warehouse import Connection, connect, fetch, kept_open, look_into_published, published_path, write_parquet
+from flows.warehouse import (
+    Connection,
+    connect,
+    fetch,
+    kept_open,
+    let_go,
+    look_into_published,
+    published_path,
+    write_parquet,
+)
 from models_registry.errors import WarehouseError, WarehouseLocked
 
 
@@ -28,16 +37,17 @@ def publish(
     target = published_path(warehouse)
     private_folder(target.parent)
     known = {found.seal for found in _published_seals(warehouse)}
+    with connect(warehouse) as con:
+        seal_runs(con, audit_run_ids, compared, erased)
+        con.execute("force checkpoint")
+        remade = _remade(seals(con), known)
+        of_runs = marts(con)
+        for run, names in remade.items():
+            for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
+                _export(con, target.parent / "marts", mart, of_runs[mart], run)
+    let_go(warehouse)
+    copy_durably(warehouse, target)
     with kept_open(warehouse):
-        with connect(warehouse) as con:
-            seal_runs(con, audit_run_ids, compared, erased)
-            con.execute("force checkpoint")
-            remade = _remade(seals(con), known)
-            of_runs = marts(con)
-            for run, names in remade.items():
-                for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
-                    _export(con, target.parent / "marts", mart, of_runs[mart], run)
-        copy_durably(warehouse, target)
         published(warehouse, {*audit_run_ids, *(run for run, names in remade.items() if names)})
     return target
 

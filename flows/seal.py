@@ -31,7 +31,9 @@ MUTABLE = {"audit_runs": ("state", "finished_at")}
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
 BY_COMPARING = "staging.stg_comparisons"
 """The view that a build of comparisons makes."""
-EMPTY: dict[str, Any] = {"raw": {}, "marts": {}, "comparisons": {}, "views": {}, "views_by": None, "derived_at": None}
+EMPTY: dict[str, Any] = {
+    "raw": {}, "marts": {}, "comparisons": {}, "views": {}, "views_by": None, "derived_at": None, "derived_by": None,
+}  # fmt: skip
 """What a manifest holds where nothing is said."""
 NOTHING = pl.DataFrame(
     {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
@@ -165,6 +167,7 @@ def seal_runs(
             continue
         head = {"audit_id": audit_id, "state": state, "finished_at": finished_at, **of_views}
         head |= {"derived_at": finished_at if run in derived else held["derived_at"]}
+        head |= {"derived_by": made_by() if run in derived else held["derived_by"]}
         made = {name: held[name] for name in ("marts", "comparisons")}
         # the first seal has them whoever derived them, and when
         if state is not None and (before is None or run in derived or run in erased):

@@ -88,7 +88,9 @@ def dbt(
         "warehouse": str(warehouse), "target": str(target), "arguments": [command, *arguments],
         "runs": list(audit_run_ids), "comparisons": list(comparison_ids),
     }  # fmt: skip
-    let_go(warehouse)
+    if not let_go(warehouse):
+        msg = f"transform: {warehouse} is open in this process, and dbt runs in another"
+        raise WarehouseError(msg)
     try:
         failure = start(DBT, warehouse.name).ask(request)
     except ChildEnded as error:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,75 +150,92 @@ def hold(
 
 
 @dataclass(slots=True)
-class _Open:
+class _File:
     """A file that this process has open: the connection that keeps it so, and how many work with it or keep it open."""
 
     root: duckdb.DuckDBPyConnection | None = None
     n_users: int = 0
     n_keepers: int = 0
-    is_broken: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def close_idle(self, *, even_if_kept: bool = False) -> None:
         """Closes the file where nobody works with it, unless it is kept open."""
-        if self.root is not None and not self.n_users and (even_if_kept or self.is_broken or not self.n_keepers):
-            self.root.close()
-            self.root, self.is_broken = None, False
+        if self.root is not None and not self.n_users and (even_if_kept or not self.n_keepers):
+            root, self.root = self.root, None
+            root.close()
 
 
-_files: dict[Path, _Open] = {}
-_opening = threading.Lock()  # two threads that open and close one file get a BinderException
+_files: dict[Path, _File] = {}
+
+
+def _file(warehouse: Path) -> _File:
+    return _files.setdefault(beside(warehouse, ""), _File())
 
 
 @contextmanager
 def connect(warehouse: Path, *, wait_s: float = 30) -> Iterator[duckdb.DuckDBPyConnection]:
     """A writer's connection around one piece of work; DuckDB's errors leave as one line.
 
-    The file is open in this process once: whoever connects meanwhile shares it, and the last one closes it. Another program
-    that has the file open is waited for, then named.
+    The file is open in this process once: whoever connects meanwhile shares it, and the last one closes it, since threads
+    that open and close one file of their own get a BinderException. Another program that has the file open is waited for,
+    then named.
     """
     private_folder(warehouse.parent)
-    with _opening:
-        file = _files.setdefault(beside(warehouse, ""), _Open())
+    file = _file(warehouse)
+    with file.lock:
         if file.root is None:
             file.root = _opened(warehouse, wait_s)
-        con = file.root.cursor()
+        try:
+            con = file.root.cursor()
+        except duckdb.Error as error:  # of a database that an earlier error made invalid
+            file.root = None
+            raise _translated(error, warehouse) from None
         file.n_users += 1
+    is_broken = False
     try:
         yield con
     except duckdb.Error as error:
-        file.is_broken |= isinstance(error, duckdb.FatalException)
+        is_broken = isinstance(error, duckdb.FatalException | duckdb.InternalException)
         raise _translated(error, warehouse) from None
     finally:
-        with _opening:
-            con.close()
+        with file.lock:
             file.n_users -= 1
-            file.close_idle()
+            try:
+                con.close()
+            finally:
+                file.close_idle(even_if_kept=is_broken)
 
 
 @contextmanager
 def kept_open(warehouse: Path) -> Iterator[None]:
     """Keeps the file open between the pieces of work inside, since each opening reads its catalog; `let_go` still closes it."""
-    with _opening:
-        file = _files.setdefault(beside(warehouse, ""), _Open())
+    file = _file(warehouse)
+    with file.lock:
         file.n_keepers += 1
     try:
         yield
     finally:
-        with _opening:
+        with file.lock:
             file.n_keepers -= 1
             file.close_idle()
 
 
-def let_go(warehouse: Path) -> None:
-    """Closes a file that is kept open and that nobody works with, so that another process can write to it."""
-    with _opening:
-        if file := _files.get(beside(warehouse, "")):
-            file.close_idle(even_if_kept=True)
+def let_go(warehouse: Path) -> bool:
+    """Closes a file that is kept open, so that another process can write to it; returns False where somebody works with it.
+
+    Whoever opens the file by other means than DuckDB calls this first: to close any handle of a file ends every lock that a
+    process has on it.
+    """
+    file = _file(warehouse)
+    with file.lock:
+        file.close_idle(even_if_kept=True)
+        return file.root is None
 
 
 @contextmanager
 def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A reader's connection to a file of ours for queries of ours; nothing else writes it meanwhile."""
+    let_go(path)
     try:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
         # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
@@ -242,7 +259,7 @@ def look_into_published(warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     Whoever reads the copy inside, by this or by `read_published`, shares the open file: to open it takes 30 ms.
     """
     path = _there(published_path(warehouse))
-    with _published(path, "4GB", MOST_LOOK_S) as con:
+    with _published(path, "4GB") as con, _limited(con, MOST_LOOK_S):
         try:
             yield con
         except duckdb.Error as error:
@@ -250,13 +267,8 @@ def look_into_published(warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def _published(
-    path: Path, memory: str, seconds: float, give_up: Callable[[], object] | None = None
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Read-only, no files, no network, limited memory and time: what stands in a copy may be somebody else's.
-
-    A query that takes longer is stopped. `give_up` is called where DuckDB does not stop it: in the midst of one function, say.
-    """
+def _published(path: Path, memory: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Read-only, no files, no network, limited memory: what stands in a copy may be somebody else's."""
     try:
         con = duckdb.connect(
             str(path),
@@ -273,6 +285,17 @@ def _published(
         )
     except duckdb.Error as error:
         raise _translated(error, path) from None
+    try:
+        yield con
+    finally:
+        con.close()
+
+
+@contextmanager
+def _limited(
+    con: duckdb.DuckDBPyConnection, seconds: float, give_up: Callable[[], object] | None = None
+) -> Iterator[None]:
+    """Stops a query of the connection that takes longer; `give_up` is called where DuckDB goes on, in the midst of a function."""
     timers = [threading.Timer(seconds, con.interrupt)]
     if give_up is not None:
         timers.append(threading.Timer(seconds + STOPS_WITHIN_S, give_up))
@@ -280,11 +303,10 @@ def _published(
         timer.daemon = True
         timer.start()
     try:
-        yield con
+        yield
     finally:
         for timer in timers:
             timer.cancel()
-        con.close()
 
 
 def _there(published: Path) -> Path:
@@ -352,6 +374,7 @@ def apply_schema(warehouse: Path) -> None:
         if found is not None:
             con.execute("checkpoint")
     if found is not None:
+        let_go(warehouse)
         copy_durably(warehouse, warehouse.with_name(f"{warehouse.name}.v{found}.backup"))
     with connect(warehouse) as con:
         con.execute("begin")
@@ -406,7 +429,9 @@ def rewrite(path: Path) -> None:
         draft.chmod(0o600)  # before there is anything in it
         con.execute(f'copy from database "{names[0]}" to rewritten')
         con.execute("detach rewritten")
-    let_go(path)
+    if not let_go(path):
+        msg = f"{path} is open in this process: it cannot be put in place"
+        raise WarehouseError(msg)
     put_in_place(draft, path)
 
 
@@ -465,14 +490,19 @@ def open_published(
     Yields the column names and the rows as they stream; the file is closed again on leaving. `give_up` is called where a
     query goes on though it was stopped.
     """
-    with _published(_there(published_path(warehouse)), memory, seconds, give_up) as con:
+    with _published(_there(published_path(warehouse)), memory) as con:
+        ends_at = time.monotonic() + seconds
         try:
             n_statements = len(con.extract_statements(query))
             if n_statements != 1:
                 msg = f"one statement is asked at a time, found {n_statements}"
                 raise WarehouseError(msg)
-            cursor = con.execute(query)
-            yield [column[0] for column in cursor.description or ()], _streamed(cursor)
+            with _limited(con, seconds, give_up):
+                cursor = con.execute(query)
+            yield (
+                [column[0] for column in cursor.description or ()],
+                _streamed(cursor, ends_at - time.monotonic(), give_up),
+            )
         except duckdb.InterruptException:
             raise WarehouseError(stopped_after(seconds)) from None
         except duckdb.Error as error:
@@ -485,8 +515,17 @@ def stopped_after(seconds: float) -> str:
     return f"the query was stopped after {seconds:g} s"
 
 
-def _streamed(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    while rows := cursor.fetchmany(10_000):
+def _streamed(
+    cursor: duckdb.DuckDBPyConnection, seconds: float, give_up: Callable[[], object] | None
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query; the time that whoever takes them needs is not the query's."""
+    while True:
+        began = time.monotonic()
+        with _limited(cursor, max(seconds, 0.001), give_up):
+            rows = cursor.fetchmany(10_000)
+        if not rows:
+            return
+        seconds -= time.monotonic() - began
         yield from rows
 
 

@@ -29,6 +29,8 @@ engine back shows while nothing comes. A batch has no engine to look at."""
 TICK_S = 1.0
 FIRST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
 """How long the second round of a model's requests waits, and a late one; each waits twice as long as the one before."""
+MOST_FAILED = 10_000
+"""As many requests of a model as a further round asks: they are kept in memory, and more of them are an outage."""
 
 
 class Work(Protocol):
@@ -93,6 +95,9 @@ class Workers:
             await engine.close()
         self.note(work.what, work.name, [*engine.notes, *work.notes()])
 
+    def _is_stopped(self) -> bool:
+        return self.stopped_by is not None
+
     async def _round(self, asking: _Asking, requests: Iterator[Request], first: Request | None = None) -> None:
         """Asks some requests, each once."""
         ahead = _Ahead(requests, asking.engine.max_connections, first)
@@ -103,16 +108,16 @@ class Workers:
     async def _ask_again(self, asking: _Asking) -> None:
         """Asks what failed for now in further rounds, as long as each lands answers and the card's `retry_within` lasts."""
         until, pause = time.monotonic() + self._retry_within_s, FIRST_PAUSE_S
-        while asking.failed and asking.has_landed and time.monotonic() + pause < until:
+        while not self._is_stopped() and asking.failed and asking.has_landed and time.monotonic() + pause < until:
             n_cells = f"{len(asking.failed)} cell{'s' * (len(asking.failed) > 1)}"
             self.say(f"{asking.work.what} '{asking.work.name}': {n_cells} failed for now, asked again in {pause:g} s")
             resumes_at = time.monotonic() + pause
             while (left := resumes_at - time.monotonic()) > 0:
-                if self.stopped_by is not None:
+                if self._is_stopped():
                     return
                 await asyncio.sleep(min(left, TICK_S))
             again, asking.failed, asking.has_landed = asking.failed, [], False
-            await self._round(asking, iter(again))
+            await self._round(asking, itertools.takewhile(lambda _: time.monotonic() < until, again))
             pause = min(2 * pause, MOST_PAUSE_S)
 
     def stop(self, error: PromptauditError) -> None:
@@ -176,7 +181,8 @@ class Workers:
         if answer.is_landed:
             asking.has_landed = True
         else:
-            asking.failed.append(request)
+            if answer.attempts and len(asking.failed) < MOST_FAILED:  # what was not tried would come to nothing again
+                asking.failed.append(request)
             # a try that the budget had no room for must not pass for one that failed
             self.budget.refuse_out_of_requests()
         return follow

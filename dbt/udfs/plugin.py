@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from dbt.adapters.duckdb.plugins import BasePlugin
-from duckdb import CatalogException
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from numpy.typing import NDArray
 
@@ -44,7 +43,7 @@ from udfs.columns import (
     values_of,
     whole,
 )
-from udfs.retired import RETIRED_COMPARISONS, RETIRED_RUNS
+from udfs.retired import RETIRED_RUNS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -362,9 +361,7 @@ class Plugin(BasePlugin):
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
         """Register the measures, and learn which runs are retired."""
         register(conn)
-        self._retired = {
-            "retired_run_ids": _ids(conn, RETIRED_RUNS), "retired_comparison_ids": _ids(conn, RETIRED_COMPARISONS),
-        }  # fmt: skip
+        self._left_out = {} if _named(RUN_IDS) else _retired(conn)
 
     def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
         """Tell the macros `in_this_build` and `compared_in_this_build` what the build is about."""
@@ -373,9 +370,8 @@ class Plugin(BasePlugin):
             cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")
             cursor.execute(f"set variable first_audit_run_id = '{runs[0]}'")
             cursor.execute(f"set variable last_audit_run_id = '{runs[-1]}'")
-        for name, ids in self._retired.items():
-            if ids:
-                cursor.execute(f"set variable {name} = {_listed(ids)}")
+        for name, ids in self._left_out.items():
+            cursor.execute(f"set variable {name} = {_listed(ids)}")
         comparisons = _named(COMPARISON_IDS)
         if comparisons:
             cursor.execute(f"set variable comparison_ids = {_listed(comparisons)}")
@@ -387,13 +383,18 @@ def _named(variable: str) -> list[str]:
     return ids if all(each.isalnum() for each in ids) else []
 
 
-def _ids(conn: DuckDBPyConnection, query: str) -> list[str]:
-    """The ids a query of ours finds, those that are none left out; none in a warehouse that has not the tables."""
-    try:
-        return [row[0] for row in conn.execute(query).fetchall() if row[0].isalnum()]
-    except CatalogException:
-        return []
+def _retired(conn: DuckDBPyConnection) -> dict[str, list[str]]:
+    """What a build of all runs leaves out, by session variable; nothing in a warehouse without the table of retirements."""
+    known = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'retirements'"
+    if not conn.execute(known).fetchall():
+        return {}
+    runs = [run for (run,) in conn.execute(RETIRED_RUNS).fetchall()]
+    if not runs:
+        return {}
+    of_them = "list_contains($runs, base_run_id) or list_contains($runs, candidate_run_id)"
+    found = conn.execute(f"select comparison_id from raw.comparisons where {of_them}", {"runs": runs}).fetchall()  # noqa: S608
+    return {"retired_run_ids": runs, "retired_comparison_ids": [each for (each,) in found]}
 
 
 def _listed(ids: Sequence[str]) -> str:
-    return "[" + ", ".join(f"'{each}'" for each in ids) + "]"
+    return "[" + ", ".join("'" + each.replace("'", "''") + "'" for each in ids) + "]::varchar[]"

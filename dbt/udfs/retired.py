@@ -10,7 +10,3 @@ RETIRED_RUNS = " union ".join(
     f"select audit_run_id from raw.retirements anti join raw.{table} using (audit_run_id) where table_name = '{table}'"  # noqa: S608 - ours
     for table in HEAVY
 )
-RETIRED_COMPARISONS = f"""
-select comparison_id from raw.comparisons
-where base_run_id in ({RETIRED_RUNS}) or candidate_run_id in ({RETIRED_RUNS})
-"""  # noqa: S608 - ours

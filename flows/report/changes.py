@@ -78,6 +78,8 @@ def changes(rows: list[Row]) -> list[Section]:
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
         block.notes.append(f"{counts_of(own)}.")
+        if len({row["reason"] for row in news}) > MOST_FINDINGS:
+            block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
         block.tables.append(_table(news or own))
     return [section]
 

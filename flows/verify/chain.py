@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from flows.manifest import made_by
 from flows.seal import Seal, seal_of
 from flows.verify.findings import Finding
 from flows.warehouse import Connection
@@ -58,26 +58,32 @@ def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
     between, texts were erased or other code derived it, it cannot be held against the older seal: `unsealed`.
     """
     then = {each.audit_run_id: each for each in chain if each.seal_index <= kept.seal_index}
-    now = {each.audit_run_id: each for each in chain}
+    later = [each for each in chain if each.seal_index > kept.seal_index]
+    now = {**then, **{each.audit_run_id: each for each in later}}
+    erased = {each.audit_run_id for each in later if each.reason == "erased"}
+    why = {
+        run: "texts were erased" if run in erased else _why_otherwise(before, now[run]) for run, before in then.items()
+    }
+    of_any = next(filter(None, why.values()), "")  # a comparison is of two runs
     found = []
     for run, before in then.items():
         after = now[run]
-        why = _why_otherwise(before, after)
-        names = [("marts", "")] + [("comparisons", each) for each in sorted(before.held["comparisons"])]
-        for part, comparison in names:
-            old, new = (
-                each.held[part].get(comparison, {}) if comparison else each.held[part] for each in (before, after)
-            )
-            for mart in sorted(old):
-                if old[mart] != new.get(mart):
-                    seals = f"seal {after.seal_index} has it otherwise than seal {before.seal_index}"
-                    detail = f"{seals}: {why or 'same rows, same code'}"
-                    found.append(
-                        Finding(
-                            "unsealed" if why else "changed", "the warehouse", f"marts.{mart}", comparison, detail, run
-                        )
-                    )
+        found += _otherwise(run, "", before.held["marts"], after.held["marts"], before, after, why[run])
+        for comparison, old in sorted(before.held["comparisons"].items()):
+            new = after.held["comparisons"].get(comparison, {})
+            found += _otherwise(run, comparison, old, new, before, after, of_any)
     return found
+
+
+def _otherwise(  # noqa: PLR0913 - what a finding says
+    run: str, comparison: str, old: dict[str, Any], new: dict[str, Any], before: Seal, after: Seal, why: str
+) -> list[Finding]:
+    detail = f"seal {after.seal_index} has it otherwise than seal {before.seal_index}: {why or 'same rows, same code'}"
+    return [
+        Finding("unsealed" if why else "changed", "the warehouse", f"marts.{mart}", comparison, detail, run)
+        for mart in sorted(old)
+        if old[mart] != new.get(mart)
+    ]
 
 
 def _why_otherwise(before: Seal, after: Seal) -> str:
@@ -87,9 +93,7 @@ def _why_otherwise(before: Seal, after: Seal) -> str:
     ]
     if counts[0] != counts[1]:
         return "rows landed in between"
-    if after.reason == "erased":
-        return "texts were erased"
-    if any(before.held.get(name) != after.held.get(name) for name in made_by()):
+    if before.held["derived_by"] != after.held["derived_by"]:
         return "other code derived it"
     return ""
 

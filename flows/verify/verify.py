@@ -130,14 +130,18 @@ def verify(
             return done
         chosen = _runs(places[0].con, audit_run_id)
         _check_chains(done, places, chosen)
-        kept = None if seal is None else _hold_against(done, places[0].chain, seal, audit_run_id)
+        only = None if audit_run_id is None else chosen[0][0]
+        kept = None if seal is None else _hold_against(done, places[0].chain, seal, only)
         if any(each.kind != "unsealed" for each in done.findings):
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
-        if kept is not None:
-            done.findings += [
-                found for found in resealed(places[0].chain, kept) if audit_run_id in (None, found.audit_run_id)
-            ]
+        since = (
+            []
+            if kept is None
+            else [found for found in resealed(places[0].chain, kept) if only in (None, found.audit_run_id)]
+        )
+        done.findings += since
+        differs = {found.audit_run_id for found in since if found.kind == "changed"}
         is_open = any(state == "running" for _, _, state in _runs(places[0].con, None))
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
         if len(chosen) == 1:
@@ -146,7 +150,8 @@ def verify(
             places.append(replace(places[-1], where="the Parquet marts", folder=files_of_marts, is_same=False))
         for run, audit_id, state in chosen:
             say(f"run {run}")
-            done.runs.append(_verify_run(done.findings, (run, audit_id, state), places))
+            verified = _verify_run(done.findings, (run, audit_id, state), places)
+            done.runs.append(replace(verified, state="differs") if run in differs else verified)
     if done.against is None:
         done.notes.append(ORDER_ONLY)
     return done

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -68,7 +69,8 @@ def test_nothing_that_is_shown_steers_a_terminal(folder: Path, format_: str) -> 
     os.close(theirs)
     assert not ended.stderr
     assert "]52;c;eA==" in shown
-    assert not {"\x1b", "\x07", "\x9b"} & set(shown)
+    ours = {"\x1b[1m", "\x1b[0m"}  # the table's own head is bold
+    assert not {"\x1b", "\x07", "\x9b"} & set(re.sub("|".join(map(re.escape, ours)), "", shown))
     if format_ == "json":
         assert json.loads(shown) == [{"text": "\x1b]52;c;eA==\x07\x9b2J"}]
 
@@ -120,6 +122,18 @@ def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> Non
     assert ended.code == 2
     assert ended.err == "WarehouseError: the query was stopped after 1 s\n"
     assert time.monotonic() - started < 20
+
+
+@pytest.mark.slow
+def test_the_time_of_whoever_reads_is_not_the_querys(folder: Path) -> None:
+    read = subprocess.Popen(
+        [sys.executable, "-m", "flows.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
+        cwd=folder, env=environment(PROMPTAUDIT_SQL_SECONDS="1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(8)
+    out, err = read.communicate(timeout=60)
+    assert (read.returncode, err) == (0, "")
+    assert len(out.splitlines()) == 300_001
 
 
 def test_memory_is_limited(folder: Path) -> None:

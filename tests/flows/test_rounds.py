@@ -10,7 +10,8 @@ from flows import workers
 from flows.engines import retry
 from flows.progress import Meter
 from models_registry.cards import Price
-from tests.flows.audits import ask, query, write_cards
+from models_registry.errors import BudgetReached
+from tests.flows.audits import ask, have_judged, query, write_cards
 from tests.servers.openai_server import running_server
 
 ONE_TRY = "{max_connections: 8, max_attempts: 1}"
@@ -34,6 +35,34 @@ def test_a_flaky_provider_leaves_no_cell_without_an_answer(tmp_path: Path) -> No
     ((n_failed,),) = query(warehouse, "select count(*) from raw.attempts")
     assert n_failed > 0
     assert [line for line in said if "failed for now, asked again in 0.02 s" in line]
+
+
+def test_a_judge_is_asked_again_too(tmp_path: Path) -> None:
+    warehouse = tmp_path / "audit.duckdb"
+    judges = "checker:\n  model: api\n  controls: {right: 1, wrong: 1}\n  max_unreadable_rate_at_first: 1\n"
+    with running_server(
+        unreadable=1, rates={"status_500": 0.3}
+    ) as server:  # each ruling takes two asks, of which some fail
+        cards = write_cards(
+            tmp_path / "cards", server.base_url, limits=ONE_TRY, judges=judges, audit="  judges: [checker]\n"
+        )
+        ask(warehouse, cards)
+        judged = have_judged(warehouse, cards)
+        assert have_judged(warehouse, cards).n_landed == 0
+    ((n_settled, n_failed),) = query(
+        warehouse, "select (select count(*) from raw.verdicts where is_settled), (select count(*) from raw.attempts)"
+    )
+    assert judged.n_landed == n_settled > 20
+    assert n_failed > 0
+
+
+def test_what_the_budget_stops_is_not_said_to_be_asked_again(tmp_path: Path) -> None:
+    said = list[str]()
+    with running_server(rates={"status_500": 0.3}) as server:
+        cards = write_cards(tmp_path / "cards", server.base_url, limits=ONE_TRY)
+        with pytest.raises(BudgetReached):
+            ask(tmp_path / "audit.duckdb", cards, max_requests=30, said=said)
+    assert not [line for line in said if "asked again" in line]
 
 
 def test_a_round_that_lands_nothing_is_the_last(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.warehouse import apply_schema, connect, fetch, kept_open, let_go
+from flows.publish import publish
+from flows.warehouse import apply_schema, connect, fetch, kept_open, let_go, look_into, rewrite
 from models_registry.errors import WarehouseError
 
 WRITES = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('create or replace table t as select 1')"
@@ -56,6 +57,26 @@ def test_a_file_is_kept_open_until_it_is_let_go_of(warehouse: Path) -> None:
         let_go(warehouse)
         assert can_write(warehouse)
         assert fetch(warehouse, "select * from t") == [{"1": 1}]
+    assert can_write(warehouse)
+
+
+def test_publishing_leaves_the_lock_as_it_was(warehouse: Path) -> None:
+    with kept_open(warehouse):  # to close the copied file's handle would end DuckDB's lock
+        publish(warehouse)
+        with connect(warehouse):
+            assert not can_write(warehouse)
+        with look_into(warehouse) as con:
+            assert con.execute("select count(*) from raw.audit_runs").fetchall() == [(0,)]
+        with connect(warehouse), pytest.raises(WarehouseError, match="is open in this process"):
+            rewrite(warehouse)
+
+
+def test_a_connection_that_failed_is_no_obstacle(warehouse: Path) -> None:
+    with pytest.raises(WarehouseError), connect(warehouse) as con:
+        con.execute("select error('no')")
+    with connect(warehouse) as con:
+        con.close()  # by whoever had it
+    assert fetch(warehouse, "select 1 as n") == [{"n": 1}]
     assert can_write(warehouse)
 
 
