@@ -128,4 +128,4 @@ def test_a_night_of_240_answers(versions: tuple[Version, Version]) -> None:
     for version in versions:
         version.clear()
         version.run("nightly", "small")
-    held(versions, ("nightly", "small", "--new"), 16 / 40, anew=False)
+    held(versions, ("nightly", "small", "--new"), 0.5, anew=False)
