@@ -1,5 +1,5 @@
-{# The runs this build is about: those of the session variable `audit_run_ids`, else all but the retired, whose raw rows are in the
-   archive and whose marts would come out empty.
+{# The runs this build is about: those of the session variable `audit_run_ids`, else all but the retired, whose raw rows are in
+   the archive and whose marts would come out empty.
    A variable and no dbt var: a changed var would have dbt read the whole project again, 5 s a build.
    The bounds are constants, so DuckDB skips the row groups of every other night and a night costs what it brought. #}
 {% macro in_this_build(column='audit_run_id') -%}

@@ -125,7 +125,7 @@ def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> Non
 
 
 @pytest.mark.slow
-def test_the_time_of_whoever_reads_is_not_the_querys(folder: Path) -> None:
+def test_reading_slowly_is_no_slow_query(folder: Path) -> None:
     read = subprocess.Popen(
         [sys.executable, "-m", "flows.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
         cwd=folder, env=environment(PROMPTAUDIT_SQL_SECONDS="1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

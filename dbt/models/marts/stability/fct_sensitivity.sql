@@ -77,4 +77,6 @@ final as (
         using (audit_run_id, model_id, task_id, strategy, sample_index)
 )
 
+-- sums over it are in this order, whichever way a build came by the rows
 select * from final
+order by audit_run_id, model_id, task_id, strategy, sample_id
