@@ -265,14 +265,15 @@ def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = No
         with kept_open(warehouse):
             against, before = _references(warehouse, audit_id, run)
             ids = compare(warehouse, [pair_of(base, run, card) for base in against])
-            if before is not None and before not in against and _has_churned(warehouse, ids, against):
+            rows = fetch(warehouse, _COMPARED, {"ids": ids})
+            if before is not None and before not in against and _has_churned(rows, against):
                 against[before] = "night_before_last"
                 ids += compare(warehouse, [pair_of(before, run, card)])
+                rows = fetch(warehouse, _COMPARED, {"ids": ids})
         page = report(warehouse, run)
     done = None if done is None else replace(done, report=page)
     checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
     with audit.locked(), kept_open(warehouse):
-        rows = fetch(warehouse, _COMPARED, {"ids": ids})
         worse, verdicts = compared(rows, against, before)
         changes = settle(warehouse, audit_id, run, [*worse, *_gated(checked)], verdicts)
         (started,) = fetch(warehouse, _STARTED, {"run": run})
@@ -316,9 +317,8 @@ def _references(warehouse: Path, audit_id: str, run: str) -> tuple[dict[str, Aga
     return held, earlier[1] if len(earlier) > 1 else None
 
 
-def _has_churned(warehouse: Path, comparison_ids: Sequence[str], against: Mapping[str, Against]) -> bool:
+def _has_churned(rows: Sequence[Mapping[str, Any]], against: Mapping[str, Against]) -> bool:
     """Whether the same cells are answered otherwise than last night."""
-    rows = fetch(warehouse, _COMPARED, {"ids": comparison_ids})
     churned = [row for row in rows if row["measure"] == CHURN and row["verdict"] == "changed"]
     return any(against[row["base_run_id"]] == "last_night" for row in churned)
 

@@ -159,12 +159,12 @@ def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
     )  # fmt: skip
     bar.show(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
     link = report_link(warehouse, told.audit_run_id, settings)
-    key, about = f"report-{key}", "the run's page"
+    report_key, about = f"report-{key}", "the run's page"
     if "://" in link:
-        bar.show(lambda: create_link_artifact(link, "report", key=key, description=about))
+        bar.show(lambda: create_link_artifact(link, "report", key=report_key, description=about))
     else:  # no page of a server may link to a file
         where = f"On the worker, since PROMPTAUDIT_REPORT_URL names no address:\n\n```\n{shown(link)}\n```"
-        bar.show(lambda: create_markdown_artifact(where, key=key, description=about))
+        bar.show(lambda: create_markdown_artifact(where, key=report_key, description=about))
     bar.end()
 
 

@@ -461,7 +461,7 @@ def write_parquet(con: Connection, query: str, draft: Path) -> None:
         with contextlib.suppress(OSError):
             draft.unlink()
         text = " ".join(str(error).split())[:ONE_LINE]
-        msg = f"{draft}: cannot be written: {'the disk is full: ' * ('No space left' in text)}{text}"
+        msg = f"{draft}: cannot be written: {'the disk is full: ' * any(said in text for said in FULL)}{text}"
         raise WarehouseError(msg) from None
 
 

@@ -59,7 +59,7 @@ def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
     """
     then = {each.audit_run_id: each for each in chain if each.seal_index <= kept.seal_index}
     later = [each for each in chain if each.seal_index > kept.seal_index]
-    now = {**then, **{each.audit_run_id: each for each in later}}
+    now = {each.audit_run_id: each for each in chain}
     erased = {each.audit_run_id for each in later if each.reason == "erased"}
     why = {
         run: "texts were erased" if run in erased else _why_otherwise(before, now[run]) for run, before in then.items()
