@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from flows.commands import app, audits, cards, evidence, fixes, nights, questions
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             raise KeyboardInterrupt  # noqa: TRY301 - said in one place
         code = left if isinstance(left, int) else 0
     except PromptauditError as error:
-        code = _fail(str(error), error.exit_code, error, debug=debug)
+        code = _fail(error.lines, error.exit_code, error, debug=debug)
     except KeyboardInterrupt:
         code = _fail("interrupted; what had landed is kept, run again to continue", INTERRUPTED, None, debug=debug)
     except BrokenPipeError:
@@ -115,13 +115,14 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _fail(line: str, code: int, error: BaseException | None, *, debug: bool) -> int:
+def _fail(said: str | Sequence[str], code: int, error: BaseException | None, *, debug: bool) -> int:
     if debug and error is not None:
         import traceback
 
         traceback.print_exception(error)
-    text = " ".join(line.split())
-    sys.stderr.write("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "\n")
+    for line in (said,) if isinstance(said, str) else said:
+        text = " ".join(line.split())
+        sys.stderr.write("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "\n")
     return code
 
 

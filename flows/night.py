@@ -345,8 +345,8 @@ def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     """Tells that the night could not be measured, even where nothing can land; a run whose format gate failed is over."""
     warehouse = settings.warehouse
     run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
-    is_known = isinstance(error, PromptauditError)
-    finding = Finding(kind="unmeasured", summary=str(error) if is_known else f"{type(error).__name__}, a defect")
+    said = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
+    finding = Finding(kind="unmeasured", summary="; ".join(said))
     code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
     try:
         with hold(warehouse, settings.lock_wait_s, progress.say):

@@ -8,6 +8,7 @@ PromptauditError                 1 line, exit_code
 ├── DataError               2    samples, prompts or recorded predictions that cannot be used
 ├── WarehouseError          2    a warehouse that cannot be opened, read or written
 │   └── WarehouseLocked     2    another run holds it
+├── SeveralErrors           *    several of these at once, one line each; the least exit code
 ├── MeasureError            3    the format gate failed or the run is incomplete
 ├── BudgetReached           4    the next request would cross the budget
 └── EngineError             3    a model cannot be asked at all (wrong key, unknown model, no server)
@@ -31,6 +32,11 @@ class PromptauditError(Exception):
     def __str__(self) -> str:
         """The kind of error and its line."""
         return f"{type(self).__name__}: {super().__str__()}"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the command shows: one line an error."""
+        return (str(self),)
 
 
 class UsageError(PromptauditError):
@@ -81,6 +87,33 @@ class BudgetReached(PromptauditError):
     """The next request would cross the budget."""
 
     exit_code = 4
+
+
+class SeveralErrors(PromptauditError):
+    """Several errors at once; `str(error)` is one line each."""
+
+    def __init__(self, errors: Sequence[PromptauditError]) -> None:
+        super().__init__(f"{len(errors)} errors")
+        self.errors = tuple(errors)
+        self.exit_code = min(error.exit_code for error in errors)
+
+    def __str__(self) -> str:
+        """A line an error."""
+        return "\n".join(self.lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the command shows: one line an error."""
+        return tuple(str(error) for error in self.errors)
+
+
+def raise_all(errors: Iterable[PromptauditError]) -> None:
+    """Raises what there is to raise: one error as it is, several as SeveralErrors, equal lines once; nothing for none."""
+    different = {line: error for error in errors for line in (str(error),)}
+    if len(different) == 1:
+        raise next(iter(different.values()))
+    if different:
+        raise SeveralErrors(list(different.values()))
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -7,13 +7,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from pydantic import ValidationError
 
 from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
-from models_registry.errors import CardError, UnknownCard, nearest
+from models_registry.errors import CardError, PromptauditError, SeveralErrors, UnknownCard, nearest, raise_all
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 MAX_CARD_BYTES = 1_000_000
 MAX_ID = 200
@@ -108,22 +111,39 @@ class Registry:
         return next((root for root in reversed(self.roots) if (root / path).exists()), entry.root)
 
     def used_by(self, audit_id: str) -> dict[str, dict[str, Entry]]:
-        """Every card an audit reaches, by kind and id, itself included."""
+        """Every card an audit reaches, by kind and id, itself included; raises CardError where one cannot be reached."""
+        used, errors = self.reached_by(audit_id)
+        raise_all(errors)
+        return used
+
+    def reached_by(self, audit_id: str) -> tuple[dict[str, dict[str, Entry]], list[PromptauditError]]:
+        """Every card an audit reaches, by kind and id, itself included; and an error for each that it names in vain.
+
+        Raises UnknownCard where the audit itself is none.
+        """
         entry = self.entry("audits", audit_id)
         audit = self.audit(audit_id)
         used: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
         used["audits"][audit_id] = entry
+        errors: list[PromptauditError] = []
 
         def reach(kind: str, name: str, by: str) -> None:
-            found = used[kind][name] = self.entry(kind, name, by)
+            try:
+                found = self.entry(kind, name, by)
+            except UnknownCard as error:
+                errors.append(error)
+                return
             if isinstance(found.card, ModelCard) and found.card.grid is not None:
                 first = point_name(name, found.card.grid.points()[0])
-                msg = f"{by}: '{name}' is a grid of models; name one of them, such as '{first}'"
-                raise CardError(msg)
+                errors.append(CardError(f"{by}: '{name}' is a grid of models; name one of them, such as '{first}'"))
+                return
+            used[kind][name] = found
             for next_kind, next_name, where in _named_by(name, found):
                 if next_name not in used[next_kind]:
                     reach(next_kind, next_name, where)
-                _refuse_batches(kind, used[next_kind][next_name].card, where)
+                if kind in ("rephrasers", "judges") and _is_batch(used[next_kind].get(next_name)):
+                    msg = f"{where}: that model answers in batches; a {kind[:-1]} asks one that answers at once"
+                    errors.append(CardError(msg))
 
         for kind in ("tasks", "judges"):
             for index, name in enumerate(getattr(audit, kind)):
@@ -133,7 +153,7 @@ class Registry:
                 reach("models", point, entry.where(audit_id, "models", index))
         if audit.rephrasing is not None:
             reach("rephrasers", audit.rephrasing.rephraser, entry.where(audit_id, "rephrasing", "rephraser"))
-        return used
+        return used, errors
 
     def fingerprint(self, audit_id: str) -> str:
         """16 hex digits over every card the audit reaches."""
@@ -146,27 +166,27 @@ class Registry:
 
 
 def load_registry(paths: Sequence[Path] = ()) -> Registry:
-    """The shipped cards, then those of each folder in `paths`; raises CardError in one line."""
+    """The shipped cards, then those of each folder in `paths`; raises CardError, every error of every card at once."""
     entries: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
+    errors: list[PromptauditError] = []
     for root in (SHIPPED, *paths):
         if not root.is_dir():
             msg = f"registry {root} is no folder"
             raise CardError(msg)
         for kind in KINDS:
-            for name, entry in _load_folder(root, kind):
+            for name, entry in _load_folder(root, kind, errors):
                 entries[kind][name] = entry
                 for made, point in _points(name, entry):
                     if made in entries[kind] and entries[kind][made].root == root:
-                        msg = f"{entry.where(name, 'grid')}: '{made}' is the id of another card"
-                        raise CardError(msg)
+                        errors.append(CardError(f"{entry.where(name, 'grid')}: '{made}' is the id of another card"))
+                        continue
                     entries[kind][made] = point
+    raise_all(errors)
     return Registry(entries, (SHIPPED, *paths))
 
 
-def _refuse_batches(kind: str, card: Card, where: str) -> None:
-    if kind in ("rephrasers", "judges") and isinstance(card, ModelCard) and card.engine == "batch":
-        msg = f"{where}: that model answers in batches; a {kind[:-1]} asks one that answers at once"
-        raise CardError(msg)
+def _is_batch(entry: Entry | None) -> bool:
+    return entry is not None and isinstance(entry.card, ModelCard) and entry.card.engine == "batch"
 
 
 def _named_by(name: str, entry: Entry) -> Iterator[tuple[str, str, str]]:
@@ -198,24 +218,38 @@ def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:
         yield made, Entry(card.at(point), entry.root, entry.file, lines)
 
 
-def _load_folder(root: Path, kind: str) -> Iterable[tuple[str, Entry]]:
+def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Iterable[tuple[str, Entry]]:
+    """The sound cards of one kind in a folder; what is wrong with the others is added to `errors`."""
     seen: dict[str, str] = {}
     for path in sorted([*root.glob(f"{kind}/**/*.yml"), *root.glob(f"{kind}/**/*.yaml")]):
         file = path.relative_to(root).as_posix()
         if not path.resolve().is_relative_to(root.resolve()):
-            msg = f"{file} leaves the registry {root}"
-            raise CardError(msg)
-        document, lines = read_yaml(path, file)
+            errors.append(CardError(f"{file} leaves the registry {root}"))
+            continue
+        try:
+            document, lines = read_yaml(path, file)
+        except CardError as error:
+            errors.append(error)
+            continue
         for name, body in document.items():
             if name in seen:
                 msg = f"{kind[:-1]} '{name}' in {file} line {lines[name,]} stands already in {seen[name]}"
-                raise CardError(msg)
+                errors.append(CardError(msg))
+                continue
             seen[name] = f"{file} line {lines[name,]}"
-            yield name, Entry(_validated(KINDS[kind], name, body, file, lines), root, file, lines)
+            try:
+                card = _validated(KINDS[kind], name, body, file, lines)
+            except CardError as error:
+                errors.append(error)
+            except SeveralErrors as several:
+                errors += several.errors
+            else:
+                yield name, Entry(card, root, file, lines)
 
 
 def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping[tuple[str | int, ...], int]) -> Card:
-    where = Entry(Card(), Path(), file, lines).where
+    entry = Entry(Card(), Path(), file, lines)
+    where = entry.where
     if not name or len(name) > MAX_ID or not name.isprintable():
         msg = f"{where(name)}: a card's id is 1 to 200 printable characters, found {name!r}"
         raise CardError(msg)
@@ -225,21 +259,50 @@ def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping
     try:
         return kind.model_validate(body)
     except ValidationError as invalid:
-        error = invalid.errors(include_url=False)[0]
-        path = tuple(part for part in error["loc"] if isinstance(part, str | int))
-        field_path = ".".join(str(part) for part in path)
-        if error["type"] == "extra_forbidden":
-            model = _model_at(kind, path[:-1])
-            msg = f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{nearest(str(path[-1]), model.model_fields)}"
-        elif error["type"] == "missing":
-            msg = f"{where(name, *path)}: '{name}' needs the field '{field_path}'"
-        else:
-            is_hidden = bool({"base_url", "api_key_env"} & set(path))  # where a key may have been put by mistake
-            is_long = isinstance(error["input"], dict | list | tuple | Card)
-            found = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
-            text = error["msg"].removeprefix("Value error, ")
-            msg = f"{where(name, *path)}: {field_path or name}: {text}{found}"
-        raise CardError(msg) from None
+        errors = _one_a_field(name, invalid.errors(include_url=False), lines)
+    raise_all([CardError(_message(kind, name, error, entry)) for error in errors])
+    raise AssertionError  # there is at least one
+
+
+def _one_a_field(
+    name: str, errors: Iterable[ErrorDetails], lines: Mapping[tuple[str | int, ...], int]
+) -> list[ErrorDetails]:
+    """The most telling error of each field, and none of what is wrong only because a part of it is.
+
+    A field of several forms has errors of each form.
+    """
+    of_field: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
+    for error in errors:
+        path = (name, *error["loc"])
+        is_absent = error["type"] == "missing" and path[:-1] in lines
+        while not is_absent and len(path) > 1 and path not in lines:
+            path = path[:-1]
+        of_field.setdefault(path, []).append(error)
+    untelling = {"extra_forbidden": 1, "missing": 2, "literal_error": 2, "model_type": 3}
+    wholes = {path[:length] for path in of_field for length in range(1, len(path))}
+    return [
+        min(found, key=lambda error: untelling.get(error["type"], 0))
+        for path, found in of_field.items()
+        if path not in wholes
+    ]
+
+
+def _message(kind: type[Card], name: str, error: ErrorDetails, entry: Entry) -> str:
+    path: tuple[str | int, ...] = ()
+    for index, part in enumerate(error["loc"]):  # among them the names of forms, which no file has
+        path += (part,) if (name, *path, part) in entry.lines or index == len(error["loc"]) - 1 else ()
+    where = entry.where
+    field_path = ".".join(str(part) for part in path)
+    if error["type"] == "extra_forbidden":
+        model = _model_at(kind, error["loc"][:-1])
+        return f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{nearest(str(path[-1]), model.model_fields)}"
+    if error["type"] == "missing":
+        return f"{where(name, *path)}: '{name}' needs the field '{field_path}'"
+    is_hidden = bool({"base_url", "api_key_env"} & set(path))  # where a key may have been put by mistake
+    is_long = isinstance(error["input"], dict | list | tuple | Card)
+    found = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
+    text = error["msg"].removeprefix("Value error, ")
+    return f"{where(name, *path)}: {field_path or name}: {text}{found}"
 
 
 def _model_at(kind: type[Card], path: tuple[str | int, ...]) -> type[Card]:
@@ -247,9 +310,9 @@ def _model_at(kind: type[Card], path: tuple[str | int, ...]) -> type[Card]:
     for part in path:
         annotation = getattr(model.model_fields.get(str(part)), "annotation", None)
         candidates = [annotation, *getattr(annotation, "__args__", ())]
-        for candidate in candidates:
-            if isinstance(candidate, type) and issubclass(candidate, Card):
-                model = candidate
+        cards = [candidate for candidate in candidates if isinstance(candidate, type) and issubclass(candidate, Card)]
+        # of several forms the first: each has an error of its own, and the first one's is told
+        model = next(iter(cards), model)
     return model
 
 
