@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from flows.engines.addresses import base_urls, is_loopback, key_env
 from flows.progress import Progress, visible
 from flows.settings import Settings
 from flows.trust_file import Pair, load, record, trust_file
@@ -43,9 +44,6 @@ def pairs_of(model_id: str, entry: Entry) -> dict[Pair, Use]:
     card = entry.card
     if entry.root == SHIPPED or not isinstance(card, ModelCard) or not _sends_what_it_names(card):
         return {}
-    from flows.engines.endpoints import base_urls, key_env
-    from flows.engines.http import is_loopback
-
     pairs: dict[Pair, Use] = {}
     for index, url in enumerate(base_urls(card)):
         where = entry.where(model_id, *(("base_url", index) if card.base_url else ("api_key_env",)))

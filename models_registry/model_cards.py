@@ -298,6 +298,9 @@ class ModelCard(Card):
             if getattr(self, field) and not fits:
                 msg = f"{field} has no meaning for {self.engine} {self.model}"
                 raise ValueError(msg)
+        if self.engine == "batch" and len(self.base_url) > 1:
+            msg = f"base_url lists {len(self.base_url)} addresses; batches go to one"
+            raise ValueError(msg)
         wanted = {"path": self.engine == "recorded"}
         embedded = self.engine == "embedded"
         if embedded and self.model not in EMBEDDED:

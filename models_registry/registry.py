@@ -121,39 +121,46 @@ class Registry:
 
         Raises UnknownCard where the audit itself is none.
         """
-        entry = self.entry("audits", audit_id)
-        audit = self.audit(audit_id)
         used: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
-        used["audits"][audit_id] = entry
+        used["audits"][audit_id] = self.entry("audits", audit_id)
         errors: list[PromptauditError] = []
-
-        def reach(kind: str, name: str, by: str) -> None:
+        named = [("audits", *each) for each in self._named_by_audit(audit_id)]
+        while named:
+            by_kind, kind, name, where = named.pop(0)
             try:
-                found = self.entry(kind, name, by)
-            except UnknownCard as error:
+                found = self._reached(by_kind, kind, name, where)
+            except CardError as error:
                 errors.append(error)
-                return
-            if isinstance(found.card, ModelCard) and found.card.grid is not None:
-                first = point_name(name, found.card.grid.points()[0])
-                errors.append(CardError(f"{by}: '{name}' is a grid of models; name one of them, such as '{first}'"))
-                return
-            used[kind][name] = found
-            for next_kind, next_name, where in _named_by(name, found):
-                if next_name not in used[next_kind]:
-                    reach(next_kind, next_name, where)
-                if kind in ("rephrasers", "judges") and _is_batch(used[next_kind].get(next_name)):
-                    msg = f"{where}: that model answers in batches; a {kind[:-1]} asks one that answers at once"
-                    errors.append(CardError(msg))
+                continue
+            if name not in used[kind]:
+                used[kind][name] = found
+                named[:0] = [(kind, *each) for each in _named_by(name, found)]
+        return used, errors
 
+    def _named_by_audit(self, audit_id: str) -> Iterator[tuple[str, str, str]]:
+        """Kind and id of every card that an audit names, and where it does."""
+        audit, where = self.audit(audit_id), self.entry("audits", audit_id).where
         for kind in ("tasks", "judges"):
             for index, name in enumerate(getattr(audit, kind)):
-                reach(kind, name, entry.where(audit_id, kind, index))
+                yield kind, name, where(audit_id, kind, index)
         for index, name in enumerate(audit.models):
             for point in self._points_of(name):
-                reach("models", point, entry.where(audit_id, "models", index))
+                yield "models", point, where(audit_id, "models", index)
         if audit.rephrasing is not None:
-            reach("rephrasers", audit.rephrasing.rephraser, entry.where(audit_id, "rephrasing", "rephraser"))
-        return used, errors
+            yield "rephrasers", audit.rephrasing.rephraser, where(audit_id, "rephrasing", "rephraser")
+
+    def _reached(self, by_kind: str, kind: str, name: str, where: str) -> Entry:
+        """The card that another one of `by_kind` names; raises CardError where it cannot serve it."""
+        found = self.entry(kind, name, where)
+        if isinstance(found.card, ModelCard):
+            if found.card.grid is not None:
+                first = point_name(name, found.card.grid.points()[0])
+                msg = f"{where}: '{name}' is a grid of models; name one of them, such as '{first}'"
+                raise CardError(msg)
+            if by_kind in ("rephrasers", "judges") and found.card.engine == "batch":
+                msg = f"{where}: that model answers in batches; a {by_kind[:-1]} asks one that answers at once"
+                raise CardError(msg)
+        return found
 
     def fingerprint(self, audit_id: str) -> str:
         """16 hex digits over every card the audit reaches."""
@@ -183,10 +190,6 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
                     entries[kind][made] = point
     raise_all(errors)
     return Registry(entries, (SHIPPED, *paths))
-
-
-def _is_batch(entry: Entry | None) -> bool:
-    return entry is not None and isinstance(entry.card, ModelCard) and entry.card.engine == "batch"
 
 
 def _named_by(name: str, entry: Entry) -> Iterator[tuple[str, str, str]]:

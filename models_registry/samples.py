@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from models_registry.cards import Data, Samples, TaskCard
-from models_registry.errors import DataError, nearest
+from models_registry.errors import DataError, nearest, raise_all
 from models_registry.tables import escape, read_text_table
 
 
@@ -48,11 +49,12 @@ def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *,
     rows = load_samples(task_id, task, root)
     examples = dict(task.examples or {})
     if with_examples and not examples:
+        golds = {row.gold_label for row in rows}
+        need = f"task '{task_id}': strategy one_shot needs an example of label"
+        without = [label for label in task.label_names if label not in golds]
+        raise_all(DataError(f"{need} {label!r}; list `examples` in the card") for label in without)
         for label in task.label_names:
             candidates = [row for row in rows if row.gold_label == label]
-            if not candidates:
-                msg = f"task '{task_id}': strategy one_shot needs an example of label {label!r}; list `examples` in the card"
-                raise DataError(msg)
             kept = min(candidates, key=lambda row: _rank(chosen.seed, "example", row.sample_id))
             rows = [row for row in rows if row is not kept]
             examples[label] = kept.text
@@ -60,6 +62,22 @@ def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *,
         msg = f"task '{task_id}': no samples are left"
         raise DataError(msg)
     return ChosenSamples(tuple(_limited(rows, chosen)), examples)
+
+
+def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
+    """Why the data of a task cannot be had on this machine, None where it can; a hub is not asked.
+
+    Data that does not ship has a count of rows in its card: without it a file that is not there is an error of the card.
+    """
+    data = task.data
+    shown = f"task '{task_id}': {data.path or data.hub}"
+    if data.path is not None:
+        is_here = data.rows is None or (root / data.path).exists()
+        return None if is_here else DataError(f"{shown}: no such file")
+    found = importlib.util.find_spec("datasets")
+    if found is not None and found.origin is not None:  # a folder of that name is no package
+        return None
+    return DataError(f"{shown}: needs the extra `datasets`: pip install 'promptaudit[datasets]'")
 
 
 def _rank(seed: int, what: str, sample_id: str) -> bytes:
@@ -83,17 +101,18 @@ def _limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
 
 
 def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
-    """Every row of a task's data; raises DataError naming the row and what is wrong with it."""
+    """Every row of a task's data; raises DataError naming every column that is missing, or the row and what is wrong with it."""
     data = task.data
     shown = f"task '{task_id}': {data.path or data.hub}"
+    if lacking := lacking_data(task_id, task, root):
+        raise lacking
     frame = _from_file(data, root, shown) if data.path is not None else _from_hub(data, shown)
     if frame.is_empty():
         msg = f"{shown}: no rows"
         raise DataError(msg)
-    for column in (data.id, data.input, data.gold_label, *(data.options or ()), *(data.references or ())):
-        if column is not None and column not in frame.columns:
-            msg = f"{shown}: no column '{column}'{nearest(column, frame.columns)}"
-            raise DataError(msg)
+    named = (data.id, data.input, data.gold_label, *(data.options or ()), *(data.references or ()))
+    missing = [column for column in named if column is not None and column not in frame.columns]
+    raise_all(DataError(f"{shown}: no column '{column}'{nearest(column, frame.columns)}") for column in missing)
     labels, rename = set(task.label_names), dict(data.gold_labels or {})
     samples: list[Sample] = []
     seen: dict[str, int] = {}
@@ -167,11 +186,8 @@ def _from_file(data: Data, root: Path, shown: str) -> pl.DataFrame:
 
 
 def _from_hub(data: Data, shown: str) -> pl.DataFrame:
-    try:
-        import datasets
-    except ImportError:
-        msg = f"{shown}: needs the extra `datasets`: pip install 'promptaudit[datasets]'"
-        raise DataError(msg) from None
+    import datasets
+
     try:
         table = datasets.load_dataset(str(data.hub), data.config, split=data.split, revision=data.revision)
     except Exception as error:  # noqa: BLE001 - the hub's own errors are many and unrelated

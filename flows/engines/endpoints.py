@@ -9,13 +9,11 @@ from urllib.parse import urlsplit
 
 from openai import AsyncOpenAI, Omit
 
-from flows.engines.http import BoundedClient, is_loopback
+from flows.engines.addresses import DEFAULT_BASE_URL, base_urls, refuse_addresses
+from flows.engines.http import BoundedClient
 from flows.engines.wire import Wire
 from models_registry.cards import ModelCard
-from models_registry.errors import EngineError
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-DEFAULT_KEY_ENV = "OPENAI_API_KEY"
 NO_KEY = "none"
 _TELLTALES = (
     "Lang",
@@ -39,54 +37,14 @@ class Endpoint:
     wire: Wire
 
 
-def key_of(card: ModelCard) -> str:
-    """The key in the card's variable, "" where there is none; raises EngineError for one no header can carry."""
-    key = os.environ.get(key_env(card), "").strip()
-    if not key.isascii() or not key.isprintable():
-        msg = f"model '{card.model}': the key in {key_env(card)} holds characters no header can carry"
-        raise EngineError(msg)
-    return key
-
-
-def key_env(card: ModelCard) -> str:
-    """The name of the variable that holds the card's key."""
-    return card.api_key_env or DEFAULT_KEY_ENV
-
-
-def base_urls(card: ModelCard) -> tuple[str, ...]:
-    """Where the card is asked: its own addresses, else OPENAI_BASE_URL, else OpenAI's."""
-    return card.base_url or (os.environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL,)
-
-
 def open_endpoints(card: ModelCard, key: str, http: BoundedClient) -> list[Endpoint]:
     """The card's endpoints in its order, else OPENAI_BASE_URL, else OpenAI's own.
 
     Raises EngineError in one line for a URL that is malformed or holds credentials, and for a host other than this machine
     without a key.
     """
-    urls = base_urls(card)
-    for url in urls:
-        problem = _problem(card, url, key)
-        if problem:
-            msg = f"model '{card.model}': {problem}"
-            raise EngineError(msg)
-    return [_opened(card, url, key or NO_KEY, http) for url in urls]
-
-
-def _problem(card: ModelCard, url: str, key: str) -> str:
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        return "base_url is no URL"
-    if parts.scheme not in ("http", "https") or not host:
-        return "base_url must be http://host or https://host"
-    if parts.username is not None or parts.password is not None:
-        # a card is landed as it is written
-        return "base_url holds credentials; put the key into a variable and name it in api_key_env"
-    if not key and not is_loopback(host):
-        return f"{host} needs a key: set {key_env(card)}"
-    return ""
+    refuse_addresses(card, key)
+    return [_opened(card, url, key or NO_KEY, http) for url in base_urls(card)]
 
 
 def _opened(card: ModelCard, url: str, key: str, http: BoundedClient) -> Endpoint:

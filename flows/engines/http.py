@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -73,16 +72,3 @@ def bounded_client(max_connections: int, timeout_s: float, secrets: Sequence[str
     client = BoundedClient(limits=limits, timeout=timeout_s, follow_redirects=False, mounts=direct)
     client.secrets = secrets
     return client
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the host is this machine: localhost, 127.0.0.0/8 or ::1.
-
-    A name under `.localhost` is whatever the resolver makes of it, now or when the request is sent, so it is any host.
-    """
-    if host.casefold() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

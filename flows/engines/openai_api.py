@@ -12,8 +12,9 @@ from typing import NoReturn
 
 from flows.engines import Answer, Attempt, Engine, MayTry, Request, Served, always
 from flows.engines import lanes as _lanes
+from flows.engines.addresses import key_env, key_of
 from flows.engines.body import Body
-from flows.engines.endpoints import key_env, key_of, open_endpoints
+from flows.engines.endpoints import open_endpoints
 from flows.engines.faults import Failure
 from flows.engines.http import bounded_client
 from flows.engines.lanes import Lanes

@@ -13,8 +13,9 @@ import aiohttp
 import httpx2
 from openai import APIStatusError, OpenAIError, omit
 
+from flows.engines.addresses import key_env, key_of
 from flows.engines.download import FileTooLarge, download, streaming_client
-from flows.engines.endpoints import key_env, key_of, open_endpoints
+from flows.engines.endpoints import open_endpoints
 from flows.engines.faults import Failure, described, error_of, judged
 from flows.engines.http import BodyTooLarge, bounded_client
 from flows.engines.retry import retry_after, wait_before
@@ -37,7 +38,7 @@ class _Raw(Protocol):
 class Provider:
     """Files and batches of the one endpoint of a card.
 
-    The constructor raises EngineError for a missing key, a malformed `base_url` or several. Methods named for what they
+    The constructor raises EngineError for a missing key or a malformed `base_url`. Methods named for what they
     bring raise it after `limits.max_attempts` tries; `look` and `create` give the failure instead.
     """
 
@@ -46,11 +47,8 @@ class Provider:
         self._card = card
         self.secrets = (key,) if key else ()
         self._http = bounded_client(4, card.limits.timeout_s, self.secrets)
-        endpoints = open_endpoints(card, key, self._http)
-        if len(endpoints) != 1:
-            msg = f"model '{card.model}': batches go to one endpoint; base_url lists {len(endpoints)}"
-            raise EngineError(msg)
-        self.host, self._client = endpoints[0].host, endpoints[0].client
+        (endpoint,) = open_endpoints(card, key, self._http)
+        self.host, self._client = endpoint.host, endpoint.client
         self._streaming = streaming_client(card.limits.timeout_s, self.secrets)
         self._files = self._client.with_options(http_client=self._streaming)
 

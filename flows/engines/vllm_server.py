@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, Served, always, silent
-from flows.engines.endpoints import base_urls, key_env, key_of
+from flows.engines.addresses import base_urls, key_env, key_of
 from flows.engines.faults import described, error_of
 from flows.engines.http import BodyTooLarge, bounded_client
 from flows.engines.loglikelihoods import Asking, Loglikelihood, loglikelihoods

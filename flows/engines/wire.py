@@ -15,7 +15,8 @@ import aiohttp
 import httpx2
 from yarl import URL
 
-from flows.engines.http import MAX_BODY_BYTES, PACKINGS, BodyTooLarge, is_loopback
+from flows.engines.addresses import is_loopback
+from flows.engines.http import MAX_BODY_BYTES, PACKINGS, BodyTooLarge
 
 CONNECT_S = 10.0  # a host that drops packets is as dead as one that refuses
 CHUNK_BYTES = 64 * 1024
