@@ -11,7 +11,8 @@ import polars as pl
 from flows.design import Design
 from flows.keys import content_id
 from flows.rephrasers.keep import why_refused
-from flows.wordings import Proposal, protected
+from flows.rephrasers.protect import protected_words
+from flows.wordings import Proposal
 from models_registry.errors import DataError, nearest
 from models_registry.tables import read_text_table
 
@@ -63,7 +64,7 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
             raise DataError(msg)
         proposal = _edited(where, row)
         card = design.tasks[row["task"]]
-        reason = why_refused(card.instruction, proposal.instruction, protected(design, row["task"]))
+        reason = why_refused(card.instruction, proposal.instruction, protected_words(card))
         if reason:
             msg = f"{where}: the wording is refused: {reason}"
             raise DataError(msg)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from flows.design import design_checks
+from flows.checking import Checked, check_audit, refusal_lines
+from flows.checking.data import choose
 from flows.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens
 from flows.prompts import STRUCTURED, dressed, label_block, render
 from flows.rulings import Ruling, rulings_of
 from flows.schemas import original_schema
 from flows.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
+from models_registry.errors import raise_all
 from models_registry.registry import Registry
-from models_registry.samples import Sample, choose_samples
+from models_registry.samples import Sample
 
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 UNSEEN_INPUT = "x" * 400  # a paragraph, where the data is not here to be measured
@@ -25,13 +28,21 @@ UNSEEN_ANSWER = "x" * 200
 
 
 def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
-    """Requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown."""
-    used = design_checks(registry, audit_id)
-    audit = registry.audit(audit_id)
-    rows = [_model_row(registry, audit, name) for name in registry.models_of(audit_id)]
-    notes = [note for name in audit.tasks for note in _task_notes(registry, audit, name)]
+    """Requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
+
+    Raises every error of the audit's cards and their data at once.
+    """
+    checked = check_audit(registry, audit_id)
+    raise_all(checked.errors)
+    audit, notes = registry.audit(audit_id), list(checked.notes)
+    measured = {name: _measured(checked, name) for name in audit.tasks}
+    rows = [_model_row(registry, audit, name, measured) for name in registry.models_of(audit_id)]
     rephraser = _rephraser_row(registry, audit)
-    judges = [_judge_row(registry, audit_id, name) for name in used["judges"] if registry.judge(name).model is not None]
+    judges = [
+        _judge_row(registry, audit_id, name, measured)
+        for name, card in checked.cards.judges.items()
+        if card.model is not None
+    ]
     notes += ["judges: at most; equal answers to a question are ruled on once"] if judges else []
     lines = [*rows, *([rephraser] if rephraser else []), *judges]
     total = {
@@ -49,32 +60,29 @@ def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
         }
         for share in SHARES
     ]
-    return {"audit_id": audit_id, "lines": lines, "total": total, "subsamples": subsamples, "notes": notes}
+    return {
+        "audit_id": audit_id, "lines": lines, "total": total, "subsamples": subsamples, "notes": notes,
+        "run_refuses": checked.run_refuses,
+    }  # fmt: skip
 
 
-def _samples(registry: Registry, audit: AuditCard, name: str) -> tuple[int, list[Sample], dict[str, str], str | None]:
-    """How many samples, some of them, the examples, and what there is to say about where the count is from."""
-    card = registry.task(name)
-    root = registry.data_root(name)
-    is_here = card.data.path is not None and (root / card.data.path).exists()
-    if not is_here and card.data.rows is not None:
-        count = min(card.data.rows, audit.samples.limit or card.data.rows)
-        unseen = Sample("", UNSEEN_INPUT, None, {})
-        where = card.data.path or card.data.hub
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How many samples of a task are asked, some of them, and its examples."""
+
+    n_samples: int
+    some: Sequence[Sample]
+    examples: Mapping[str, str]
+
+
+def _measured(checked: Checked, name: str) -> Measured:
+    """The samples as they are here, else as many as the card says."""
+    card, limit = checked.cards.tasks[name], checked.cards.audit.samples.limit
+    if name not in checked.cards.samples and card.data.rows is not None:
         examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
-        return (
-            count,
-            [unseen],
-            dict(examples),
-            f"task '{name}': {where} is not here; counted {count} rows as the card says",
-        )
-    chosen = choose_samples(name, card, root, audit.samples, with_examples="one_shot" in audit.strategies)
-    return len(chosen.samples), list(chosen.samples[:MEASURED_SAMPLES]), dict(chosen.examples), None
-
-
-def _task_notes(registry: Registry, audit: AuditCard, name: str) -> list[str]:
-    note = _samples(registry, audit, name)[3]
-    return [note] if note else []
+        return Measured(min(card.data.rows, limit or card.data.rows), [Sample("", UNSEEN_INPUT, None, {})], examples)
+    chosen = checked.cards.samples.get(name) or choose(checked.cards, name)
+    return Measured(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
 
 
 def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
@@ -84,23 +92,20 @@ def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
         n_variants = len(registry.templates(task.templates).templates) - 1
     elif rephrasing is None:
         n_variants = 0
-    elif rephrasing.temperatures is not None:
-        n_variants = len(rephrasing.temperatures) * (rephrasing.variants_per_temperature or 0)
     else:
-        n_variants = (rephrasing.variants or 1) - 1
+        n_variants = len(rephrasing.temperatures or (None,)) * rephrasing.wanted
     return audit.repetitions.original + n_variants * audit.repetitions.variants
 
 
-def _model_row(registry: Registry, audit: AuditCard, name: str) -> dict[str, Any]:
+def _model_row(registry: Registry, audit: AuditCard, name: str, measured: Mapping[str, Measured]) -> dict[str, Any]:
     card = registry.model(name)
     requests = tokens_in = tokens_out = 0
     for task_id in audit.tasks:
-        task = registry.task(task_id)
-        count, some, examples, _ = _samples(registry, audit, task_id)
+        task, count = registry.task(task_id), measured[task_id].n_samples
         asks = _n_asks(registry, audit, task)
         for strategy in _strategies(audit, task):
             requests += count * asks
-            tokens_in += round(count * asks * _mean_prompt(registry, task, strategy, some, examples))
+            tokens_in += round(count * asks * _mean_prompt(registry, task, strategy, measured[task_id]))
             tokens_out += count * asks * _mean_answer(card, task)
     return {"what": "model", "name": name, "requests": requests, "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out, "usd": _usd(card, tokens_in, tokens_out)}  # fmt: skip
@@ -117,14 +122,13 @@ def _mean_answer(card: ModelCard, task: TaskCard) -> int:
     return min(card.sampling.token_cap or FREE_ANSWER_TOKENS, FREE_ANSWER_TOKENS)
 
 
-def _mean_prompt(
-    registry: Registry, task: TaskCard, strategy: str, some: list[Sample], examples: dict[str, str]
-) -> float:
+def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Measured) -> float:
+    some = measured.some
     if task.templates is not None:
         templates = registry.templates(task.templates).templates
         sizes = [prompt_tokens(ask(template, sample)) for template in templates for sample in some]
         return sum(sizes) / len(sizes)
-    block, task = label_block(task, strategy, examples), dressed(task, strategy)
+    block, task = label_block(task, strategy, measured.examples), dressed(task, strategy)
     schema = len(original_schema(task)) / CHARACTERS_A_TOKEN if strategy == STRUCTURED else 0.0
     return schema + sum(prompt_tokens(render(task, task.instruction, block, sample)) for sample in some) / len(some)
 
@@ -137,14 +141,14 @@ def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | Non
         return None
     model = registry.model(card.model)
     groups = audit.rephrasing.temperatures or (None,)
-    wanted = audit.rephrasing.variants_per_temperature or (audit.rephrasing.variants or 1) - 1
+    wanted = audit.rephrasing.wanted
     requests = len(groups) * (len(audit.tasks) + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * wanted * REPHRASING_TOKENS
     return {"what": "rephraser", "name": audit.rephrasing.rephraser, "requests": requests, "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
 
 
-def _judge_row(registry: Registry, audit_id: str, name: str) -> dict[str, Any]:
+def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, Measured]) -> dict[str, Any]:
     """Every answer that has a key judged once a repetition, and the controls."""
     audit, card = registry.audit(audit_id), registry.judge(name)
     model = registry.model(card.model or "")
@@ -152,8 +156,10 @@ def _judge_row(registry: Registry, audit_id: str, name: str) -> dict[str, Any]:
     n_models = len(registry.models_of(audit_id))
     for task_id in audit.tasks:
         task = registry.task(task_id)
-        count, some, _, _ = _samples(registry, audit, task_id)
-        answers = count * _n_asks(registry, audit, task) * len(_strategies(audit, task)) * n_models
+        some = measured[task_id].some
+        answers = (
+            measured[task_id].n_samples * _n_asks(registry, audit, task) * len(_strategies(audit, task)) * n_models
+        )
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
         said = [Ruling(None, None, task_id, sample.sample_id, (), UNSEEN_ANSWER) for sample in some]
         sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, said, strict=True)]
@@ -189,16 +195,8 @@ def render_estimate(estimate: dict[str, Any]) -> str:
     for row in estimate["subsamples"]:
         share = f"{row['share']:.0%} of the samples"
         lines.append(f"{share:32}{row['requests']:>12,}{'':16}{'':16}{_money(row['usd']):>12}")
-    return "\n".join([*lines, *estimate["notes"]])
+    return "\n".join([*lines, *estimate["notes"], *refusal_lines(estimate["run_refuses"])])
 
 
 def _money(usd: float | None) -> str:
     return "unknown" if usd is None else f"{usd:,.2f}"
-
-
-def check_data(registry: Registry, audit: AuditCard, name: str) -> str | None:
-    """What there is to say about a task's data; raises DataError where it is wrong."""
-    card = registry.task(name)
-    if card.data.path is None and card.data.rows is None:
-        return f"task '{name}': {card.data.hub} is looked at when it is run"
-    return _samples(registry, audit, name)[3]

@@ -15,7 +15,8 @@ from flows.keys import as_json, content_id, prompt_variant_id
 from flows.plan import Variant, prompt_of
 from flows.prompts import STRUCTURED, dressed
 from flows.rephrasers import Rephraser, Wording
-from flows.rephrasers.keep import why_refused
+from flows.rephrasers.keep import shortfall, why_refused
+from flows.rephrasers.protect import protected_words
 from flows.rephrasers.select import open_rephraser
 from flows.rephrasings import KeptEngine
 from flows.rows import frame_of
@@ -23,7 +24,7 @@ from flows.schemas import Cell, field_of, original_schema, reworded_schemas
 from flows.templates import left_open, reader_of
 from flows.variants import landed_variants, made_before, rows_made_before
 from flows.warehouse import land
-from flows.wordings import Proposal, protected, rephrasing_key
+from flows.wordings import Proposal, rephrasing_key
 from models_registry.tables import escape
 
 
@@ -115,19 +116,14 @@ def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> 
     rephrasing = design.audit.rephrasing
     if rephrasing is None:
         return proposals
-    groups: list[tuple[float | None, int]]
-    if rephrasing.temperatures is not None:
-        groups = [(t, rephrasing.variants_per_temperature or 0) for t in rephrasing.temperatures]
-    else:
-        groups = [(None, (rephrasing.variants or 1) - 1)]
     card = design.registry.rephraser(rephrasing.rephraser)
-    wording = Wording(task_id, instruction, protected(design, task_id))
+    wording = Wording(task_id, instruction, protected_words(design.tasks[task_id]))
 
     async def propose() -> None:
         rephraser = open_rephraser(card, _engine_at(design, card.model, purse))
         try:
-            for temperature, wanted in groups:
-                proposals.extend(await _proposed(rephraser, wording, temperature, wanted))
+            for temperature in rephrasing.temperatures or (None,):
+                proposals.extend(await _proposed(rephraser, wording, temperature, rephrasing.wanted))
         finally:
             await rephraser.close()
 
@@ -191,16 +187,12 @@ def _shortfalls(design: Design, task_id: str, proposals: Sequence[Proposal]) -> 
     rephrasing = design.audit.rephrasing
     if rephrasing is None:
         return []
-    wanted = rephrasing.variants_per_temperature or (rephrasing.variants or 1) - 1
-    temperatures: Sequence[float | None] = rephrasing.temperatures or (None,)
     notes = []
-    for temperature in temperatures:
+    for temperature in rephrasing.temperatures or (None,):
         mine = [p for p in proposals if p.variant_index != 0 and p.paraphrase_temperature == temperature]
         n_kept = sum(p.refused_because is None for p in mine)
-        if n_kept < wanted:
-            at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"
-            n_refused = len(mine) - n_kept
-            notes.append(f"task '{task_id}': {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused")
+        if n_kept < rephrasing.wanted:
+            notes.append(shortfall(task_id, n_kept, rephrasing.wanted, len(mine) - n_kept, temperature))
     return notes
 
 

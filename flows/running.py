@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from flows.checking import check_prices
+from flows.checking import Checked, check_audit
+from flows.checking.models import lacking_engines
 from flows.children import CHECKS, DBT, start
 from flows.compare import compare_again
-from flows.design import Design, design_audit, design_checks
+from flows.design import Design, design_audit
 from flows.editing import export_prompts, read_prompts
 from flows.guard import guarded
 from flows.importing import ImportOptions, import_predictions
@@ -28,11 +29,11 @@ from flows.spool import replay
 from flows.steps import Order, Outcome, derive
 from flows.transform import transform
 from flows.trust import refuse_untrusted
-from flows.variants import same_wordings
+from flows.variants import made_before, same_wordings
 from flows.warehouse import apply_schema, fetch, hold, kept_open, now, published_path, read_published
-from models_registry.cards import RephraserCard
-from models_registry.errors import DataError, UsageError, nearest
-from models_registry.registry import Registry
+from flows.wordings import rephrasing_key
+from models_registry.errors import DataError, UsageError, nearest, raise_all
+from models_registry.registry import Entry, Registry
 
 CARD_CHANGED = (
     "the audit's card changed since in limits, seed, resamples or model sets: that holds from the next run, --new"
@@ -99,12 +100,12 @@ def run_audit(  # noqa: PLR0913 - one option each
 
     `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page.
     """
-    refuse_untrusted(settings, design_checks(registry, audit_id)["models"], progress)
-    design = design_audit(registry, audit_id)
+    checked = check_audit(registry, audit_id, max_usd)
+    raise_all([*checked.errors, *checked.lacking_data])
+    refuse_untrusted(settings, checked.models, progress)
+    design = design_audit(registry, audit_id, checked)
     if prompts is not None:
         read_prompts(prompts, design)
-    limit = design.audit.budget.max_usd if max_usd is None else max_usd
-    check_prices(registry, registry.used_by(audit_id)["models"], limit)
     warehouse = settings.warehouse
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         with kept_open(warehouse):
@@ -120,6 +121,9 @@ def run_audit(  # noqa: PLR0913 - one option each
                     found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, notes,
                     published_path(warehouse), _page_of(warehouse, found.audit_run_id),
                 )  # fmt: skip
+            if found is None:
+                are_made = prompts is not None or (not rephrase and _are_made(warehouse, design))
+                raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
             audit_run_id = open_run(warehouse, design) if found is None else found.audit_run_id
             if on_open is not None:
                 on_open(audit_run_id)
@@ -202,6 +206,19 @@ def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | No
     return found
 
 
+def _are_made(warehouse: Path, design: Design) -> bool:
+    """Whether an earlier run made the wordings of every task, so that no rephraser is asked."""
+    reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
+    return all(made_before(warehouse, rephrasing_key(design, task_id)) is not None for task_id in reworded)
+
+
+def _without_rephraser(checked: Checked) -> dict[str, Entry]:
+    """The models that answer and judge."""
+    cards = checked.cards
+    asked = {*cards.models, *(card.model for card in cards.judges.values())}
+    return {name: entry for name, entry in checked.models.items() if name in asked}
+
+
 def _is_kept_otherwise(warehouse: Path, audit_run_id: str, design: Design) -> bool:
     """Whether the audit's card says otherwise now than the run keeps."""
     (row,) = fetch(warehouse, "select card from raw.audit_runs where audit_run_id = ?", [audit_run_id])
@@ -233,10 +250,12 @@ def _age(run: Run) -> str:
 
 def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
     """Writes the prompt variants an audit would ask for a person to edit; a rephraser of kind model is asked for them."""
-    used = design_checks(registry, audit_id)
-    asked = [entry.card.model for entry in used["rephrasers"].values() if isinstance(entry.card, RephraserCard)]
-    refuse_untrusted(settings, {name: used["models"][name] for name in asked if name is not None}, progress)
-    design = design_audit(registry, audit_id)
+    checked = check_audit(registry, audit_id)
+    raise_all([*checked.errors, *checked.lacking_data])
+    rephraser = checked.cards.rephraser
+    asked = () if rephraser is None or rephraser.model is None else (rephraser.model,)
+    refuse_untrusted(settings, {name: checked.models[name] for name in asked}, progress)
+    design = design_audit(registry, audit_id, checked)
     rephrasing = design.audit.rephrasing
     if rephrasing is not None and registry.rephraser(rephrasing.rephraser).kind == "model":
         progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")

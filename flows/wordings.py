@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from flows.design import Design
 from flows.keys import as_json, content_id, sent_by
-from models_registry.placeholders import placeholders
+from flows.rephrasers.protect import protected_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,9 @@ def rephrasing_key(design: Design, task_id: str) -> str:
     """What decides a task's variants: the instruction, what must be kept, the rephraser and how many are wanted."""
     rephrasing = design.audit.rephrasing
     card = design.tasks[task_id]
-    decides: list[str | None] = [task_id, card.instruction, as_json(protected(design, task_id))]
+    decides: list[str | None] = [task_id, card.instruction, as_json(protected_words(card))]
     if rephrasing is not None:
         rephraser = design.registry.rephraser(rephrasing.rephraser)
         asked = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
         decides += [rephrasing.canonical_json(), rephraser.canonical_json(), asked]
     return content_id("rephrasing", *decides)
-
-
-def protected(design: Design, task_id: str) -> tuple[str, ...]:
-    """What a rephrasing of a task must keep: labels, placeholders, the card's own words."""
-    card = design.tasks[task_id]
-    braces = [f"{{{name}}}" for name in placeholders(card.instruction)]
-    return tuple(dict.fromkeys([*card.label_names, *braces, *card.protected]))

@@ -138,6 +138,11 @@ class Rephrasing(Card):
             raise ValueError(msg)
         return self
 
+    @property
+    def wanted(self) -> int:
+        """Rephrasings that are wanted beside the original, at each temperature where there are some."""
+        return self.variants_per_temperature or (self.variants or 1) - 1
+
 
 class Repetitions(Card):
     """How often each wording is asked."""

@@ -34,9 +34,18 @@ class PromptauditError(Exception):
         return f"{type(self).__name__}: {super().__str__()}"
 
     @property
+    def errors(self) -> tuple[PromptauditError, ...]:
+        """The errors it stands for: itself."""
+        return (self,)
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """What the command shows: one line an error."""
-        return (str(self),)
+        return tuple(str(error) for error in self.errors)
+
+    def at(self, where: str) -> PromptauditError:
+        """The same error with the place it comes from in front."""
+        return type(self)(f"{where}: {super().__str__()}")
 
 
 class UsageError(PromptauditError):
@@ -94,7 +103,7 @@ class SeveralErrors(PromptauditError):
 
     def __init__(self, errors: Sequence[PromptauditError]) -> None:
         super().__init__(f"{len(errors)} errors")
-        self.errors = tuple(errors)
+        self._errors = tuple(errors)
         self.exit_code = min(error.exit_code for error in errors)
 
     def __str__(self) -> str:
@@ -102,9 +111,13 @@ class SeveralErrors(PromptauditError):
         return "\n".join(self.lines)
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """What the command shows: one line an error."""
-        return tuple(str(error) for error in self.errors)
+    def errors(self) -> tuple[PromptauditError, ...]:
+        """The errors, in the order they were found."""
+        return self._errors
+
+    def at(self, where: str) -> PromptauditError:
+        """The same errors, each with the place it comes from in front."""
+        return SeveralErrors([error.at(where) for error in self._errors])
 
 
 def raise_all(errors: Iterable[PromptauditError]) -> None:

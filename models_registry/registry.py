@@ -13,7 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
-from models_registry.errors import CardError, PromptauditError, SeveralErrors, UnknownCard, nearest, raise_all
+from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -242,10 +242,8 @@ def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Itera
             seen[name] = f"{file} line {lines[name,]}"
             try:
                 card = _validated(KINDS[kind], name, body, file, lines)
-            except CardError as error:
-                errors.append(error)
-            except SeveralErrors as several:
-                errors += several.errors
+            except PromptauditError as error:
+                errors += error.errors
             else:
                 yield name, Entry(card, root, file, lines)
 

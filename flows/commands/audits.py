@@ -109,7 +109,6 @@ def plan(
     ] = None,
 ) -> None:
     """Requests, tokens and USD of an audit, and of subsamples of it; calls nothing."""
-    from flows.checking import check_prices
     from flows.estimate import estimate_audit, render_estimate
 
     settings, registry = state.load()
@@ -119,7 +118,6 @@ def plan(
         n = export_variants(settings, registry, audit, export_prompts, state.progress())
         show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
         return
-    check_prices(registry, registry.used_by(audit)["models"], registry.audit(audit).budget.max_usd)
     estimate = estimate_audit(registry, audit)
     show(estimate, render_estimate(estimate))
 

@@ -14,11 +14,11 @@ from models_registry.errors import UsageError
 @app.command()
 def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; default: every card.")] = None) -> None:
     """Check cards and the data they name."""
-    from flows.checking import check_cards
+    from flows.checking import check_cards, refusal_lines
 
     _, registry = state.load()
     found = check_cards(registry, audit)
-    show(found, "\n".join([*found["notes"], found["summary"]]))
+    show(found, "\n".join([*found["notes"], *refusal_lines(found["run_refuses"]), found["summary"]]))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Says why a rewording is refused: it would ask something else, or in a way that cannot be answered."""
+"""Says why a rewording is refused (it would ask something else, or in a way that cannot be answered), and what is left."""
 
 from __future__ import annotations
 
@@ -35,3 +35,9 @@ def why_refused(original: str, rephrasing: str, protected: tuple[str, ...]) -> s
     if len(rephrasing) > longest:
         return f"it has {len(rephrasing)} characters, at most {longest} are kept"
     return None
+
+
+def shortfall(task_id: str, n_kept: int, wanted: int, n_refused: int, temperature: float | None) -> str:
+    """What there is to say where fewer rephrasings were kept than wanted."""
+    at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"
+    return f"task '{task_id}': {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"

@@ -5,8 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from models_registry.cards import TaskCard
+from models_registry.placeholders import placeholders
+
 # scripts written without spaces between words: there a whole word cannot be told from its neighbours
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def protected_words(card: TaskCard) -> tuple[str, ...]:
+    """What a rephrasing of a task must keep: labels, placeholders, the card's own words."""
+    braces = [f"{{{name}}}" for name in placeholders(card.instruction)]
+    return tuple(dict.fromkeys([*card.label_names, *braces, *card.protected]))
 
 
 def whole_word(word: str) -> re.Pattern[str]:

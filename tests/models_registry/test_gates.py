@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from flows.checking import check_gate
+from flows.checking import check_cards
 from flows.design import design_audit
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
@@ -316,7 +316,7 @@ def test_one_rule_alone_is_a_gate(tmp_path: Path) -> None:
 def test_validate_knows_what_the_audit_asks(tmp_path: Path, rule: str, said: str) -> None:
     registry = load_registry([registry_of(tmp_path, f"  gate: [no changed, {rule}]\n")])
     with pytest.raises(CardError) as caught:
-        check_gate(registry, "own")
+        check_cards(registry, "own")
     assert str(caught.value).startswith("CardError: audits/own.yml line 5: gate.1: ")
     assert said in str(caught.value)
 
@@ -325,7 +325,7 @@ def test_validate_passes_what_the_audit_asks(tmp_path: Path) -> None:
     gate = (
         "  gate: [micro_f1 >= 0 at model_id = random and task_id = question_type, no regressed at strategy = simple]\n"
     )
-    check_gate(load_registry([registry_of(tmp_path, gate)]), "own")
+    check_cards(load_registry([registry_of(tmp_path, gate)]), "own")
 
 
 def test_what_is_held_against_a_run_asks_nothing_again(tmp_path: Path) -> None:
