@@ -20,6 +20,7 @@ from flows.checking.cards import (
     check_model_sets,
     check_perturbed,
     check_reached,
+    check_rephraser,
     check_schemas,
     check_template_kinds,
 )
@@ -34,6 +35,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_perturbed,
     check_schemas,
     check_annotators,
+    check_rephraser,
     check_judges,
     check_model_sets,
     check_template_kinds,

@@ -125,6 +125,19 @@ def check_annotators(cards: AuditCards) -> Errors:
                 )
 
 
+def check_rephraser(cards: AuditCards) -> Errors:
+    """The model that rewords instructions is one that can be asked for anything."""
+    for name, entry in cards.used["rephrasers"].items():
+        asked = cards.registry.rephraser(name).model
+        if asked is None or asked not in cards.used["models"]:
+            continue
+        engine = cards.registry.model(asked).engine
+        if engine in ("embedded", "recorded"):
+            yield CardError(
+                f"{entry.where(name, 'model')}: {engine} model '{asked}' rewords nothing; `kind: rules` asks none"
+            )
+
+
 def check_judges(cards: AuditCards) -> Errors:
     """A judge's id is no other rater's, its model gives verdicts, and its instructions are for tasks there are."""
     known = cards.registry.entries.get("tasks", {})

@@ -96,6 +96,10 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         {"judges/j.yml": "j: {model: lexical, rubric: '{question}'}\n", **audit("models: [lexical]\n  judges: [j]")},
         "CardError: judges/j.yml line 1: j: rubric must use {question}, {references} and, once, {completion}",
     ),
+    "a rephraser that asks who answers with labels": (
+        {"rephrasers/r.yml": "listed: {kind: model, model: lexical}\n", "audits/a.yml": REWORDED},
+        "CardError: rephrasers/r.yml line 1: embedded model 'lexical' rewords nothing; `kind: rules` asks none",
+    ),
     "rephrasings of another task alone": (
         {"rephrasers/r.yml": "listed: {kind: fixed, variants: {u: [A or b?]}}\n", "audits/a.yml": REWORDED},
         "CardError: rephrasers/r.yml line 1: variants: none of task 't'; known: u",
@@ -130,7 +134,8 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         {"tasks/q.yml": QUIZ, "q.csv": "id,text,gold,one,two\n1,Which?,A,x,y\n",
          "templates/p.yml": "asks: {kind: multiple_choice, templates: ['{question} {hunt} {options}']}\n",
          **audit("models: [lexical]", "q")},
-        "CardError: templates/p.yml line 1: no column of task 'q' is {hunt}; known: examples, gold, id, one, options, question, text, two",
+        ("CardError: templates/p.yml line 1: no column of task 'q' is {hunt}; known: examples, gold, id, one, options, "
+         "question, text, two"),
     ),
 }  # fmt: skip
 
