@@ -81,7 +81,7 @@ def try_(
         from flows.estimate import render_estimate
         from flows.trying.price import estimate
 
-        found = estimate(plan_trial(settings, registry, wanted))
+        found = estimate(plan_trial(settings, registry, wanted), max_usd)
         show(found, render_estimate(found))
         return
     tried = try_change(settings, registry, wanted, state.progress(), max_usd=max_usd, max_requests=max_requests)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from flows.checking.models import lacking_engines
 from flows.prices import completion_tokens, price_of, prompt_tokens
 from flows.prompts import dressed, label_block, render
 from flows.trying.trial import Trial
 
 
-def estimate(trial: Trial) -> dict[str, Any]:
-    """Requests, tokens and USD of a trial by model; USD is None where a price is unknown."""
+def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
+    """Requests, tokens and USD of a trial by model; USD is None where a price is unknown, which no budget may have."""
+    trial.refuse_unpriced(max_usd)
     design, task_id = trial.design, trial.base.task_id
     chosen = design.samples[task_id]
     tokens = n_requests = 0
@@ -48,4 +50,5 @@ def estimate(trial: Trial) -> dict[str, Any]:
         "total": total,
         "subsamples": [],
         "notes": list(trial.notes),
+        "run_refuses": [str(error) for error in lacking_engines(trial.models)],
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flows.checking.models import lacking_engines, unknown_prices
+from flows.checking.models import lacking_engines
 from flows.guard import guarded
 from flows.progress import Progress
 from flows.publish import is_published
@@ -81,16 +81,14 @@ def try_change(  # noqa: PLR0913 - what the command may say
     """Asks the chosen samples under every variant, as it was and changed; the same trial again asks nothing and shows it."""
     trial = plan_trial(settings, registry, wanted)
     design, warehouse = trial.design, settings.warehouse
-    models = {name: registry.entry("models", name) for name in design.models}
-    limit = design.audit.budget.max_usd if max_usd is None else max_usd
-    raise_all(unknown_prices(registry, models, limit))
-    refuse_untrusted(settings, models, progress)
+    trial.refuse_unpriced(max_usd)
+    refuse_untrusted(settings, trial.models, progress)
     n_asked = 0
     with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress)
         found = fetch(warehouse, _SAME, [design.audit_id, ORIGIN, design.plan_fingerprint])
         if not found:
-            raise_all(lacking_engines(models))
+            raise_all(lacking_engines(trial.models))
         run = found[0]["audit_run_id"] if found else open_run(warehouse, design)
         if found and found[0]["state"] == "complete" and is_published(warehouse, run):
             progress.say(f"trial {run} is complete: nothing asked")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from flows.checking.models import unknown_prices
 from flows.design import Design
 from flows.keys import as_json, content_id, sent_by
 from flows.paraphrase import make_proposals
@@ -16,8 +17,8 @@ from flows.trying.base import Base, Row, base_run, choose, read_base
 from flows.variants import made_before
 from flows.wordings import Proposal, rephrasing_key
 from models_registry.cards import AuditCard, FormatLimits, ModelCard, TaskCard
-from models_registry.errors import UsageError
-from models_registry.registry import Registry
+from models_registry.errors import UsageError, raise_all
+from models_registry.registry import Entry, Registry
 from models_registry.samples import ChosenSamples, choose_samples
 
 ORIGIN = "trial"
@@ -52,6 +53,16 @@ class Trial:
     def control(self) -> bool:
         """Whether the unchanged prompts are asked again, and with a filler."""
         return self.filler is not None
+
+    @property
+    def models(self) -> dict[str, Entry]:
+        """The cards of the models that are asked, with where they stand."""
+        return {name: self.design.registry.entry("models", name) for name in self.design.models}
+
+    def refuse_unpriced(self, max_usd: float | None) -> None:
+        """Raises UsageError where there is a budget in dollars, the command's or the audit's, and a price is unknown."""
+        limit = self.design.audit.budget.max_usd if max_usd is None else max_usd
+        raise_all(unknown_prices(self.design.registry, self.models, limit))
 
     @property
     def strategies(self) -> tuple[str, ...]:
