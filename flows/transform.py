@@ -20,7 +20,7 @@ from flows.lineage.follow import built
 from flows.manifest import made_by
 from flows.seal import views
 from flows.settings import dbt_project
-from flows.warehouse import connect, let_go
+from flows.warehouse import connect, folder_of, let_go
 from models_registry.errors import WarehouseError
 
 Command = Literal["build", "run"]
@@ -81,7 +81,7 @@ def dbt(
 ) -> None:
     """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
     warehouse = warehouse.resolve()
-    target = warehouse.parent / "dbt" / "target"
+    target = folder_of(warehouse, "dbt") / "target"
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     (target / "run_results.json").unlink(missing_ok=True)
     request = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.figures import parse_figure, row_id
+from flows.report import BELOW, REPORT
 from flows.report.cells import exact
 from flows.report.record import page_sha256
 from flows.report.text import ABSENT, count, milliseconds, number, percent, share, usd
@@ -97,6 +98,33 @@ def check_page(warehouse: Path, con: Connection, path: Path) -> tuple[list[Findi
     return few(found), said, run
 
 
+def check_pages(warehouse: Path, con: Connection, folder: Path, run: str | None) -> list[Finding]:
+    """What differs on the reports that a warehouse keeps in `folder`: those of every run, or of one.
+
+    A page whose hash landed under its own name is as it was written; another one is held against the marts.
+    """
+    pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
+    pages += [folder / REPORT] if run is None else []
+    if "reports" not in _tables_of_raw(con):
+        return []
+    known = set(con.execute("select name, sha256 from raw.reports").fetchall())
+    found: list[Finding] = []
+    for path in (page for page in pages if page.is_file()):
+        name = path.relative_to(folder).as_posix()
+        try:
+            if (name, page_sha256(path.read_bytes())) in known:
+                continue
+            found += check_page(warehouse, con, path)[0]
+        except (OSError, DataError):
+            found.append(Finding("broken", path.name, "page", "", "it cannot be read as a report"))
+    return found
+
+
+def _tables_of_raw(con: Connection) -> set[str]:
+    found = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
+    return {name for (name,) in found}
+
+
 def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[Finding], str | None]:
     """Figures whose value or text is not the mart's, and the run that the page is about."""
     rows: dict[str, dict[str, dict[str, Any]]] = {}
@@ -160,7 +188,7 @@ def _lines(warehouse: Path, run: str, page: str, path: Path) -> list[Finding]:
     place = path.stem.partition("-")[2]
     for policy in (None, *POLICIES):
         rendered = as_written(
-            warehouse, run, policy, is_below=path.parent.name == "reports", part=int(place) if place.isdecimal() else 1
+            warehouse, run, policy, is_below=path.parent.name == BELOW, part=int(place) if place.isdecimal() else 1
         )
         if page in (rendered, report_as(warehouse, run, "html", policy)):
             return []

@@ -14,10 +14,11 @@ from flows.seal import Seal, has_seals, marts, row_counts, seals
 from flows.verify.chain import check_chain, check_copy, check_digests, find_seal, resealed
 from flows.verify.findings import Finding
 from flows.verify.marts import check_marts, check_views
-from flows.verify.page import check_page
+from flows.verify.page import check_page, check_pages
 from flows.verify.places import Place
+from flows.verify.planted import check_files, check_tables
 from flows.verify.rows import check_rows
-from flows.warehouse import Connection, beside, look_into, published_path
+from flows.warehouse import PUBLISHED, Connection, beside, folder_of, look_into, published_path
 from models_registry.errors import UsageError, WarehouseError, nearest
 
 State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
@@ -144,9 +145,16 @@ def verify(
         differs = {found.audit_run_id for found in since if found.kind == "changed"}
         is_open = any(state == "running" for _, _, state in _runs(places[0].con, None))
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
+        done.findings += [found for place in places for found in check_tables(place)]
+        published, of_runs = (
+            folder_of(warehouse, PUBLISHED),
+            [run for run, _, state in _runs(places[0].con, None) if state],
+        )
+        done.findings += check_files(published / "marts", places[0].chain, of_runs, "the Parquet marts")
+        done.findings += check_pages(warehouse, places[0].con, published, only)
         if len(chosen) == 1:
             places = [replace(place, only=chosen[0][0]) for place in places]
-        if (files_of_marts := copy.parent / "marts").is_dir():
+        if (files_of_marts := published / "marts").is_dir():
             places.append(replace(places[-1], where="the Parquet marts", folder=files_of_marts, is_same=False))
         for run, audit_id, state in chosen:
             say(f"run {run}")
@@ -192,7 +200,9 @@ def verify_report(warehouse: Path, path: Path, *, seal: str | None = None) -> Ve
     with look_into(own if own.is_file() else published_path(warehouse)) as con:
         found, said, run = check_page(warehouse, con, path)
     done = verify(warehouse, run, seal=seal)
-    return replace(done, findings=found + done.findings, notes=[said, *done.notes])
+    return replace(
+        done, findings=found + [each for each in done.findings if each not in found], notes=[said, *done.notes]
+    )
 
 
 def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None], places: list[Place]) -> RunVerified:

@@ -171,6 +171,21 @@ def test_words_edited_in_a_report_are_found_by_their_line(warehouse: Path, tmp_p
     assert (found.kind, found.what, found.which) == ("changed", "page", f"line {line}")
 
 
+@slow
+def test_reports_beside_the_published_copy_are_looked_at(copied: Callable[[], Path]) -> None:
+    warehouse = copied()
+    newest = published_path(warehouse).with_name(REPORT)
+    (kept,) = (newest.parent / "reports").glob("*.html")
+    page = newest.read_text(encoding="utf-8")
+    newest.write_text(page.replace("planned answers landed", "answers are perfect"), encoding="utf-8")
+    kept.write_text("<p>All is well.</p>", encoding="utf-8")
+    found = verify(warehouse)
+    assert found.exit_code == 1
+    assert [(each.kind, each.where, each.what) for each in found.findings] == [
+        ("broken", kept.name, "page"), ("changed", REPORT, "page"),
+    ]  # fmt: skip
+
+
 def differing(warehouse: Path, traces: Sequence[Trace]) -> list[tuple[str, object, object]]:
     """Figures that come out otherwise when they are derived again, each from its own listed rows."""
     return [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -135,6 +137,19 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
             assert ended.code == 2
             assert "the disk is full" in ended.one_line()
     assert [title for title in told(webhooks)[before:] if "could not be measured" in title] == told(webhooks)[before:]
+    assert len(told(webhooks)) == before + 1
+    assert nightly(folder, webhooks).code == 1
+
+
+def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
+    before = len(told(webhooks))
+    with (
+        mock.patch("flows.night.compare", side_effect=lambda *_: time.sleep(60)),
+        mock.patch("flows.night.longest", return_value=timedelta(seconds=3)),
+    ):
+        ended = nightly(folder, webhooks, "--new")
+    assert ended.code == 3
+    assert "the night of 'small' took longer than 3 s and was stopped" in ended.one_line()
     assert len(told(webhooks)) == before + 1
     assert nightly(folder, webhooks).code == 1
 
