@@ -67,7 +67,8 @@ def night_name() -> str:
 def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -> State[Any]:
     """One night of an audit; the run fails when its gate does, or when it could not be measured, and says so."""
     silence()
-    logging.getLogger("prefect.engine").addFilter(_told_by_its_state)
+    for logger in ("prefect.engine", "prefect.flow_runs"):
+        logging.getLogger(logger).addFilter(_is_news)
     if (folder := Path(os.environ.get(FOLDER, ""))).is_absolute():
         os.chdir(folder)
     log = get_run_logger()
@@ -115,8 +116,8 @@ def _scheduled_at() -> datetime | None:
     return at.astimezone(UTC).replace(tzinfo=None)
 
 
-def _told_by_its_state(record: logging.LogRecord) -> bool:
-    """Whether Prefect's engine may log it: what ends a run in a state of our own is no exception to show the stack of."""
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether Prefect may log it: a run that ended in a failed state of ours says so by that state, and has no stack to show."""
     return record.exc_info is None or not isinstance(record.exc_info[1], FailedRun)
 
 
