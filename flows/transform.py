@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from flows import cache
 from flows.children import DBT, ChildEnded, start
+from flows.files import private_folder
 from flows.keys import as_json
 from flows.lineage.follow import built
 from flows.manifest import made_by
@@ -82,7 +83,7 @@ def dbt(
     """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
     warehouse = warehouse.resolve()
     target = folder_of(warehouse, "dbt") / "target"
-    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(target)
     (target / "run_results.json").unlink(missing_ok=True)
     request = {
         "warehouse": str(warehouse), "target": str(target), "arguments": [command, *arguments],

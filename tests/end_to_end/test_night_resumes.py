@@ -172,3 +172,9 @@ def test_a_card_that_cannot_be_read_is_told(folder: Path, webhooks: RunningWebho
     assert "nearest: lexical" in ended.one_line()
     assert len(told(webhooks)) == before + 1
     assert len(webhooks.of("/ok/alive")) == n_alive, "no night took place"
+
+
+def test_whatever_a_night_writes_is_its_owners_alone(folder: Path) -> None:
+    written = [folder / "warehouse", *(folder / "warehouse").rglob("*")]
+    assert len(written) > 100
+    assert [path for path in written if path.lstat().st_mode & 0o077 and not path.is_symlink()] == []
