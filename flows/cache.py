@@ -13,8 +13,9 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from flows.files import put_in_place
+from flows.files import private_folder, put_in_place
 from flows.settings import Settings, dbt_project
+from models_registry.errors import WarehouseError
 
 OTHERS = 0o022
 
@@ -44,10 +45,10 @@ def read(name: str) -> bytes | None:
 def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
     """Keeps a file whole, private to its owner, in the place of all whose names match a pattern; nothing where it cannot."""
     path = kept(name)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, WarehouseError):
         if path is None:
             return
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         if not _is_private(path.parent):
             return
         handle, draft = tempfile.mkstemp(dir=path.parent)
@@ -67,9 +68,9 @@ def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
 def folder(name: str) -> Path:
     """A folder of this name into which only this user writes; a temporary one where there is no place for it."""
     path = kept(name)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, WarehouseError):
         if path is not None:
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(path)
             if _is_private(path) and _is_private(path.parent):
                 return path
     made = tempfile.mkdtemp(prefix="promptaudit-")

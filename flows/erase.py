@@ -22,22 +22,23 @@ from flows.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.keys import as_json, content_id
 from flows.leftovers import beyond_reach, still_quoting
 from flows.publish import publish
-from flows.report import REPORT, from_below, report, report_of
+from flows.report import BELOW, REPORT, from_below, report, report_of
 from flows.report.text import shown
 from flows.retain import restore, retire_again, retired_runs
 from flows.rows import frame_of
 from flows.spool import replay
 from flows.verify import verify
 from flows.warehouse import (
+    PUBLISHED,
     Connection,
     apply_schema,
     beside,
     connect,
     fetch,
+    folder_of,
     insert_new,
     now,
     parquet_source,
-    published_path,
     rewrite,
 )
 from models_registry.errors import DataError, UsageError, nearest
@@ -113,7 +114,7 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
     _clean_backups(warehouse, found, texts)
     drop_batches(warehouse, {row["audit_run_id"] for row in found})
     for run in {row["audit_run_id"] for row in found}:
-        shutil.rmtree(published_path(warehouse).parent / "traces" / run, ignore_errors=True)
+        shutil.rmtree(folder_of(warehouse, PUBLISHED) / "traces" / run, ignore_errors=True)
     newest = _newest_shown(warehouse)
     n_rows: Counter[str] = Counter()
     with connect(warehouse) as con:
@@ -338,11 +339,11 @@ def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reaso
 
 def _newest_shown(warehouse: Path) -> str | None:
     """The run that the newest report is about."""
-    newest = published_path(warehouse).with_name(REPORT)
+    newest = folder_of(warehouse, PUBLISHED) / REPORT
     if not newest.is_file():
         return None
-    (page, below) = (newest.read_text(encoding="utf-8"), "reports")
-    for path in sorted((newest.parent / below).glob("*.html")):
+    page = newest.read_text(encoding="utf-8")
+    for path in sorted((newest.parent / BELOW).glob("*.html")):
         if path.read_text(encoding="utf-8") == from_below(page):
             return path.stem
     return None

@@ -73,9 +73,12 @@ def force(path: Path) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Makes a folder that only its owner enters; raises WarehouseError where it cannot."""
+    """Makes a folder, and those above it that are missing, for its owner alone; raises WarehouseError where it cannot."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for each in reversed(missing):
+            each.mkdir(exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True)  # a file in its place is told
     except OSError as error:
         msg = f"{folder}: cannot be made: {error.strerror}"
         raise WarehouseError(msg) from None

@@ -3,8 +3,9 @@
 A night is begun with its run and finished when it has been told. What a start finds decides what it does:
 
 - an unfinished run goes on as tonight's, while it is younger than the card's `max_age`;
-- tonight's complete run is not asked again: what its night still lacks is done, and what was told is not told twice. Tonight
-  lasts twelve hours, or half the time between two nights of the card's schedule;
+- tonight's complete run is not asked again: what its night still lacks is done, and what was told is not told twice. Where a
+  schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest night, until
+  twelve hours after its last step, or half the time between two nights of the card's schedule;
 - an older night that was cut short in its last steps is finished first, and then tonight's begins.
 """
 
@@ -21,6 +22,7 @@ from typing import Any, Literal
 from cronsim import CronSim
 
 from flows.compare import compare, pair_of
+from flows.deadline import at_most
 from flows.design import design_audit
 from flows.gate.check import check_run
 from flows.gate.checked import Checked
@@ -44,7 +46,7 @@ from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError, WarehouseLocked
 from models_registry.registry import Registry
 
-LONGEST = timedelta(hours=12)
+DAY = timedelta(days=1)
 Against = Literal["last_night", "night_before_last", "baseline", "alarm"]
 NO_CODE = 2  # of an error that has none of its own
 
@@ -92,6 +94,7 @@ class Told:
     retired: tuple[Retired, ...]
     verdicts: Mapping[str, int]  # of the comparison with last night
     has_last_night: bool
+    is_repeated: bool  # this night had been measured and told before: nothing was asked
 
     @property
     def exit_code(self) -> int:
@@ -104,6 +107,7 @@ class Told:
             "audit_run_id": self.audit_run_id,
             "audit_id": self.audit_id,
             "exit_code": self.exit_code,
+            "is_repeated": self.is_repeated,
             "run": None if self.done is None else self.done.as_dict(),
             "comparison_ids": list(self.comparison_ids),
             "verdicts": dict(self.verdicts),
@@ -132,10 +136,18 @@ class Told:
         return lines
 
 
-def night(
-    settings: Settings, load: Callable[[], Registry], audit_id: str, progress: Progress, *, new: bool = False
+def night(  # noqa: PLR0913 - one option each
+    settings: Settings,
+    load: Callable[[], Registry],
+    audit_id: str,
+    progress: Progress,
+    *,
+    new: bool = False,
+    scheduled_at: datetime | None = None,
 ) -> Told:
     """The whole night of an audit; its exit code is the gate's. Raises whatever kept it from being measured, once that is told.
+
+    `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None where a person did.
 
     One night at a time works on a warehouse: a second one waits `lock_wait_s` seconds, then raises WarehouseLocked. `new`
     asks everything again. The heartbeat is called when a run took place; an interrupted night goes on at its next start.
@@ -145,7 +157,9 @@ def night(
     try:
         with guarded(), hold(settings.warehouse, settings.lock_wait_s, progress.say, what="night"):
             try:
-                told = _night(settings, load(), audit_id, progress, began, new=new)
+                registry = load()
+                with at_most(longest(registry.audit(audit_id)), f"the night of '{audit_id}'"):
+                    told = _night(settings, registry, audit_id, progress, began, new=new, scheduled_at=scheduled_at)
             except Exception as error:
                 _tell_unmeasured(settings, audit_id, began, error, progress)
                 raise
@@ -164,7 +178,7 @@ def night(
     return told
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Audit:
     """What all steps of a night need."""
 
@@ -172,6 +186,7 @@ class _Audit:
     card: AuditCard
     audit_id: str
     progress: Progress
+    scheduled_at: datetime | None
 
     @property
     def warehouse(self) -> Path:
@@ -181,16 +196,30 @@ class _Audit:
         return hold(self.warehouse, self.settings.lock_wait_s, self.progress.say)
 
     def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
-        record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome)
+        record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome, self.scheduled_at)
 
 
 def _night(  # noqa: PLR0913 - what a night is told
-    settings: Settings, registry: Registry, audit_id: str, progress: Progress, began: list[str], *, new: bool
+    settings: Settings,
+    registry: Registry,
+    audit_id: str,
+    progress: Progress,
+    began: list[str],
+    *,
+    new: bool,
+    scheduled_at: datetime | None,
 ) -> Told:
-    audit = _Audit(settings, registry.audit(audit_id), audit_id, progress)
+    audit = _Audit(
+        settings=settings,
+        card=registry.audit(audit_id),
+        audit_id=audit_id,
+        progress=progress,
+        scheduled_at=scheduled_at,
+    )
     with audit.locked():
         apply_schema(audit.warehouse)
-    tonight = None if new else _tonight(audit, design_audit(registry, audit_id).plan_fingerprint)
+    plan = design_audit(registry, audit_id).plan_fingerprint
+    tonight = None if new else tonights_run(audit.warehouse, audit.card, audit_id, plan, scheduled_at)
     for row in fetch(audit.warehouse, _UNTOLD, {"audit": audit_id}):
         if row["audit_run_id"] != tonight:
             _finish_older(audit, row["audit_run_id"], row["finished_at"])
@@ -201,35 +230,53 @@ def _night(  # noqa: PLR0913 - what a night is told
 
     # the page is written once the night is compared
     done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin, reports=False)
+    is_repeated = not began and "finished" in _steps(audit.warehouse, audit_id, done.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
         began.append(done.audit_run_id)
-    return _finish(audit, done.audit_run_id, done)
+    return _finish(audit, done.audit_run_id, done, is_repeated=is_repeated)
 
 
-def _tonight(audit: _Audit, plan_fingerprint: str) -> str | None:
-    """The run that is tonight's, if it has begun and asks what the cards ask now."""
-    found = newest_run(audit.warehouse, audit.audit_id)
+def tonights_run(
+    warehouse: Path, card: AuditCard, audit_id: str, plan_fingerprint: str, scheduled_at: datetime | None
+) -> str | None:
+    """Returns the run that is tonight's; None where tonight has not begun, or asked what the cards ask no longer."""
+    found = newest_run(warehouse, audit_id)
     if found is None or found.plan_fingerprint != plan_fingerprint:
         return None
     if found.state == "running":
-        return found.audit_run_id if now() - found.started_at <= age_of(audit.card.max_age) else None
-    query = "select step, recorded_at from raw.nights where night_id = ?"
-    steps = {
-        row["step"]: row["recorded_at"]
-        for row in fetch(audit.warehouse, query, [night_id_of(audit.audit_id, found.audit_run_id)])
-    }
+        return found.audit_run_id if now() - found.started_at <= age_of(card.max_age) else None
+    steps = _steps(warehouse, audit_id, found.audit_run_id)
     if "begun" not in steps:  # somebody's `promptaudit run`
         return None
-    return found.audit_run_id if now() - max(steps.values()) < length_of(audit.card) else None
+    if scheduled_at is not None:
+        return found.audit_run_id if steps["begun"]["scheduled_at"] == scheduled_at else None
+    last = max(row["recorded_at"] for row in steps.values())
+    return found.audit_run_id if now() - last < _period(card) / 2 else None
 
 
-def length_of(card: AuditCard) -> timedelta:
-    """How long a night is tonight's: half the time between two by the card's schedule, at most twelve hours."""
+def _steps(warehouse: Path, audit_id: str, audit_run_id: str) -> dict[str, dict[str, Any]]:
+    """The steps that a run's night has taken, by their names."""
+    query = "select step, recorded_at, scheduled_at from raw.nights where night_id = ?"
+    return {row["step"]: row for row in fetch(warehouse, query, [night_id_of(audit_id, audit_run_id)])}
+
+
+def longest(card: AuditCard) -> timedelta:
+    """Returns how long a night may take before it is stopped: the card's `max_duration`, or until the next one is due."""
+    return _period(card) if card.max_duration is None else age_of(card.max_duration)
+
+
+def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
+    """Whether the night after the scheduled one is due already, by the card's schedule: that one measures now."""
+    return card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now()
+
+
+def _period(card: AuditCard) -> timedelta:
+    """The time between two nights of the card's schedule, at most a day."""
     if card.schedule is None:
-        return LONGEST
+        return DAY
     times = CronSim(card.schedule, datetime(2026, 1, 1, tzinfo=UTC))
     first, second = next(times), next(times)
-    return min(LONGEST, (second - first) / 2)
+    return min(DAY, second - first)
 
 
 def night_id_of(audit_id: str, audit_run_id: str) -> str:
@@ -237,11 +284,19 @@ def night_id_of(audit_id: str, audit_run_id: str) -> str:
     return content_id("night", audit_id, audit_run_id)
 
 
-def record_night(warehouse: Path, audit_id: str, audit_run_id: str, step: str, outcome: object = None) -> None:
+def record_night(  # noqa: PLR0913 - a row
+    warehouse: Path,
+    audit_id: str,
+    audit_run_id: str,
+    step: str,
+    outcome: object = None,
+    scheduled_at: datetime | None = None,
+) -> None:
     """Lands that a night has begun or is finished; the same again adds nothing."""
     row = {
         "audit_run_id": audit_run_id, "night_id": night_id_of(audit_id, audit_run_id), "audit_id": audit_id,
         "step": step, "outcome": None if outcome is None else as_json(outcome), "recorded_at": now(),
+        "scheduled_at": scheduled_at,
     }  # fmt: skip
     land(warehouse, [("nights", frame_of("nights", [row]))])
 
@@ -257,7 +312,9 @@ def _finish_older(audit: _Audit, run: str, finished_at: datetime) -> None:
         audit.progress.warn(f"the night of run {run} stays unfinished: {error}")
 
 
-def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = None) -> Told:
+def _finish(
+    audit: _Audit, run: str, done: Done | None, at: datetime | None = None, *, is_repeated: bool = False
+) -> Told:
     """Everything of a night that follows its run; doing it again finds what it has done. `at` is when the gate is asked."""
     warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
     with audit.locked():
@@ -296,7 +353,7 @@ def _finish(audit: _Audit, run: str, done: Done | None, at: datetime | None = No
     return Told(
         audit_run_id=run, audit_id=audit_id, done=done, comparison_ids=tuple(ids), checked=checked, changes=changes,
         message=message, delivery=delivery, retired=retired, verdicts=dict(sorted(last.items())),
-        has_last_night="last_night" in against.values(),
+        has_last_night="last_night" in against.values(), is_repeated=is_repeated,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import multiprocessing
 import os
 import signal
@@ -27,6 +28,8 @@ from prefect.artifacts import (
 )
 from prefect.client.schemas.objects import State
 from prefect.concurrency.sync import concurrency
+from prefect.context import FlowRunContext
+from prefect.exceptions import FailedRun
 from prefect.logging import get_run_logger
 from prefect.runner import Runner
 from prefect.runtime import flow_run
@@ -36,7 +39,7 @@ from prefect.states import Completed, Failed
 from flows.commands import State as Options
 from flows.commands import registry_of
 from flows.gate.render import markdown
-from flows.night import Told, night
+from flows.night import Told, is_missed, night
 from flows.progress import Progress
 from flows.report.run_comparison import NEWS, run_comparison
 from flows.report.scorecard import scorecard_rows
@@ -44,6 +47,7 @@ from flows.report.text import shown
 from flows.settings import Settings, silence
 from flows.telling.notify import report_link
 from flows.tracking import apart
+from models_registry.cards import AuditCard
 from models_registry.errors import CardError, PromptauditError, UsageError
 from models_registry.registry import Registry
 
@@ -63,26 +67,58 @@ def night_name() -> str:
 def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -> State[Any]:
     """One night of an audit; the run fails when its gate does, or when it could not be measured, and says so."""
     silence()
+    for logger in ("prefect.engine", "prefect.flow_runs"):
+        logging.getLogger(logger).addFilter(_is_news)
     if (folder := Path(os.environ.get(FOLDER, ""))).is_absolute():
         os.chdir(folder)
     log = get_run_logger()
     bar = Bar(log.info, log.warning)
     try:
         settings = Options(warehouse=None if warehouse is None else Path(warehouse)).settings()
-        with held(limits_of(settings, audit_id), bar):
-            told = night(settings, lambda: registry_of(settings), audit_id, bar, new=new)
+        card, limits = _card_and_limits(settings, audit_id)
+        scheduled_at = _scheduled_at()
+        if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
+            said = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
+            return Failed(name="Missed", message=said)
+        with held(limits, bar):
+            told = night(settings, lambda: registry_of(settings), audit_id, bar, new=new, scheduled_at=scheduled_at)
     except PromptauditError as error:
         said = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
         bar.warn(str(error))
         return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=said)
     show_artifacts(settings, told, bar)
     message = f"exit code {told.exit_code}: {told.checked.headline}"
+    if told.is_repeated:
+        message = f"nothing was asked, this night had been measured; {message}"
     if told.exit_code:
         return Failed(name=OUTCOMES[told.exit_code], message=message)
-    return Completed(message=message)
+    return Completed(name="Already measured" if told.is_repeated else None, message=message)
 
 
 OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
+
+
+def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | None, list[str]]:
+    """The audit's card and its night's limits; None of cards that cannot be read: the night says, and tells, what is wrong."""
+    try:
+        registry = registry_of(settings)
+        return registry.audit(audit_id), limits_of(registry, audit_id)
+    except PromptauditError:
+        return None, ["warehouse"]
+
+
+def _scheduled_at() -> datetime | None:
+    """The time for which a schedule made this run, in UTC and without a zone; None of a run that somebody asked for."""
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None or not context.flow_run.auto_scheduled:
+        return None
+    at: datetime = flow_run.scheduled_start_time
+    return at.astimezone(UTC).replace(tzinfo=None)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether Prefect may log it: a run that ended in a failed state of ours says so by that state, and has no stack to show."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], FailedRun)
 
 
 @contextlib.contextmanager
@@ -168,17 +204,10 @@ def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
     bar.end()
 
 
-def limits_of(settings: Settings, audit_id: str) -> list[str]:
-    """The named limits a night holds where the server has them: the warehouse, each provider, each GPU.
-
-    Cards that cannot be read name none: the night says what is wrong with them.
-    """
+def limits_of(registry: Registry, audit_id: str) -> list[str]:
+    """The named limits a night holds where the server has them: the warehouse, each provider, each GPU; raises CardError."""
     names = {"warehouse"}
-    try:
-        registry = registry_of(settings)
-        cards = [registry.model(model_id) for model_id in registry.models_of(audit_id)]
-    except PromptauditError:
-        return sorted(names)
+    cards = [registry.model(model_id) for model_id in registry.models_of(audit_id)]
     for card in cards:
         if card.is_by_vllm:
             names.add("gpu-0")

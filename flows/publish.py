@@ -10,9 +10,11 @@ from flows.files import copy_durably, private_folder
 from flows.lineage.follow import published
 from flows.seal import Seal, has_seals, marts, seal_runs, seals
 from flows.warehouse import (
+    PUBLISHED,
     Connection,
     connect,
     fetch,
+    folder_of,
     kept_open,
     let_go,
     look_into_published,
@@ -36,7 +38,8 @@ def publish(
     """
     target = published_path(warehouse)
     private_folder(target.parent)
-    known = {found.seal for found in _published_seals(warehouse)}
+    files = folder_of(warehouse, PUBLISHED) / "marts"
+    known = {found.seal for found in _published_seals(warehouse)} if files.is_dir() else set[str]()
     with connect(warehouse) as con:
         seal_runs(con, audit_run_ids, compared, erased)
         con.execute("force checkpoint")
@@ -44,7 +47,7 @@ def publish(
         of_runs = marts(con)
         for run, names in remade.items():
             for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
-                _export(con, target.parent / "marts", mart, of_runs[mart], run)
+                _export(con, files, mart, of_runs[mart], run)
     let_go(warehouse)
     copy_durably(warehouse, target)
     with kept_open(warehouse):

@@ -109,6 +109,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     },
     "nights": {
         "audit_run_id": TEXT, "night_id": TEXT, "audit_id": TEXT, "step": TEXT, "outcome": TEXT, "recorded_at": TIME,
+        "scheduled_at": TIME,
     },
     "alarms": {
         "audit_run_id": TEXT, "alarm_id": TEXT, "audit_id": TEXT, "event": TEXT, "kind": TEXT, "model_id": TEXT,

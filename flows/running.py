@@ -30,7 +30,17 @@ from flows.steps import Order, Outcome, derive
 from flows.transform import transform
 from flows.trust import refuse_untrusted
 from flows.variants import made_before, same_wordings
-from flows.warehouse import apply_schema, fetch, hold, kept_open, now, published_path, read_published
+from flows.warehouse import (
+    PUBLISHED,
+    apply_schema,
+    fetch,
+    folder_of,
+    hold,
+    kept_open,
+    now,
+    published_path,
+    read_published,
+)
 from flows.wordings import rephrasing_key
 from models_registry.errors import DataError, UsageError, nearest, raise_all
 from models_registry.registry import Entry, Registry
@@ -59,6 +69,13 @@ class Done:
         """Whether its marts can be read."""
         return self.published is not None
 
+    @property
+    def marts(self) -> Path | None:
+        """The folder of the marts as Parquet."""
+        if self.published is None:
+            return None
+        return folder_of(self.published.parents[1] / self.published.name, PUBLISHED) / "marts"
+
     def as_dict(self) -> dict[str, object]:
         """For --json."""
         return {
@@ -68,7 +85,7 @@ class Done:
             "n_asked": self.n_asked,
             "notes": list(self.notes),
             "published": None if self.published is None else str(self.published),
-            "marts": None if self.published is None else str(self.published.parent / "marts"),
+            "marts": None if self.marts is None else str(self.marts),
             "report": None if self.report is None else str(self.report),
         }
 
@@ -76,7 +93,7 @@ class Done:
         """For people."""
         lines = [self.headline, *self.notes]
         if self.published is not None:
-            lines += [f"published  {self.published}", f"marts      {self.published.parent / 'marts'}"]
+            lines += [f"published  {self.published}", f"marts      {self.marts}"]
         if self.report is not None:
             lines.append(f"report     {self.report}")
         return lines

@@ -289,7 +289,8 @@ create table if not exists raw.nights (
     audit_id varchar not null,
     step varchar not null, -- begun, finished
     outcome varchar, -- JSON
-    recorded_at timestamp not null
+    recorded_at timestamp not null,
+    scheduled_at timestamp -- for when a schedule began it, UTC; null where a person did
 );
 
 create table if not exists raw.alarms (

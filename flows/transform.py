@@ -15,12 +15,13 @@ from typing import Any, Literal
 
 from flows import cache
 from flows.children import DBT, ChildEnded, start
+from flows.files import private_folder
 from flows.keys import as_json
 from flows.lineage.follow import built
 from flows.manifest import made_by
 from flows.seal import views
 from flows.settings import dbt_project
-from flows.warehouse import connect, let_go
+from flows.warehouse import connect, folder_of, let_go
 from models_registry.errors import WarehouseError
 
 Command = Literal["build", "run"]
@@ -81,8 +82,8 @@ def dbt(
 ) -> None:
     """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
     warehouse = warehouse.resolve()
-    target = warehouse.parent / "dbt" / "target"
-    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    target = folder_of(warehouse, "dbt") / "target"
+    private_folder(target)
     (target / "run_results.json").unlink(missing_ok=True)
     request = {
         "warehouse": str(warehouse), "target": str(target), "arguments": [command, *arguments],

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 Connection = duckdb.DuckDBPyConnection  # for what other modules do with a connection of `connect`
 DatabaseError = duckdb.Error
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
+DEFAULT_NAME, PUBLISHED = "audit.duckdb", "published"
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -53,6 +54,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     """,
     4: "",  # tables alone
     5: "alter table raw.audit_runs add column manifest varchar;",
+    6: "alter table if exists raw.nights add column scheduled_at timestamp;",  # a version before the fourth has none yet
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 MOST_LOOK_S = 900  # a page of the largest run takes seconds
@@ -99,7 +101,13 @@ def now() -> datetime:
 
 def published_path(warehouse: Path) -> Path:
     """Where readers find the copy of a warehouse."""
-    return warehouse.parent / "published" / warehouse.name
+    return warehouse.parent / PUBLISHED / warehouse.name
+
+
+def folder_of(warehouse: Path, name: str) -> Path:
+    """Returns a warehouse's own part of a folder beside it: all of it for `audit.duckdb`, `<file name>.d` below it for others."""
+    shared = warehouse.parent / name
+    return shared if warehouse.name == DEFAULT_NAME else shared / f"{warehouse.name}.d"
 
 
 def beside(warehouse: Path, ending: str) -> Path:

@@ -230,6 +230,11 @@ class AuditCard(Card):
         description="how long a model is asked again for cells that failed for now, in rounds that each land answers: a whole "
         "number with m, h, d or w",
     )
+    max_duration: Annotated[str, AfterValidator(sound_age)] | None = Field(
+        None,
+        description="how long a night may take before it is stopped: a whole number with m, h, d or w; default: until the next "
+        "one of the schedule is due, at most a day",
+    )
     min_effect: Rate = Field(0.02, description="smallest difference between two runs that is called one")
     max_cost_increase: float | None = Field(
         None, ge=0, description="share by which a run may cost more than the one before; default: it is only told"

@@ -1,4 +1,4 @@
-"""Commands of the nightly audit: nightly, serve, compare, check, accept, pin, history."""
+"""Commands of the nightly audit: nightly, serve, deploy, compare, check, accept, pin, history."""
 
 from __future__ import annotations
 
@@ -40,6 +40,31 @@ def serve(audit: AuditName = "nightly") -> None:
     with apart():
         from flows.nightly import serve_nightly
     serve_nightly(settings, registry, audit, state.progress())
+
+
+@app.command()
+def deploy(
+    audits: Annotated[list[str] | None, typer.Argument(help="Audit cards; default: nightly.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(envvar="PROMPTAUDIT_DEPLOY_OUTPUT", help="Write a prefect.yaml instead, and deploy nothing."),
+    ] = None,
+) -> None:
+    """Deploy the nights of audits to the Prefect server of PREFECT_API_URL, on their cards' schedules."""
+    from flows.tracking import apart
+
+    _, registry = state.load()
+    with apart():
+        from flows.deployments import deploy as deploy_audits
+        from flows.deployments import project_of, write_project
+    names = audits or ["nightly"]
+    if output is not None:
+        write_project(registry, names, output)
+        show(project_of(registry, names), f"written   {output}")
+        return
+    with apart():
+        deployed = deploy_audits(registry, names)
+    show(deployed.as_dict(), "\n".join(deployed.lines()))
 
 
 @app.command()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from flows.settings import Settings
-from flows.warehouse import fetch
+from flows.warehouse import fetch, folder_of
 
 if TYPE_CHECKING:
     from flows.lineage.parts import Told
@@ -58,7 +58,7 @@ def landed(warehouse: Path, audit_run_id: str) -> None:
 
 def built(warehouse: Path, audit_run_ids: Sequence[str], comparison_ids: Sequence[str] = ()) -> None:
     """Tells of every model that dbt's last build made, or failed to make."""
-    results = warehouse.parent / "dbt" / "target" / "run_results.json"
+    results = folder_of(warehouse.resolve(), "dbt") / "target" / "run_results.json"
     if not results.exists():  # it never came to building
         return
     with _telling(warehouse, audit_run_ids, comparison_ids=comparison_ids) as told:

@@ -16,7 +16,7 @@ from flows.lineage.events import Types, event, file_out, other_in, parent_of, ru
 from flows.lineage.names import endpoints_of, file_of
 from flows.lineage.project import learn
 from flows.lineage.sending import Sender
-from flows.warehouse import fetch, published_path
+from flows.warehouse import PUBLISHED, fetch, folder_of, published_path
 
 SEVERAL = "several"
 """In place of a run's id and an audit's: a build of more than one run."""
@@ -103,7 +103,11 @@ def published(told: Told, audit_run_ids: Collection[str]) -> list[RunEvent]:
     """The marts' way into the copy that readers open and into the Parquet files of these runs."""
     warehouse, copy = told.warehouse, published_path(told.warehouse)
     types = {name: columns for name, columns in types_of(warehouse).items() if name[0] == "marts"}
-    files = [path for run in audit_run_ids for path in (copy.parent / "marts").glob(f"*/audit_run_id={run}")]
+    files = [
+        path
+        for run in audit_run_ids
+        for path in (folder_of(warehouse, PUBLISHED) / "marts").glob(f"*/audit_run_id={run}")
+    ]
     marts = sorted({path.parent.name for path in files})
     outputs = [
         file_out(f"{copy.parent.name}/{copy.name}"),

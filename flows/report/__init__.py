@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from flows.report.texts import Policy
 
 __all__ = [
+    "BELOW",
     "FORMS",
     "REPORT",
     "Form",
@@ -22,13 +23,13 @@ __all__ = [
     "scorecard_rows",
 ]
 
-REPORT = "report.html"
+REPORT, BELOW = "report.html", "reports"
 Form = Literal["html", "md", "csv"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 
 def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is_held: bool = True) -> Path:
-    """Writes `<warehouse folder>/published/report.html` about a run, kept as `reports/<run>.html` too; returns the first.
+    """Writes `report.html` about a run beside the published copy, kept as `reports/<run>.html` too; returns the first.
 
     The pages' hashes land and are sealed where the warehouse is held by the caller, so that `verify` knows them again.
     text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
@@ -37,7 +38,7 @@ def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is
     from flows.files import private_folder, write_text
     from flows.report.record import record
     from flows.trace.page import write_pages
-    from flows.warehouse import published_path
+    from flows.warehouse import PUBLISHED, folder_of
 
     write_pages(warehouse, audit_run_id, text)
     pages = _as_pages(warehouse, audit_run_id, text)
@@ -47,10 +48,10 @@ def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is
         write_text(page, path)
     for path in set(report_of(warehouse, audit_run_id).parent.glob(f"{audit_run_id}-*.html")) - set(kept):
         path.unlink()
-    newest = write_text(pages[0], published_path(warehouse).with_name(REPORT))
+    newest = write_text(pages[0], folder_of(warehouse, PUBLISHED) / REPORT)
     if is_held:
         record(
-            warehouse, audit_run_id, {REPORT: pages[0]} | {f"reports/{path.name}": page for path, page in kept.items()}
+            warehouse, audit_run_id, {REPORT: pages[0]} | {f"{BELOW}/{path.name}": page for path, page in kept.items()}
         )
     return newest
 
@@ -96,7 +97,7 @@ def report_as(warehouse: Path, audit_run_id: str, form: Form, text: Policy | Non
 
 def report_of(warehouse: Path, audit_run_id: str, part: int = 1) -> Path:
     """Where the report of one run stays when another run is reported, or a further page of it."""
-    from flows.warehouse import published_path
+    from flows.warehouse import PUBLISHED, folder_of
 
     name = audit_run_id if part == 1 else f"{audit_run_id}-{part}"
-    return published_path(warehouse).parent / "reports" / f"{name}.html"
+    return folder_of(warehouse, PUBLISHED) / BELOW / f"{name}.html"

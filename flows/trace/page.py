@@ -18,7 +18,7 @@ from flows.report.text import cut
 from flows.report.texts import Policy
 from flows.settings import Settings
 from flows.trace.trace import Trace, described, trace_row
-from flows.warehouse import look_into_published, published_path, rows_of
+from flows.warehouse import PUBLISHED, folder_of, look_into_published, rows_of
 
 TEMPLATE = "page.html.j2"
 MOST_PAGES = 60
@@ -28,7 +28,7 @@ LONGEST = 300  # characters of a text
 
 def traces_folder(warehouse: Path, audit_run_id: str) -> Path:
     """Where the pages of a run lie."""
-    return published_path(warehouse).parent / "traces" / audit_run_id
+    return folder_of(warehouse, PUBLISHED) / "traces" / audit_run_id
 
 
 def pages_of(warehouse: Path, audit_run_id: str) -> frozenset[str]:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from flows.figures import parse_figure, row_id
+from flows.report import BELOW, REPORT
 from flows.report.cells import exact
 from flows.report.record import page_sha256
 from flows.report.text import ABSENT, count, milliseconds, number, percent, share, usd
 from flows.report.texts import POLICIES
 from flows.seal import marts
 from flows.verify.findings import Finding, few
-from flows.warehouse import Connection
+from flows.warehouse import Connection, beside, look_into, published_path
 from models_registry.errors import DataError, UsageError
 
 MOST_DIGITS = 7  # that a report prints
@@ -63,7 +64,7 @@ def figures_of(page: str) -> list[Printed]:
     return parser.found
 
 
-def check_page(warehouse: Path, con: Connection, path: Path) -> tuple[list[Finding], str, str | None]:
+def check_page(warehouse: Path, path: Path) -> tuple[list[Finding], str, str | None]:
     """What differs on a report's page, a sentence on what it was held against, and the run it is about.
 
     A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
@@ -76,25 +77,50 @@ def check_page(warehouse: Path, con: Connection, path: Path) -> tuple[list[Findi
     except OSError as error:
         msg = f"{path}: cannot be read: {error.strerror}"
         raise DataError(msg) from None
-    written = con.execute("select audit_run_id, written_at from raw.reports where sha256 = ?", [page_sha256(content)])
-    known = written.fetchone()
     page = content.decode("utf-8", "replace")
     printed = figures_of(page)
-    if known is not None:
-        at = f"{known[1]:%Y-%m-%d %H:%M} UTC"
-        return (
-            [],
-            f"{path.name} is as it was written of run {known[0]} at {at}, {len(printed):,} figures",
-            str(known[0]),
-        )
-    if not printed:
-        msg = f"{path}: no report of promptaudit: it prints no figure with a name"
-        raise DataError(msg)
-    found, run = _differing(con, printed, path.name)
+    own = beside(warehouse, "")
+    with look_into(own if own.is_file() else published_path(warehouse)) as con:
+        query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
+        written = con.execute(query, [page_sha256(content)]).fetchone()
+        if written is not None:
+            run, at = written
+            said = f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
+            return [], said, str(run)
+        if not printed:
+            msg = f"{path}: no report of promptaudit: it prints no figure with a name"
+            raise DataError(msg)
+        found, about = _differing(con, printed, path.name)
     said = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
-    if not found and run is not None:
-        found = _lines(warehouse, run, page, path)
-    return few(found), said, run
+    if not found and about is not None:
+        found = _lines(warehouse, about, page, path)
+    return few(found), said, about
+
+
+def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[Path]:
+    """The reports that a warehouse keeps in `folder`, of every run or of one, whose hash did not land under their own name."""
+    tables = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
+    if ("reports",) not in tables:
+        return []
+    known = set(con.execute("select name, sha256 from raw.reports").fetchall())
+    pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
+    pages += [folder / REPORT] if run is None else []
+    return [
+        page
+        for page in pages
+        if page.is_file() and (page.relative_to(folder).as_posix(), page_sha256(page.read_bytes())) not in known
+    ]
+
+
+def check_pages(warehouse: Path, pages: Sequence[Path]) -> list[Finding]:
+    """What differs on reports from the marts they print."""
+    found: list[Finding] = []
+    for page in pages:
+        try:
+            found += check_page(warehouse, page)[0]
+        except DataError:
+            found.append(Finding("broken", page.name, "page", "", "it cannot be read as a report"))
+    return found
 
 
 def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[Finding], str | None]:
@@ -160,7 +186,7 @@ def _lines(warehouse: Path, run: str, page: str, path: Path) -> list[Finding]:
     place = path.stem.partition("-")[2]
     for policy in (None, *POLICIES):
         rendered = as_written(
-            warehouse, run, policy, is_below=path.parent.name == "reports", part=int(place) if place.isdecimal() else 1
+            warehouse, run, policy, is_below=path.parent.name == BELOW, part=int(place) if place.isdecimal() else 1
         )
         if page in (rendered, report_as(warehouse, run, "html", policy)):
             return []

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flows.seal import Seal, has_seals, marts, row_counts, seals
+from flows.verify.again import check_again
 from flows.verify.chain import check_chain, check_copy, check_digests, find_seal, resealed
 from flows.verify.findings import Finding
 from flows.verify.marts import check_marts, check_views
-from flows.verify.page import check_page
+from flows.verify.page import check_page, check_pages, unknown_pages
 from flows.verify.places import Place
+from flows.verify.planted import check_files, check_tables
 from flows.verify.rows import check_rows
-from flows.warehouse import Connection, beside, look_into, published_path
+from flows.warehouse import PUBLISHED, Connection, beside, folder_of, look_into, published_path
 from models_registry.errors import UsageError, WarehouseError, nearest
 
 State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
@@ -140,18 +142,27 @@ def verify(
             if kept is None
             else [found for found in resealed(places[0].chain, kept) if only in (None, found.audit_run_id)]
         )
-        done.findings += since
-        differs = {found.audit_run_id for found in since if found.kind == "changed"}
         is_open = any(state == "running" for _, _, state in _runs(places[0].con, None))
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
+        done.findings += [found for place in places for found in check_tables(place)]
+        published = folder_of(warehouse, PUBLISHED)
+        known = [run for run, _, state in _runs(places[0].con, None) if state]
+        done.findings += check_files(published / "marts", places[0].chain, known, "the Parquet marts")
+        pages = unknown_pages(places[0].con, published, only)
         if len(chosen) == 1:
             places = [replace(place, only=chosen[0][0]) for place in places]
-        if (files_of_marts := copy.parent / "marts").is_dir():
+        if (files_of_marts := published / "marts").is_dir():
             places.append(replace(places[-1], where="the Parquet marts", folder=files_of_marts, is_same=False))
         for run, audit_id, state in chosen:
             say(f"run {run}")
-            verified = _verify_run(done.findings, (run, audit_id, state), places)
-            done.runs.append(replace(verified, state="differs") if run in differs else verified)
+            done.runs.append(_verify_run(done.findings, (run, audit_id, state), places))
+    if since:
+        say("deriving again what a later seal has otherwise")
+        since = check_again(warehouse, since)
+        differs = {found.audit_run_id for found in since if found.kind == "changed"}
+        done.findings = since + done.findings
+        done.runs = [replace(run, state="differs") if run.audit_run_id in differs else run for run in done.runs]
+    done.findings += check_pages(warehouse, pages)  # which reads the copy its own way
     if done.against is None:
         done.notes.append(ORDER_ONLY)
     return done
@@ -188,11 +199,11 @@ def verify_report(warehouse: Path, path: Path, *, seal: str | None = None) -> Ve
 
     Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
     """
-    own = beside(warehouse, "")
-    with look_into(own if own.is_file() else published_path(warehouse)) as con:
-        found, said, run = check_page(warehouse, con, path)
+    found, said, run = check_page(warehouse, path)
     done = verify(warehouse, run, seal=seal)
-    return replace(done, findings=found + done.findings, notes=[said, *done.notes])
+    return replace(
+        done, findings=found + [each for each in done.findings if each not in found], notes=[said, *done.notes]
+    )
 
 
 def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None], places: list[Place]) -> RunVerified:

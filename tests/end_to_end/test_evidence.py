@@ -19,6 +19,7 @@ from flows.figures import grains, row_id
 from flows.progress import Progress
 from flows.publish import publish
 from flows.report import REPORT, report
+from flows.rows import frame_of
 from flows.running import rebuild_runs
 from flows.seal import SEALED
 from flows.settings import Settings
@@ -28,7 +29,7 @@ from flows.trace.trace import Trace
 from flows.transform import dbt
 from flows.verify import verify, verify_report
 from flows.verify.page import figures_of
-from flows.warehouse import parquet_source, published_path
+from flows.warehouse import connect, land, now, parquet_source, published_path
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, ordinary_rows, published
 
@@ -169,6 +170,47 @@ def test_words_edited_in_a_report_are_found_by_their_line(warehouse: Path, tmp_p
     (found,) = verify_report(warehouse, edited).findings
     line = page[: page.index("planned answers landed")].count("\n") + 1
     assert (found.kind, found.what, found.which) == ("changed", "page", f"line {line}")
+
+
+@slow
+def test_marts_of_rows_that_landed_later_are_derived_again_where_a_seal_was_kept(copied: Callable[[], Path]) -> None:
+    warehouse = copied()
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        ((run, kept),) = con.execute(
+            "select audit_run_id, seal from raw.seals order by seal_index desc limit 1"
+        ).fetchall()
+        ((prediction,),) = con.execute("select min(prediction_id) from raw.predictions").fetchall()
+    ruling = {
+        "audit_run_id": run, "prediction_id": prediction, "verdict_id": "v", "judge_id": "person:ada", "repetition": 1, "ask": 1,
+        "is_settled": True, "is_match": True, "is_completion_escaped": False, "n_attempts": 1, "landed_at": now(),
+    }  # fmt: skip
+    land(warehouse, [("verdicts", frame_of("verdicts", [ruling]))])
+    rebuild_runs(Settings(warehouse=warehouse), run, Progress(quiet=True))
+    honest = verify(warehouse, seal=kept)
+    assert (honest.exit_code, honest.findings) == (0, [])
+    with connect(warehouse) as con:
+        con.execute("update marts.rpt_audit set micro_f1 = 0.99")
+    publish(warehouse, [run])
+    assert verify(warehouse).exit_code == 0  # it proves order alone
+    forged = verify(warehouse, seal=kept)
+    assert forged.exit_code == 1
+    assert [(each.kind, each.what) for each in forged.findings] == [("changed", "marts.rpt_audit")]
+    assert "derived again from the rows that landed" in forged.findings[0].detail
+
+
+@slow
+def test_reports_beside_the_published_copy_are_looked_at(copied: Callable[[], Path]) -> None:
+    warehouse = copied()
+    newest = published_path(warehouse).with_name(REPORT)
+    (kept,) = (newest.parent / "reports").glob("*.html")
+    page = newest.read_text(encoding="utf-8")
+    newest.write_text(page.replace("planned answers landed", "answers are perfect"), encoding="utf-8")
+    kept.write_text("<p>All is well.</p>", encoding="utf-8")
+    found = verify(warehouse)
+    assert found.exit_code == 1
+    assert [(each.kind, each.where, each.what) for each in found.findings] == [
+        ("broken", kept.name, "page"), ("changed", REPORT, "page"),
+    ]  # fmt: skip
 
 
 def differing(warehouse: Path, traces: Sequence[Trace]) -> list[tuple[str, object, object]]:

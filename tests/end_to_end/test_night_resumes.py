@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -139,6 +141,19 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
     assert nightly(folder, webhooks).code == 1
 
 
+def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
+    before = len(told(webhooks))
+    with (
+        mock.patch("flows.night.compare", side_effect=lambda *_: time.sleep(60)),
+        mock.patch("flows.night.longest", return_value=timedelta(seconds=3)),
+    ):
+        ended = nightly(folder, webhooks, "--new")
+    assert ended.code == 3
+    assert "the night of 'small' took longer than 3 s and was stopped" in ended.one_line()
+    assert len(told(webhooks)) == before + 1
+    assert nightly(folder, webhooks).code == 1
+
+
 def test_a_second_night_refuses_and_stays_silent(folder: Path, webhooks: RunningWebhooks) -> None:
     n_alive, before = len(webhooks.of("/ok/alive")), told(webhooks)
     with hold(folder / "warehouse/audit.duckdb", what="night"):
@@ -157,3 +172,9 @@ def test_a_card_that_cannot_be_read_is_told(folder: Path, webhooks: RunningWebho
     assert "nearest: lexical" in ended.one_line()
     assert len(told(webhooks)) == before + 1
     assert len(webhooks.of("/ok/alive")) == n_alive, "no night took place"
+
+
+def test_whatever_a_night_writes_is_its_owners_alone(folder: Path) -> None:
+    written = [folder / "warehouse", *(folder / "warehouse").rglob("*")]
+    assert len(written) > 100
+    assert [path for path in written if path.lstat().st_mode & 0o077 and not path.is_symlink()] == []

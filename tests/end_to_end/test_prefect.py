@@ -38,7 +38,6 @@ from tests.shell import Ended, promptaudit_process, start
 
 pytestmark = pytest.mark.timeout(1500)
 
-PREFECT_YAML = Path(__file__).parents[2] / "infra" / "prefect.yaml"
 SCREENSHOTS = "TEST_SCREENSHOTS"  # a folder, for whoever wants to look at the pages
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 SAID = "quokka7731"  # in every completion
@@ -97,9 +96,9 @@ class Stage:
         found = self.server.ask("/v2/concurrency_limits/filter", {})
         return {each["name"]: each["active_slots"] for each in found if each["name"] in LIMITS}
 
-    def run(self, audit_id: str = AUDIT) -> str:
+    def run(self, audit_id: str = AUDIT, *, new: bool = False) -> str:
         """Has the deployment run now; the run's id."""
-        body = {"parameters": {"audit_id": audit_id}, "state": {"type": "SCHEDULED"}}
+        body = {"parameters": {"audit_id": audit_id, "new": new}, "state": {"type": "SCHEDULED"}}
         run_id: str = self.server.ask(f"/deployments/{self.deployment_id}/create_flow_run", body)["id"]
         return run_id
 
@@ -114,7 +113,7 @@ class Stage:
 
 def cards(folder: Path, url: str, closed_url: str) -> None:
     """The audit, whose gate fails, and another whose model its provider does not know."""
-    audit = '  gate: ["micro_f1 >= 0.99", "invalid_rate <= 0.1"]\n  schedule: "* * * * *"\n'
+    audit = '  gate: ["micro_f1 >= 0.99", "invalid_rate <= 0.1"]\n  schedule: "0 2 * * *"\n'
     write_cards(
         folder, url, n_samples=N_SAMPLES, variants=N_VARIANTS, limits=f"{{max_connections: {CONNECTIONS}}}", audit=audit
     )
@@ -125,13 +124,13 @@ def cards(folder: Path, url: str, closed_url: str) -> None:
 
 
 def deploy(stage: Stage, *, every_s: int) -> None:
-    """`infra/prefect.yaml`, its first deployment, for this audit and soon."""
-    config = yaml.safe_load(PREFECT_YAML.read_text(encoding="utf-8"))
-    (api,) = [each for each in config["deployments"] if each["name"] == "api"]
-    api["parameters"]["audit_id"] = AUDIT
-    api["schedules"] = [{"slug": "nightly", "interval": every_s, "active": True}]
+    """What `promptaudit deploy` writes of the audit, with a schedule that begins it soon and often."""
     file = stage.folder.parent / "prefect.yaml"
-    file.write_text(yaml.safe_dump(config | {"deployments": [api]}), encoding="utf-8")
+    written = promptaudit_process(stage.folder, "deploy", AUDIT, "--output", str(file))
+    assert written.code == 0, written.err
+    config = yaml.safe_load(file.read_text(encoding="utf-8"))
+    config["deployments"][0]["schedules"] = [{"slug": "nightly", "interval": every_s, "active": True}]
+    file.write_text(yaml.safe_dump(config), encoding="utf-8")
     stage.server.ask("/work_pools/", {"name": "api", "type": "process"})
     stage.server.prefect("deploy", "--all", "--prefect-file", file, cwd=file.parent)
     (found,) = stage.server.ask("/deployments/filter", {})
@@ -196,7 +195,7 @@ def test_a_night_is_scheduled_and_named_so_that_a_person_knows_it(stage: Stage) 
     for run in (stage.killed, stage.ended):
         assert run["auto_scheduled"] is True
         assert re.fullmatch(rf"nightly {AUDIT} \d{{4}}-\d\d-\d\d", run["name"])
-        assert {"promptaudit", "api"} <= set(run["tags"])
+        assert {"promptaudit", AUDIT} <= set(run["tags"])
         assert run["parameters"] == {"audit_id": AUDIT, "warehouse": None}
     audit_run_ids = {row[0] for row in query(stage.warehouse, "select audit_run_id from raw.audit_runs")}
     assert {run["name"] for run in stage.server.runs("audit")} == {f"{AUDIT} {each}" for each in audit_run_ids}
@@ -229,6 +228,7 @@ def test_a_failed_gate_is_a_failed_run_that_says_so(stage: Stage) -> None:
     ((run_id,),) = query(stage.warehouse, "select audit_run_id from raw.audit_runs")
     said = f"exit code 1: gate of run {run_id} of '{AUDIT}': 2 rules: 1 failed, 1 passed"
     assert stage.ended["state"]["message"] == said
+    assert "Traceback" not in stage.said()
 
 
 def test_artifacts_are_there_with_ids_and_figures(stage: Stage) -> None:
@@ -275,13 +275,17 @@ def test_landed_and_published_tables_are_assets_with_what_they_are_made_of(stage
 def test_a_night_that_cannot_be_measured_says_its_exit_code_and_keeps_the_words_to_itself(stage: Stage) -> None:
     codes = {}
     with stage.worker():
-        for audit_id in ("closed", "askd"):
+        for audit_id in ("closed", "askd", AUDIT):
             run = stage.server.until(stage.run(audit_id), *OVER)
             codes[audit_id] = (run["state_type"], run["state_name"], run["state"]["message"])
     why = "the worker's output says it whole"
     assert codes["closed"] == ("FAILED", "Could not measure", f"exit code 3: EngineError; {why}")
     assert codes["askd"] == ("FAILED", "Failed", f"exit code 2: UnknownCard; {why}")
     assert REFUSED in stage.said()
+    state, name, message = codes[AUDIT]  # by hand, in the same night
+    assert (state, name) == ("FAILED", "Gate failed")
+    assert message.startswith("nothing was asked, this night had been measured; exit code 1: ")
+    assert stage.provider.counters()["requests"] == stage.n_asked
 
 
 def test_what_was_said_and_asked_and_the_key_are_nowhere_on_the_server(stage: Stage) -> None:
@@ -345,7 +349,7 @@ def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(st
     server, before = stage.server, stage.provider.counters()["requests"]
     n_nights = len(query(stage.warehouse, NIGHTS))
     with stage.worker() as worker:
-        run_id = stage.run()
+        run_id = stage.run(new=True)
         stage.asked(before + 20)
         worker.kill()  # it alone
         worker.wait()
@@ -373,6 +377,9 @@ def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(st
 def test_what_is_served_runs_on_the_cards_schedule_and_ends_with_its_server(stage: Stage) -> None:
     before, n_nights = stage.provider.counters()["requests"], len(query(stage.warehouse, NIGHTS))
     client = {name: value for name, value in stage.server.environment.items() if name.startswith("PREFECT_")}
+    card = stage.folder / f"registry/audits/{AUDIT}.yml"
+    every_minute = 'schedule: "* * * * *"\n  max_duration: 1h'
+    card.write_text(card.read_text(encoding="utf-8").replace('schedule: "0 2 * * *"', every_minute), encoding="utf-8")
     serving = start(stage.folder, "serve", AUDIT, AUDIT_KEY=KEY, SERVED_IN=str(stage.folder), **client)
     try:
         stage.asked(before + 10)

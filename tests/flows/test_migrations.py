@@ -21,21 +21,23 @@ ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought 
         "verdicts": ("ask", "control_id", "is_settled"),  # and more: the table is made anew
     },
     5: {"audit_runs": ("manifest",)},
+    6: {"nights": ("scheduled_at",)},
 }
 NEW = {
     2: ("rephrasings", "engines", "batches"),
     3: ("judges", "judge_controls"),
     4: ("comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements"),
     5: ("reports", "erasures", "seals", "row_digests"),
+    6: (),
 }
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     apply_schema(warehouse)
     with duckdb.connect(str(warehouse)) as con:
-        for later in range(version + 1, SCHEMA_VERSION + 1):
+        for later in range(SCHEMA_VERSION, version, -1):
             for table, columns in ADDED.get(later, {}).items():
                 for column in columns:
                     con.execute(f"alter table raw.{table} drop column {column}")

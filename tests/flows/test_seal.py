@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +242,13 @@ def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: 
     assert "another history" in again.findings[0].detail
 
 
+@pytest.fixture
+def _as_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marts row by row come out of no rows, so nothing derives them again here: tests/end_to_end/test_evidence.py does."""
+    monkeypatch.setattr(sys.modules["flows.verify.verify"], "check_again", lambda _, found: found)
+
+
+@pytest.mark.usefixtures("_as_found")
 def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
     run, other = sealed_night(gated, 0), sealed_night(gated, 1)
     with connect(gated.warehouse) as con:
@@ -258,6 +266,7 @@ def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated:
     assert verify(gated.warehouse, other, seal=kept).exit_code == 0
 
 
+@pytest.mark.usefixtures("_as_found")
 def test_marts_of_more_rows_cannot_be_held_against_an_older_seal(gated: Gated) -> None:
     run = sealed_night(gated)
     with connect(gated.warehouse) as con:
@@ -454,8 +463,9 @@ def test_a_mart_that_a_build_makes_no_more_is_sealed_no_more(gated: Gated) -> No
     assert verify(gated.warehouse).findings == []
 
 
-def test_a_table_that_is_no_mart_of_the_project_is_nobodys(gated: Gated) -> None:
-    change(gated.warehouse, "create table marts.mine as select 'r' as audit_run_id")
+def test_a_table_in_a_schema_of_its_own_is_nobodys(gated: Gated) -> None:
+    change(gated.warehouse, "create schema mine")
+    change(gated.warehouse, "create table mine.notes as select 'r' as audit_run_id")
     sealed_night(gated)
     assert verify(gated.warehouse).findings == []
 
@@ -463,7 +473,7 @@ def test_a_table_that_is_no_mart_of_the_project_is_nobodys(gated: Gated) -> None
 def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
     run = sealed_night(gated)
     newer = {mart: grain for mart, grain in grains().items() if mart != "fct_judge_agreement"}
-    for module in ("seal", "verify.marts"):
+    for module in ("seal", "verify.marts", "verify.planted"):
         monkeypatch.setattr(f"flows.{module}.grains", lambda: newer)
     found = verify(gated.warehouse)
     assert found.exit_code == 3
@@ -510,3 +520,43 @@ def test_a_run_that_is_still_running_waits_for_its_seal(gated: Gated) -> None:
     found = verify(gated.warehouse)
     assert [(each.audit_run_id, each.state) for each in found.runs] == [(run, "running")]
     assert found.exit_code == 0
+
+
+def test_what_nobody_made_is_named_wherever_readers_look(gated: Gated) -> None:
+    sealed_night(gated)
+    assert verify(gated.warehouse).findings == []
+    change(published_path(gated.warehouse), "create view marts.rpt_best as select 1 as micro_f1")
+    change(gated.warehouse, "create table marts.rpt_best as select .99 as micro_f1")
+    change(gated.warehouse, "create table rpt_audit as from marts.rpt_audit")
+    files = published_path(gated.warehouse).parent / "marts"
+    (of_run,) = (files / "rpt_audit").iterdir()
+    for place in (of_run, files / "rpt_audit/audit_run_id=ffff", files / "rpt_best"):
+        place.mkdir(exist_ok=True)
+        shutil.copy(of_run / "data.parquet", place / "more.parquet")
+    found = verify(gated.warehouse)
+    assert found.exit_code == 1
+    assert {(each.kind, each.what, each.which, each.where) for each in found.findings} == {
+        ("added", "view marts.rpt_best", "", "the published copy"),
+        ("added", "marts.rpt_best", "", "the warehouse"),
+        ("added", "main.rpt_audit", "", "the warehouse"),
+        ("added", "file", f"rpt_audit/{of_run.name}/more.parquet", "the Parquet marts"),
+        ("added", "file", "rpt_audit/audit_run_id=ffff/more.parquet", "the Parquet marts"),
+        ("added", "file", "rpt_best/more.parquet", "the Parquet marts"),
+    }
+
+
+def test_two_warehouses_in_one_folder_publish_apart(gated: Gated) -> None:
+    run = sealed_night(gated)
+    other = gated.warehouse.with_name("other.duckdb")
+    shutil.copy(gated.warehouse, other)
+    change(other, "update marts.rpt_audit set sensitivity = 0.5")
+    publish(other, [run])
+    assert published_path(other) == gated.warehouse.parent / "published/other.duckdb"
+    for each in (gated.warehouse, other):
+        found = verify(each)
+        assert (found.exit_code, [verified.state for verified in found.runs]) == (0, ["untouched"])
+    own, others = gated.warehouse.parent / "published/marts", gated.warehouse.parent / "published/other.duckdb.d/marts"
+    files = [place / f"rpt_audit/audit_run_id={run}/data.parquet" for place in (own, others)]
+    with connect(gated.warehouse) as con:
+        figures = [con.execute("select sensitivity from read_parquet(?)", [str(file)]).fetchall() for file in files]
+    assert figures == [[(0.25,)], [(0.5,)]]

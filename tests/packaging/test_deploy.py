@@ -1,4 +1,4 @@
-"""infra/deploy.sh and prefect.yaml against a real Prefect server on loopback, with a real worker."""
+"""`promptaudit deploy` against a real Prefect server on loopback, with a real worker."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 AUTH = "admin:a pass+word/@"
+CARD = """\
+served: {tasks: [question_type], models: [served], schedule: "30 1 * * *"}
+"""
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def deployed(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """The server after infra/deploy.sh, twice, and with other limits the second time."""
-    script = ROOT / "infra" / "deploy.sh"
-    server.run("sh", script, cwd=tmp_path_factory.mktemp("elsewhere"), AUDIT_FOLDER="/of/who/deploys")
-    server.run("sh", script, cwd=tmp_path_factory.mktemp("elsewhere"), LIMITS="provider-other=3 gpu-0=2")
+    """The server after `promptaudit deploy`, twice; in between the schedule of a card changes, and an operator a limit."""
+    folder = tmp_path_factory.mktemp("registry")
+    (folder / "registry/audits").mkdir(parents=True)
+    card = folder / "registry/audits/served.yml"
+    card.write_text(CARD)
+    (folder / "registry/models").mkdir()
+    (folder / "registry/models/served.yml").write_text(
+        "served: {engine: vllm_server, model: some/model, price: free}\n"
+    )
+    server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=folder, AUDIT_FOLDER="/of/who/deploys")
+    server.run(BIN / "prefect", "gcl", "update", "gpu-0", "--limit", "2", cwd=folder)
+    card.write_text(CARD.replace("30 1", "45 3"))
+    said = server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=folder)
+    assert "deployed  nightly/served to pool 'gpu', on '45 3 * * *' (UTC)" in said
+    assert AUTH not in said
     return server
 
 
@@ -108,24 +122,29 @@ def test_the_server_answers_nobody_without_the_auth_string(server: Server) -> No
 
 def test_deploying_twice_leaves_each_thing_once(deployed: Server) -> None:
     found = {each["name"]: each for each in deployed.ask("/deployments/filter", {})}
-    assert set(found) == {"api", "gpu"}
+    pool_of = {"nightly": "api", "served": "gpu"}
+    cron_of = {"nightly": "0 2 * * *", "served": "45 3 * * *"}
+    assert set(found) == set(pool_of)
     for name, each in found.items():
-        assert each["work_pool_name"] == name
+        assert each["work_pool_name"] == pool_of[name]
         assert each["entrypoint"] == "flows.nightly.nightly"
         assert each["global_concurrency_limit"]["limit"] == 1
         assert each["concurrency_options"]["collision_strategy"] == "ENQUEUE"
         (step,) = each["pull_steps"]
         assert next(iter(step.values()))["directory"] == "{{ $AUDIT_FOLDER }}"  # the worker's
         (schedule,) = each["schedules"]
-        assert (schedule["schedule"]["cron"], schedule["schedule"]["timezone"]) == ("0 2 * * *", "UTC")
-        assert schedule["active"] is (name == "api")
+        assert (schedule["schedule"]["cron"], schedule["schedule"]["timezone"]) == (cron_of[name], "UTC")
+        assert schedule["active"] is True
         assert set(each["tags"]) == {"promptaudit", name}
         assert set(each["parameter_openapi_schema"]["properties"]) == {"audit_id", "warehouse", "new"}
     pools = {each["name"]: (each["type"], each["concurrency_limit"]) for each in deployed.ask("/work_pools/filter", {})}
     assert pools == {"api": ("process", None), "gpu": ("process", 1)}
     limits = {each["name"]: each["limit"] for each in deployed.ask("/v2/concurrency_limits/filter", {})}
     named = {name: limit for name, limit in limits.items() if not name.startswith("deployment:")}
-    assert named == {"warehouse": 1, "provider-openai": 1, "provider-other": 3, "gpu-0": 2}
+    assert named == {"warehouse": 1, "provider-openai": 1, "gpu-0": 2}
+    (automation,) = deployed.ask("/automations/filter", {})
+    assert automation["trigger"]["after"] == ["prefect.flow-run.heartbeat"]
+    assert automation["actions"][0]["state"] == "CRASHED"
 
 
 def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(deployed: Server, tmp_path: Path) -> None:
@@ -134,7 +153,7 @@ def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(deploy
     elsewhere.mkdir()
     deployed.run(BIN / "promptaudit", "init", cwd=folder)  # registry/audits/mine.yml
     started = deployed.run(
-        BIN / "prefect", "deployment", "run", "nightly/api", "--param", "audit_id=min", cwd=elsewhere
+        BIN / "prefect", "deployment", "run", "nightly/nightly", "--param", "audit_id=min", cwd=elsewhere
     )
     assert "nightly" in started
     worker = ("worker", "start", "--pool", "api", "--install-policy", "never", "--no-create-pool-if-not-found")

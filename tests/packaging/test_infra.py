@@ -18,7 +18,9 @@ import typer.main
 import yaml
 
 from flows.cli import app, hoisted
+from flows.deployments import POOLS
 from flows.settings import SILENT
+from tests.shell import promptaudit, without_server
 
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"
@@ -26,7 +28,6 @@ COMPOSE = yaml.safe_load((INFRA / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 PREFECT = yaml.safe_load((INFRA / "prefect.yaml").read_text(encoding="utf-8"))
 WORKFLOW = yaml.safe_load((INFRA / "examples" / "github-actions.yml").read_text(encoding="utf-8"))
-DEPLOY = (INFRA / "deploy.sh").read_text(encoding="utf-8")
 RUNBOOKS = sorted((INFRA / "runbooks").glob("*.md"))
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
@@ -108,9 +109,8 @@ def test_a_gpu_is_asked_for_behind_a_profile_alone() -> None:
 
 
 def test_workers_poll_the_pools_that_are_deployed_to_and_install_nothing() -> None:
-    pools = {deployment["work_pool"]["name"] for deployment in PREFECT["deployments"]}
     commands = [SERVICES[name]["command"] for name in SERVICES if name.startswith("worker-")]
-    assert {command[command.index("--pool") + 1] for command in commands} == pools == {"api", "gpu"}
+    assert {command[command.index("--pool") + 1] for command in commands} == set(POOLS)
     for command in commands:
         assert command[command.index("--install-policy") + 1] == "never"
         assert "--with-healthcheck" in command
@@ -121,7 +121,7 @@ def test_workers_poll_the_pools_that_are_deployed_to_and_install_nothing() -> No
 def test_env_example_names_what_the_files_here_read() -> None:
     listed = set(re.findall(r"^#(\w+)=$", (INFRA / "env.example").read_text(encoding="utf-8"), re.MULTILINE))
     text = (INFRA / "compose.yaml").read_text(encoding="utf-8")
-    asked = set(re.findall(r"\$\{(\w+)", text)) | set(re.findall(r"\$\{([A-Z]\w+)", DEPLOY))
+    asked = set(re.findall(r"\$\{(\w+)", text))
     handed_on = {
         key for service in SERVICES.values() for key, value in service.get("environment", {}).items() if value is None
     }
@@ -208,25 +208,25 @@ def test_deployments_run_the_nightly_flow_with_arguments_it_takes() -> None:
         assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
         (schedule,) = deployment["schedules"]
         assert (schedule["cron"], schedule["timezone"]) == ("0 2 * * *", "UTC")
-        assert {"promptaudit", deployment["work_pool"]["name"]} == set(deployment["tags"])
+        assert {"promptaudit", deployment["name"]} == set(deployment["tags"])
     assert [step for steps in PREFECT["pull"] for step in steps] == ["prefect.deployments.steps.set_working_directory"]
     assert not {"build", "push"} & set(PREFECT)
 
 
-def test_deploy_makes_the_pools_and_a_limit_a_writer_a_provider_and_a_gpu() -> None:
-    (pools,) = re.findall(r"^for pool in (.+); do$", DEPLOY, re.MULTILINE)
-    assert set(pools.split()) == {deployment["work_pool"]["name"] for deployment in PREFECT["deployments"]}
-    (limits,) = re.findall(r"\$\{LIMITS:-(.+)\}; do$", DEPLOY, re.MULTILINE)
-    assert {"warehouse=1", "provider-openai=1", "gpu-0=1"} == set(limits.split())
+def test_the_shipped_deployments_are_what_deploy_writes_of_the_shipped_card(tmp_path: Path) -> None:
+    written = tmp_path / "prefect.yaml"
+    ended = promptaudit(tmp_path, "deploy", "nightly", "--output", "prefect.yaml")
+    assert ended.code == 0, ended.err
+    assert written.read_text(encoding="utf-8") == (INFRA / "prefect.yaml").read_text(encoding="utf-8")
 
 
-def test_deploy_says_which_server_it_lacks(tmp_path: Path) -> None:
-    done = subprocess.run(  # noqa: S602 - our own script
-        f"sh {shlex.quote(str(INFRA / 'deploy.sh'))}",
-        shell=True, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode != 0
-    assert "PREFECT_API_URL: name the server to deploy to" in done.stderr
+def test_deploy_says_which_server_or_card_it_lacks(tmp_path: Path) -> None:
+    with without_server():
+        ended = promptaudit(tmp_path, "deploy")
+        unknown = promptaudit(tmp_path, "deploy", "nigtly")
+    assert (ended.code, unknown.code) == (2, 2)
+    assert "PREFECT_API_URL names no server" in ended.one_line()
+    assert "nearest: nightly" in unknown.one_line()
 
 
 # ---------------------------------------------------------------- examples
@@ -240,6 +240,14 @@ def test_cron_the_timer_the_workflow_and_the_deployments_name_one_hour() -> None
     assert "\nCRON_TZ=UTC\n" in (examples / "crontab").read_text(encoding="utf-8")
     assert "OnCalendar=*-*-* 02:00:00 UTC\n" in (examples / "promptaudit.timer").read_text(encoding="utf-8")
     assert WORKFLOW[True]["schedule"] == [{"cron": "0 2 * * *"}]  # YAML reads `on` as true
+
+
+@pytest.mark.parametrize("file", ["github-actions.yml", "soak.yml"])
+def test_an_action_is_pinned_to_a_commit_and_says_which_release_that_is(file: str) -> None:
+    text = (INFRA / "examples" / file).read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.+)$", text, re.MULTILINE)
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
 
 
 def test_the_workflow_hands_secrets_to_single_steps_and_none_to_a_fork() -> None:

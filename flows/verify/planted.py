@@ -1,0 +1,53 @@
+"""Names what nobody of ours has made: tables, views and files beside those that a warehouse and its published copy have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from flows.figures import grains
+from flows.rows import SCHEMAS
+from flows.seal import Seal
+from flows.verify.findings import Finding, few
+from flows.verify.places import Place
+
+_TABLES = """
+    select table_schema, table_name from information_schema.tables
+    where table_type = 'BASE TABLE' and table_schema in ('main', 'marts', 'raw') order by all
+"""
+
+
+def check_tables(place: Place) -> list[Finding]:
+    """Tables where readers look, that neither this version makes nor any seal has.
+
+    A table of marts that an older version made and sealed waits for the next build.
+    """
+    sealed, found = _sealed(place.chain), []
+    for schema, name in place.con.execute(_TABLES).fetchall():
+        if schema == "marts" and name in sealed:
+            continue
+        if schema == "marts" and name in grains():
+            continue
+        if schema == "raw" and name in {*SCHEMAS, "schema_versions"}:
+            continue
+        found.append(Finding("added", place.where, f"{schema}.{name}", "", "a table that no seal has"))
+    return few(found)
+
+
+def check_files(folder: Path, chain: Collection[Seal], runs: Collection[str], where: str) -> list[Finding]:
+    """Files among a run's Parquet marts that no publication writes; readers take all that lies there."""
+    marts = _sealed(chain) | grains().keys()
+    ours = {(mart, f"audit_run_id={run}") for mart in marts for run in runs}
+    found = []
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        is_one = len(parts) == 3 and parts[:2] in ours and parts[2] in ("data.parquet", "data.parquet.new")  # noqa: PLR2004
+        if path.is_file() and not is_one:
+            found.append(Finding("added", where, "file", "/".join(parts), "a file that no publication writes"))
+    return few(found)
+
+
+def _sealed(chain: Collection[Seal]) -> set[str]:
+    """The marts that seals have, of this version or an older one."""
+    names = {mart for each in chain for mart in each.held["marts"]}
+    return names | {mart for each in chain for own in each.held["comparisons"].values() for mart in own}

@@ -1,0 +1,50 @@
+"""Work that takes too long is interrupted, and a process that does not end then is ended."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+
+import pytest
+
+from flows.deadline import at_most, hours
+from models_registry.errors import MeasureError
+
+DEAF = """
+import signal, time
+from datetime import timedelta
+from flows.deadline import at_most
+with at_most(timedelta(seconds=0.2), "the night", grace_s=0.2):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    time.sleep(60)
+"""
+
+
+def test_what_hangs_is_interrupted_and_says_why() -> None:
+    before, started = signal.getsignal(signal.SIGTERM), time.monotonic()
+    said = r"the night took longer than 0\.2 s and was stopped"
+    with pytest.raises(MeasureError, match=said), at_most(timedelta(seconds=0.2), "the night"):
+        time.sleep(60)
+    assert time.monotonic() - started < 30
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_what_ends_in_time_ends_as_it_would() -> None:
+    with at_most(timedelta(hours=1), "the night"):
+        pass
+    with pytest.raises(ValueError, match="invalid literal"), at_most(timedelta(hours=1), "the night"):
+        int("an error of its own")
+
+
+def test_a_process_that_hears_nothing_is_ended_and_shows_where_it_was() -> None:
+    done = subprocess.run([sys.executable, "-c", DEAF], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "most recent call first" in done.stderr
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(86_400, "24 h"), (5_400, "90 min"), (20, "20 s"), (0.5, "0.5 s")])
+def test_a_span_is_said_in_its_largest_whole_unit(seconds: float, said: str) -> None:
+    assert hours(timedelta(seconds=seconds)) == said
