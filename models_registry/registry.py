@@ -290,8 +290,9 @@ def _one_a_field(
 
 def _message(kind: type[Card], name: str, error: ErrorDetails, entry: Entry) -> str:
     path: tuple[str | int, ...] = ()
-    for index, part in enumerate(error["loc"]):  # among them the names of forms, which no file has
-        path += (part,) if (name, *path, part) in entry.lines or index == len(error["loc"]) - 1 else ()
+    for index, part in enumerate(error["loc"], start=1):
+        is_form = isinstance(part, str) and (name, *path, part) not in entry.lines  # its name stands in no file
+        path += () if is_form and index < len(error["loc"]) else (part,)
     where = entry.where
     field_path = ".".join(str(part) for part in path)
     if error["type"] == "extra_forbidden":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import json
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from models_registry.errors import DataError
 ESCAPED = "is_escaped"
 MAX_COLUMNS = 1000
 _LINES_A_BATCH = 100_000
+_SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 
 def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool = False) -> pl.DataFrame:
@@ -27,13 +29,12 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
     floats, whose spelling is not the writer's, unless `keep_floats`. Raises DataError in one line.
     """
     shown = shown or str(path)
-    readers = {".csv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _parquet}
-    reader = readers.get(path.suffix.lower())
+    reader = dict(zip(_SUFFIXES, (_csv, _jsonl, _jsonl, _parquet), strict=True)).get(path.suffix.lower())
     if reader is None:
         msg = f"{shown}: not a .csv, .jsonl or .parquet file"
         raise DataError(msg)
     if "\x00" in str(path) or not path.is_file():
-        msg = f"{shown}: no such file"
+        msg = f"{shown}: no such file{_nearest_file(path)}"
         raise DataError(msg)
     try:
         frame = reader(path, shown)
@@ -51,6 +52,16 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
         msg = f"{shown}: {len(frame.columns)} columns, at most {MAX_COLUMNS} are read; is it really {path.suffix[1:].upper()}?"
         raise DataError(msg)
     return frame
+
+
+def _nearest_file(path: Path) -> str:
+    """`; nearest: x` for the table beside it whose name is close, else nothing."""
+    try:
+        beside = {each.stem: each.name for each in path.parent.iterdir() if each.suffix.lower() in _SUFFIXES}
+    except (OSError, ValueError):
+        return ""
+    close = difflib.get_close_matches(path.stem, sorted(beside), n=1, cutoff=0.5)
+    return f"; nearest: {beside[close[0]]}" if close else ""
 
 
 def _csv(path: Path, shown: str) -> pl.DataFrame:

@@ -114,8 +114,8 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
         "DataError: models/m.yml line 1: model 'm': answers.csv: no row of model 'small'; nearest: tall",
     ),
     "data that is not there": (
-        {"tasks/t.yml": TASK.replace("d.csv", "e.csv")},
-        "DataError: tasks/t.yml line 4: task 't': e.csv: no such file",
+        {"tasks/t.yml": TASK.replace("d.csv", "dd.csv")},
+        "DataError: tasks/t.yml line 4: task 't': dd.csv: no such file; nearest: d.csv",
     ),
     "data without a column": (
         {"d.csv": "id,text,god\n1,one,a\n"},
@@ -241,9 +241,9 @@ def test_fields_and_files_are_refused_at_once(tmp_path: Path, command: str) -> N
 
 def test_an_error_of_two_audits_is_told_once(tmp_path: Path) -> None:
     both = "a: {tasks: [t], models: [lexical]}\nb: {tasks: [t], models: [random]}\n"
-    registry_of(tmp_path, {"audits/a.yml": both, "tasks/t.yml": TASK.replace("d.csv", "e.csv")})
+    registry_of(tmp_path, {"audits/a.yml": both, "tasks/t.yml": TASK.replace("d.csv", "e/f.csv")})
     ended = promptaudit(tmp_path, "validate")
-    assert ended.err == "DataError: tasks/t.yml line 4: task 't': e.csv: no such file\n"
+    assert ended.err == "DataError: tasks/t.yml line 4: task 't': e/f.csv: no such file\n"
 
 
 @pytest.mark.parametrize("rephrasing", ["variants: 4", "temperatures: [0, 1], variants_per_temperature: 3"])
