@@ -9,5 +9,7 @@
     'rpt_latest',
     'rpt_prompt_variants',
     'rpt_rule_against_judge',
+    'rpt_sample_similarities',
     'rpt_sample_spreads',
+    'rpt_stability_by_share',
 ]) }}

@@ -166,6 +166,30 @@ def prompt_stability(
     Raises:
         ValueError: an unknown level, or labels that are no numbers at ordinal or interval level.
     """
+    return _stability(sample, annotator, replicate, label, level, is_balanced, seed, n_resamples, is_all_alone=False)
+
+
+def prompt_stability_of_all(
+    sample: Column, annotator: Column, replicate: Column, label: Column, level: Column
+) -> Column:
+    """The row `all` of `prompt_stability` of each group, uncut and without resamples; an empty list below two annotators."""
+    n = len(level)
+    uncut, no_draws = pa.array([False] * n), pa.nulls(n, pa.int64())
+    return _stability(sample, annotator, replicate, label, level, uncut, no_draws, no_draws, is_all_alone=True)
+
+
+def _stability(
+    sample: Column,
+    annotator: Column,
+    replicate: Column,
+    label: Column,
+    level: Column,
+    is_balanced: Column,
+    seed: Column,
+    n_resamples: Column,
+    *,
+    is_all_alone: bool,
+) -> Column:
     columns = {"sample": sample, "annotator": annotator, "replicate": replicate, "label": label}
     entries = flattened("prompt_stability", columns)
     kept = all_present(entries.lists[:2])
@@ -205,7 +229,9 @@ def prompt_stability(
         # a model that always answers with a label has one table under every filter
         key = table.key(is_cut, *draws)
         if key not in known:
-            known[key] = stability.prompt_stability(*table, is_balanced=is_cut, seed=draws[0], n_resamples=draws[1])
+            known[key] = stability.prompt_stability(
+                *table, is_balanced=is_cut, seed=draws[0], n_resamples=draws[1], is_all_alone=is_all_alone
+            )
         tables.append(known[key])
     flat = [row for table in tables for row in table]
     arrays = [
@@ -322,6 +348,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     "prompt_stability": (
         prompt_stability,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "VARCHAR[]", "VARCHAR", "BOOLEAN", "BIGINT", "INTEGER"],
+        f"{_STABILITY_STRUCT}[]",
+    ),
+    "prompt_stability_of_all": (
+        prompt_stability_of_all,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "VARCHAR[]", "VARCHAR"],
         f"{_STABILITY_STRUCT}[]",
     ),
     "two_way_interval": (

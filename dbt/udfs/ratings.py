@@ -136,12 +136,22 @@ def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = No
     )
 
 
+def unit_counts_of_all(codes: NDArray[np.int64]) -> UnitCounts:
+    """The counts of `unit_counts` over all annotators alone; shape (n_units,) each."""
+    is_given = codes != MISSING
+    squares = np.where(is_given, _own_counts(codes), 0).sum(axis=0, dtype=np.int32)
+    return UnitCounts(is_given.sum(axis=0, dtype=np.int32), squares)
+
+
+def _own_counts(codes: NDArray[np.int64]) -> NDArray[np.int32]:
+    """How many annotators gave the unit what this one gave it; same shape."""
+    return np.stack([np.count_nonzero(codes == row, axis=0) for row in codes]).astype(np.int32)
+
+
 def without_each_annotator(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], UnitCounts]]:
     """The table less each annotator in turn, with the unit counts of what is left; shape (n_units,) each."""
-    is_given = codes != MISSING
-    n_values = is_given.sum(axis=0, dtype=np.int32)
-    own = np.stack([np.count_nonzero(codes == row, axis=0) for row in codes]).astype(np.int32)
-    squares = np.where(is_given, own, 0).sum(axis=0, dtype=np.int32)
+    is_given, own = codes != MISSING, _own_counts(codes)
+    n_values, squares = unit_counts_of_all(codes)
     for k in range(len(codes)):
         left = squares - np.where(is_given[k], 2 * own[k] - 1, 0)
         yield np.delete(codes, k, axis=0), UnitCounts(n_values - is_given[k], left)

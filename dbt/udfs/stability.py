@@ -19,6 +19,7 @@ from udfs.ratings import (
     is_shown,
     ratings_by_replicate,
     unit_counts,
+    unit_counts_of_all,
     without_each_annotator,
 )
 from udfs.resampling import UNDEFINED, Interval, generator, percentile_interval, t_quantile
@@ -63,6 +64,7 @@ def prompt_stability(
     is_balanced: bool,
     seed: int,
     n_resamples: int,
+    is_all_alone: bool = False,
 ) -> list[StabilityRow]:
     """Every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
 
@@ -77,6 +79,7 @@ def prompt_stability(
         is_balanced: cut every annotator to the smallest number of labels first, by a seeded draw.
         seed: of all draws.
         n_resamples: B; 0 leaves the bootstrap intervals undefined.
+        is_all_alone: give the row `all` alone, with the jackknife over samples as its only interval; a fraction of the time.
 
     Returns:
         `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2. `pss` in (-1, 1]: 1 and
@@ -101,6 +104,8 @@ def prompt_stability(
     replicates = ratings_by_replicate(sample, annotator, replicate, label, numbers, level, cut_rng)
     if not replicates or len(replicates[0].codes) < 2:
         return []
+    if is_all_alone:
+        return [_row("all", len(replicates[0].codes), _jackknife_of_all(replicates), UNDEFINED)]
     all_series = cumulative_and_adjacent(len(replicates[0].codes))
     shown = is_shown(len(replicates[0].codes))
     has_units = replicates[0].codes.shape[1] > 0
@@ -148,6 +153,16 @@ def _jackknives(
             for ratings, n in zip(replicates, counts, strict=True)
         ]
         yield index, unit_jackknife(tables, is_disagreeing[index])
+
+
+def _jackknife_of_all(replicates: Sequence[Ratings]) -> UnitJackknife:
+    """The jackknife of all annotators together."""
+    counts = [unit_counts_of_all(ratings.codes) for ratings in replicates]
+    tables = [
+        series_table(ratings.codes, n.n_values, n.squares, ratings.numbers, ratings.level)
+        for ratings, n in zip(replicates, counts, strict=True)
+    ]
+    return unit_jackknife(tables, np.logical_or.reduce([n.squares < n.n_values**2 for n in counts]))
 
 
 def _row(

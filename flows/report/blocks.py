@@ -94,7 +94,7 @@ class Block:
     disagreements: list[Disagreement] = field(default_factory=list)
     legend: tuple[tuple[str, str], ...] = ()  # colour, meaning
     panels: list[Panel] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Printed] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
 
 

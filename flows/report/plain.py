@@ -93,7 +93,7 @@ def _sentence(text: str) -> str:
 
 
 def figures_csv(found: Gathered) -> str:
-    """A line a figure of the scorecard and of the sections' tables, each once, at full precision; empty: NULL.
+    """A line a figure of the scorecard and of the sections' tables and notes, each once, at full precision; empty: NULL.
 
     `of` holds what further makes its row the only one (`gold_label=red; …`), `measure` is mart and column. Names have
     what is invisible written out, and where a spreadsheet would take one for a formula, an apostrophe before it.
@@ -103,13 +103,15 @@ def figures_csv(found: Gathered) -> str:
     out = io.StringIO()
     rows = CsvRows(out)
     rows.row(COLUMNS)
-    tables = [own for section in (*told.first, *told.others) for block in section.blocks for own in block.tables]
+    blocks = [block for section in (*told.first, *told.others) for block in section.blocks]
+    tables = [own for block in blocks for own in block.tables]
+    notes = [(note,) for block in blocks for note in block.notes]
     compared = [
         (figure.value, figure.below, *each.vouching)
         for section in told.first for block in section.blocks for each in block.comparisons for figure in each.figures
     ]  # fmt: skip
     seen: set[str] = set()
-    for figure in _figures(found, [row for own in tables for row in own.rows] + compared):
+    for figure in _figures(found, [row for own in tables for row in own.rows] + notes + compared):
         if figure.figure not in seen:
             seen.add(figure.figure)
             rows.row(_line(figure))

@@ -7,8 +7,6 @@ others there are.
 from __future__ import annotations
 
 SAMPLED = 150  # dots a model and strategy
-MOST_PAIRED = 40  # samples of a pair matrix: 1,600 cells
-LEAST_PAIRED = 3
 N_BINS = 50  # of a density
 
 _SEED = "(select seed from marts.dim_audit_runs where audit_run_id = $run)"
@@ -109,36 +107,11 @@ from marts.fct_sensitivity where audit_run_id = $run and mean_consistency is not
 group by all order by all
 """  # noqa: S608 - our own number
 
-# of each task the class that is treated least alike, by a model that is no reference where there is one
-PAIRS = f"""
-with classes as (
-    select
-        task_id, model_id, strategy, gold_label, consistency, n_samples
-    from marts.fct_consistency as found
-    left join ({REFERENCES}) as known using (model_id)
-    where found.audit_run_id = $run and found.n_samples >= {LEAST_PAIRED} and found.consistency is not null
-    qualify row_number() over (
-        partition by task_id order by known.model_id is not null, consistency, model_id, strategy, gold_label
-    ) = 1
-),
-
-members as (
-    select distinct classes.*, said.sample_id
-    from marts.fct_p_tau as said
-    inner join classes using (task_id, model_id, strategy, gold_label)
-    where said.audit_run_id = $run
-),
-
-chosen as (
-    select * from members
-    qualify row_number() over (
-        partition by task_id order by md5({_SEED} || ':' || sample_id), sample_id
-    ) <= {MOST_PAIRED}
-)
-
-select chosen.*, said.label, said.label_index, said.p_tau, said.audit_run_id
-from chosen
-inner join marts.fct_p_tau as said using (task_id, model_id, strategy, sample_id)
-where said.audit_run_id = $run and said.p_tau > 0
-order by chosen.task_id, chosen.sample_id, said.label_index
-"""  # noqa: S608 - our own words and numbers
+# of each task the class that is treated least alike, with the labels of its samples
+PAIRS = """
+select found.*, said.label, said.label_index, said.p_tau
+from marts.rpt_sample_similarities as found
+inner join marts.fct_p_tau as said using (audit_run_id, model_id, task_id, strategy, sample_id)
+where found.audit_run_id = $run and said.audit_run_id = $run and said.p_tau > 0
+order by found.task_id, found.sample_id, said.label_index
+"""

@@ -36,7 +36,7 @@ class Answered:
     accuracy_spreads: list[Row] = field(default_factory=list)
     answer_totals: list[Row] = field(default_factory=list)
     attempts: list[Row] = field(default_factory=list)
-    asked_again: list[Row] = field(default_factory=list)
+    stabilities_by_share: list[Row] = field(default_factory=list)
 
 
 def gather_sampled(ask: Ask) -> Sampled:

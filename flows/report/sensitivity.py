@@ -12,6 +12,11 @@ from flows.report.cells import Traced
 from flows.report.gather import Gathered
 from flows.report.text import number
 
+OLDER = (
+    "An older version derived this run, without these figures; `promptaudit rebuild` adds them (with --restore where its raw "
+    "rows are in the archive)."
+)
+
 
 def why_no_answers(rows: Sequence[Row]) -> str | None:
     """Why a task has nothing to measure at all, if it has not."""
@@ -32,8 +37,7 @@ def why_older(found: Gathered) -> str | None:
     """Why a run that was derived before its aggregates became marts has none of them."""
     if found.answered.answer_totals or not any(row["n_landed"] for row in found.scorecard):
         return None
-    adds = "`promptaudit rebuild` adds them (with --restore where its raw rows are in the archive)."
-    return f"An older version derived this run, without these figures; {adds}"
+    return OLDER
 
 
 def why_one_wording(rows: Sequence[Row], what: str) -> str:

@@ -18,7 +18,7 @@ OVER_MODELS = ("fct_ranking_consistency",)
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
 OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
-OF_CLASSES = ("fct_consistency", "rpt_class_sensitivities")
+OF_CLASSES = ("fct_consistency", "rpt_class_sensitivities", "rpt_sample_similarities")
 ORIGINALS = ("pss_intra", "accuracy_original")  # columns of a group that look at the original wording alone
 
 Condition = tuple[str, dict[str, Any]]
@@ -39,15 +39,12 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     parts += _of_asks(mart, row)
     if column is not None and column.startswith(ORIGINALS):
         parts.append("is_original")
-    if mart == "fct_sensitivity" and column == "mean_consistency":
+    if mart in OF_CLASSES or (mart == "fct_sensitivity" and column == "mean_consistency"):
         parts.append("gold_label is not distinct from $gold_label")
         wanted["gold_label"] = row["gold_label"]
     elif "sample_id" in row and mart not in COMPARED:  # a comparison is of groups: of one sample alone there is none
         parts.append("sample_id = $sample_id")
         wanted["sample_id"] = row["sample_id"]
-    elif mart in OF_CLASSES:
-        parts.append("gold_label = $gold_label")
-        wanted["gold_label"] = row["gold_label"]
     if "$temperature" in " ".join(parts):
         wanted["temperature"] = row["paraphrase_temperature"]
     parts += [f"{name} = ${name}" for name in wanted if name in WITHIN]
@@ -78,6 +75,8 @@ def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
     """Which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
     if mart == "fct_prompt_stability":
         return _of_series(row)
+    if mart == "rpt_stability_by_share":
+        return ["is_original"]
     if mart == "rpt_distinct_answers":
         is_of_originals = row["repetition"] is not None
         return ["is_original"] if is_of_originals else ["not is_original", "paraphrase_temperature = $temperature"]

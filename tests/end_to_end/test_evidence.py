@@ -144,6 +144,22 @@ def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied:
     assert n_named > n / 3  # the column too, where a copy still has the row
 
 
+@slow
+def test_a_forged_part_of_the_samples_and_a_forged_similarity_are_found(copied: Callable[[], Path]) -> None:
+    path = copied()
+    with duckdb.connect(str(path)) as con:
+        con.execute("update marts.rpt_stability_by_share set pss = 0.99 where sample_share = 0.5 and pss < 0.9")
+    with duckdb.connect(str(published_path(path))) as con:
+        con.execute("insert into marts.rpt_sample_similarities select * replace ('another' as sample_id) "
+                    "from marts.rpt_sample_similarities limit 1")  # fmt: skip
+    found = verify(path)
+    assert found.exit_code == 1
+    assert {(each.kind, each.what, each.where, each.detail) for each in found.findings} == {
+        ("changed", "marts.rpt_stability_by_share", "the warehouse", "column pss"),
+        ("added", "marts.rpt_sample_similarities", "the published copy", ""),
+    }
+
+
 @as_many_as(6, 50)
 def test_every_altered_figure_of_a_report_is_found(warehouse: Path, tmp_path: Path, n: int) -> None:
     page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
@@ -266,6 +282,10 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
     same = {  # what all answers of a trace have in common, besides model, task and strategy
         "rpt_class_sensitivities.sensitivity_p95.": {"gold_label"},
         "rpt_sample_spreads.correlation.": set(),
+        "rpt_sample_similarities.mean_similarity.": {"gold_label"},
+        "rpt_sample_similarities.mean_similarity_of_pairs.": {"gold_label"},
+        "rpt_stability_by_share.pss.": {"is_original"},
+        "rpt_stability_by_share.pss_low.": {"is_original"},
         "rpt_answer_totals.n_answers.": set(),
         "rpt_prompt_variants.disagreement.": set(),
         "rpt_prompt_variants.invalid_rate.": {"prompt_variant_id", "is_original"},
@@ -300,7 +320,7 @@ def test_an_analysts_own_build_changes_no_byte(copied: Callable[[], Path]) -> No
 def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Callable[[], Path]) -> None:
     path = copied()
     marts = ("rpt_accuracy_spreads", "rpt_answer_totals", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
-             "rpt_prompt_variants")  # fmt: skip
+             "rpt_prompt_variants", "rpt_sample_similarities", "rpt_stability_by_share")  # fmt: skip
     before = {}
     for place in (path, published_path(path)):
         with duckdb.connect(str(place)) as con:

@@ -115,6 +115,15 @@ STEPS = (
         '{RUN}' as audit_run_id, {N_SAMPLES} as n_samples, {N_SAMPLES} as n_compared, {N_SAMPLES} as n_correlated,
         (select avg(sensitivity) from spread) as sensitivity_mean)
     from marts.rpt_sample_spreads as found where {_GROUP}""",
+    f"""create temp table new_rpt_stability_by_share as
+    select found.* replace ('{RUN}' as audit_run_id, (found.sample_share * {N_SAMPLES})::integer as n_samples)
+    from marts.rpt_stability_by_share as found where {_GROUP}""",
+    f"""create temp table new_rpt_sample_similarities as
+    select template.* replace (
+        '{RUN}' as audit_run_id, '{MODEL}' as model_id, '{STRATEGY}' as strategy, {LABELS}[1] as gold_label,
+        's' || 4 * i as sample_id, 40 as n_samples, 780 as n_pairs)
+    from (select * from marts.rpt_sample_similarities where audit_run_id = $run and task_id = '{TASK}' limit 1) as template,
+        range(40) as samples (i)""",
     f"""create temp table new_rpt_audit as
     select found.* replace (
         '{RUN}' as audit_run_id, {N_SAMPLES} as n_samples, {N_VARIANTS} as n_variants, 0 as n_variants_quarantined,

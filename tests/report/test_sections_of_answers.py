@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pytest
 
 from flows.figures import parse_figure
@@ -20,18 +19,19 @@ from flows.report.alike import alike
 from flows.report.answers import accuracy, formats
 from flows.report.between import between
 from flows.report.blocks import Budget
-from flows.report.cells import cells_of, plain
+from flows.report.cells import cells_of, parts, plain
 from flows.report.classes import classes
 from flows.report.clouds import clouds
 from flows.report.costs import costs
 from flows.report.drawing import undrawn
 from flows.report.gather import Gathered, gather
 from flows.report.measured import measured
+from flows.report.pairs import pairs
 from flows.report.room import Room
 from flows.report.sampled import Answered, Sampled
 from flows.report.sensitivity import sensitivity
 from flows.report.stability import paraphrase, repetition
-from flows.report.subsamples import stability_of, subsamples
+from flows.report.subsamples import subsamples
 from flows.report.text import count, milliseconds, number, percent, span
 from flows.report.texts import LEFT_OUT
 from flows.report.variety import mean, variety
@@ -39,7 +39,6 @@ from flows.report.wordings import WORST, wordings
 from flows.warehouse import published_path
 from tests.report.conftest import Reported
 from tests.report.test_sections_of_samples import asked, block_of, drawn_data, printed
-from udfs.agreement import krippendorff_alpha
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -102,52 +101,49 @@ def test_the_convention_is_called_one(found: Gathered) -> None:
         assert "convention, and no law" in section.intro
 
 
-def test_all_samples_give_the_marts_figure(ordinary: Reported, found: Gathered) -> None:
-    truth = {
-        (model, strategy): figures
-        for model, strategy, *figures in asked(
-            ordinary,
-            "select model_id, strategy, pss, pss_low, pss_high, n_samples from marts.fct_prompt_stability "
-            "where audit_run_id = {run} and scope = 'intra' and series = 'all' and annotation_filter = 'valid'",
-        )
-    }
-    by_group: dict[tuple[str, str], list[list[str | None]]] = {}
-    for row in found.answered.asked_again:
-        if row["task_id"] == "colours":
-            by_group.setdefault((row["model_id"], row["strategy"]), []).append(row["labels"])
-    (labels,) = [row["labels"] for row in found.tasks if row["task_id"] == "colours"]
-    assert set(by_group) == set(truth)
-    for group, asks in by_group.items():
-        row = stability_of(asks, "nominal", labels)
-        assert row is not None
-        assert [row.pss, row.pss_low, row.pss_high, row.n_samples] == pytest.approx(truth[group], abs=1e-9)
-
-
-@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_a_part_of_the_samples_is_measured_at_the_tasks_level(level: Any) -> None:
-    dice = np.random.default_rng(3)
-    asks = [[str(label) if label < 4 else None for label in dice.integers(0, 5, 6)] for _ in range(12)]
-    row = stability_of(asks, level, ["0", "1", "2", "3"])
-    assert row is not None
-    truth = krippendorff_alpha([[None if label is None else int(label) for label in unit] for unit in asks], level)
-    assert row.pss == pytest.approx(truth, abs=1e-12)
-    assert stability_of([["0"], ["1"]], level, ["0", "1"]) is None  # asked once
-
-
 def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: Gathered) -> None:
     block = block_of(subsamples(found, Room(found)), "colours")
-    lines = printed(block.tables[0])
-    ((n_all,),) = asked(
-        ordinary, "select max(n_samples) from marts.rpt_audit where audit_run_id = {run} and task_id = 'colours'"
+    table = block.tables[0]
+    truth = asked(
+        ordinary,
+        "select model_id, strategy, sample_share, n_samples, pss, pss_low, pss_high from marts.rpt_stability_by_share "
+        "where audit_run_id = {run} union all select model_id, strategy, 1.0, n_samples, pss, pss_low, pss_high "
+        "from marts.fct_prompt_stability where audit_run_id = {run} and scope = 'intra' and series = 'all' "
+        "and annotation_filter = 'valid' order by 1, 2, 3",
     )
-    for _, parts in itertools.groupby(lines, key=lambda line: line[:2]):
-        shares, sizes = zip(*((line[2], int(line[3])) for line in parts), strict=True)
-        assert shares == ("25.0 %", "50.0 %", "75.0 %", "100 %")
-        assert list(sizes) == sorted(sizes)
-        assert sizes[-1] == n_all
-    for row in block.tables[0].rows:
-        named = cells_of(row)
-        assert bool(named) == (plain(row[2]) == "100 %")
+    assert len(truth) == 3 * 2 * 4
+    assert printed(table) == [
+        (model, strategy, percent(share), str(n), number(pss), f"[{number(low)}, {number(high)}]")
+        for model, strategy, share, n, pss, low, high in truth
+    ]
+    assert [row[3] for row in truth] == [6, 12, 18, 24] * 6
+    drawn = [row for data in drawn_data(block, "points") for row in data]
+    named = {cell.figure: cell.value for row in table.rows for cell in cells_of(row)}
+    assert all(named[row["figure"]] == row["value"] for row in drawn)
+    assert len(drawn) == len(truth)
+
+
+def test_parts_and_pairs_print_no_figure_without_a_name(found: Gathered) -> None:
+    """What stands there without one: names of things, the whole's 100 %, the place of a sample in the drawing."""
+    shares, similar = (block_of(section(found, Room(found)), "colours") for section in (subsamples, pairs))
+    columns = set()
+    for block in (shares, similar):
+        for row in block.tables[0].rows:
+            unnamed = [part for cell in row[2:] for part in parts(cell) if isinstance(part, str)]
+            assert not re.search(r"\d", "".join(unnamed).replace("100 %", "")), row
+            columns |= {parse_figure(cell.figure)[:2] for cell in cells_of(row)}
+        for note in block.notes:
+            assert not re.search(r"\d", "".join(part for part in parts(note) if isinstance(part, str))), note
+            columns |= {parse_figure(cell.figure)[:2] for cell in cells_of((note,))}
+    of_share = {
+        ("rpt_stability_by_share", name) for name in ("sample_share", "n_samples", "pss", "pss_low", "pss_high")
+    }
+    of_whole = {("fct_prompt_stability", name) for name in ("n_samples", "pss", "pss_low", "pss_high")}
+    of_pairs = {
+        ("rpt_sample_similarities", name) for name in ("mean_similarity", "n_pairs", "mean_similarity_of_pairs")
+    }
+    of_class = {("fct_consistency", "consistency"), ("fct_consistency", "n_samples"), ("fct_p_tau", "p_tau")}
+    assert columns == of_share | of_whole | of_pairs | of_class
 
 
 def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: Gathered) -> None:
@@ -406,13 +402,14 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     shutil.copy(published_path(ordinary.warehouse), published_path(warehouse))
     with duckdb.connect(str(published_path(warehouse))) as con:
         for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_totals", "rpt_distinct_answers",
-                     "rpt_prompt_variants", "rpt_accuracy_spreads"):  # fmt: skip
+                     "rpt_prompt_variants", "rpt_accuracy_spreads", "rpt_stability_by_share",
+                     "rpt_sample_similarities"):  # fmt: skip
             con.execute(change.format(mart))
     older = gather(warehouse, ordinary.audit_run_id)
     room = Room(older, most=0)
     for section in (
         sensitivity(older, Budget(2)),
-        *(each(older, room) for each in (classes, clouds, alike, costs, variety)),
+        *(each(older, room) for each in (classes, clouds, alike, pairs, subsamples, costs, variety)),
     ):
         block = block_of(section, "colours")
         assert "`promptaudit rebuild`" in "".join(block.absent), section.anchor

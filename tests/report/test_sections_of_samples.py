@@ -293,7 +293,9 @@ def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Report
         "where audit_run_id = {run} order by consistency limit 1",
     )
     assert (block.panels[0].name, block.panels[0].beside) == (model, strategy)
-    assert f"Class {gold} has the lowest consistency, {number(consistency)} over its {n} samples" in block.notes[0]
+    assert f"Class {gold} has the lowest consistency, {number(consistency)} over its {n} samples" in plain(
+        block.notes[0]
+    )
     # of so few samples all are shown, so that each one's mean is the mart's and the mean of all cells the class's figure
     truth = dict(asked(
         ordinary,
@@ -306,6 +308,11 @@ def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Report
     (cells,) = itertools.islice(drawn_data(block, "cells"), 1)
     total = sum((row["end"] - row["start"]) * row["similarity"] for row in cells)
     assert total / n**2 == pytest.approx(consistency, abs=0.5 / 20)  # shades are in twentieths
+    # pairs without those of a sample with itself: n² of them less n, each twice
+    between = (consistency * n**2 - n) / (n**2 - n)
+    note, label = plain(block.notes[0]), str(block.panels[0].drawing)
+    assert f"The mean over the {n * (n - 1) // 2} pairs shown is {number(between)}." in note
+    assert f"{n} by {n} samples, 1 less their total variation distance, mean {number(between)}." in label
     assert sum(row["end"] - row["start"] for row in cells) == n * n
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import md5
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -261,6 +264,72 @@ def test_prompt_stability(measured: Measured, name: str) -> None:
             figures.n_annotations,
             figures.n_distinct_wordings,
         ), key
+
+
+def by_hash(measured: Measured, case: Case, samples: Sequence[str]) -> list[str]:
+    """Samples in the order in which a part of them is chosen."""
+    seed = measured.row("dim_audit_runs", case)["seed"]
+    return sorted(
+        samples, key=lambda sample: (md5(f"{seed}:{sample}".encode(), usedforsecurity=False).hexdigest(), sample)
+    )
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_stability_of_a_share_of_the_samples(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    wanted = {}
+    for of, group in groups(case):
+        annotators = intra(group)
+        answered = {sample for one in annotators for asked in one.answers.values() for sample in asked}
+        for share in (0.25, 0.5, 0.75):
+            part = by_hash(measured, case, sorted(answered))[: math.ceil(share * len(answered))]
+            parted = [
+                replace(one, answers={
+                    number: {sample: answer for sample, answer in asked.items() if sample in part}
+                    for number, asked in one.answers.items()
+                })
+                for one in annotators
+            ]  # fmt: skip
+            for (series, k), figures in stability(group, parted, "valid").items():
+                if series == "all":
+                    wanted[(*of.values(), share, k)] = figures
+    rows = {
+        (row["model_id"], row["task_id"], row["strategy"], row["sample_share"], row["n_annotators"]): row
+        for row in measured.rows("rpt_stability_by_share", case)
+    }
+    assert rows.keys() == wanted.keys()
+    for key, figures in wanted.items():
+        row = rows[key]
+        assert close(row["pss"], figures.pss), key
+        counts = (row["is_degenerate"], row["n_samples"], row["n_annotations"])
+        assert counts == (figures.is_degenerate, figures.n_samples, figures.n_annotations), key
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_similarities_of_the_class_that_is_treated_least_alike(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    consistencies = {
+        (of["task_id"], of["model_id"], of["strategy"], gold): figure
+        for of, group in groups(case)
+        for gold, (figure, _, n) in group.consistency_by_class().items()
+        if n >= 3
+    }
+    for task in {answer.task for answer in case.answers}:
+        rows = measured.rows("rpt_sample_similarities", case, task_id=task)
+        own = {key: figure for key, figure in consistencies.items() if key[0] == task}
+        assert bool(rows) == bool(own)
+        for key in {(task, row["model_id"], row["strategy"], row["gold_label"]) for row in rows}:
+            assert own[key] == pytest.approx(min(own.values()), abs=TOLERANCE)
+            group = case.groups()[key[1], task, key[2]]
+            shown = by_hash(measured, case, group.members(key[3]))[:40]
+            similar = {one: [group.pair(one, other) for other in shown if other != one] for one in shown}
+            assert {row["sample_id"] for row in rows} == set(shown)
+            for row in rows:
+                assert close(row["mean_similarity"], fmean(similar[row["sample_id"]]))
+                assert close(
+                    row["mean_similarity_of_pairs"], fmean(each for pairs in similar.values() for each in pairs)
+                )
+                assert (row["n_samples"], row["n_pairs"]) == (len(shown), math.comb(len(shown), 2))
 
 
 @pytest.mark.parametrize("name", SMALL)

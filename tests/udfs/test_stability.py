@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -23,7 +23,13 @@ NUMBERS = np.array([0.0, 1.0, 2.5, 7.0])
 
 
 def stability(
-    codes: Codes, level: Level = "nominal", *, is_balanced: bool = False, seed: int = 1, n_resamples: int = 0
+    codes: Codes,
+    level: Level = "nominal",
+    *,
+    is_balanced: bool = False,
+    seed: int = 1,
+    n_resamples: int = 0,
+    is_all_alone: bool = False,
 ) -> list[StabilityRow]:
     """Rows for codes of shape (n_replicates, n_annotators, n_units) or (n_annotators, n_units)."""
     codes = codes if codes.ndim == 3 else codes[None]
@@ -39,6 +45,7 @@ def stability(
         is_balanced=is_balanced,
         seed=seed,
         n_resamples=n_resamples,
+        is_all_alone=is_all_alone,
     )
 
 
@@ -254,6 +261,20 @@ def test_beyond_60_annotators_every_tenth_and_the_last_is_shown() -> None:
     table = label.reshape(20, 73)
     last = next(row for row in rows if row.series == "cumulative" and row.n_annotators == 70)
     assert last.pss == pytest.approx(krippendorff_alpha(table[:, :70].tolist(), "nominal"), abs=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("missing", [0.0, 0.5, 0.9, 1.0])
+def test_all_annotators_alone_have_the_same_figure(level: Level, missing: float) -> None:
+    for seed in range(5):
+        codes = random_codes(seed, k=2 + seed, missing=missing)
+        (alone,), among = stability(codes, level, is_all_alone=True), stability(codes, level)[-1]
+        same = replace(among, pss_wordings_low=np.nan, pss_wordings_high=np.nan)  # without other wordings
+        assert astuple(alone) == pytest.approx(astuple(same), abs=1e-12, nan_ok=True)
+    for unanimous in (np.zeros((3, 6), np.int64), np.full((1, 3, 6), 2)):
+        (alone,) = stability(unanimous, level, is_all_alone=True)
+        assert astuple(alone)[2:5] == pytest.approx(astuple(stability(unanimous, level)[-1])[2:5], abs=1e-12)
+    assert stability(np.zeros((1, 6), np.int64), level, is_all_alone=True) == []
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5, 0.9])
