@@ -223,7 +223,7 @@ def test_the_shipped_deployments_are_what_deploy_writes_of_the_shipped_card(tmp_
 def test_deploy_says_which_server_or_card_it_lacks(tmp_path: Path) -> None:
     with without_server():
         ended = promptaudit(tmp_path, "deploy")
-        unknown = promptaudit(tmp_path, "deploy", "nigtly")
+        unknown = promptaudit(tmp_path, "deploy", "nightlyy")
     assert (ended.code, unknown.code) == (2, 2)
     assert "PREFECT_API_URL names no server" in ended.one_line()
     assert "nearest: nightly" in unknown.one_line()
