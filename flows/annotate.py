@@ -68,7 +68,7 @@ class Ruling:
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """What was taken in; nothing is published where nothing was new."""
 
@@ -128,9 +128,14 @@ def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str |
         rows = [verdict_row(audit_run_id, ruling, path.name, sha256) for ruling in kept]
         n_landed = land(warehouse, [("verdicts", frame_of("verdicts", rows))])
         taken = Taken(
-            audit_run_id, path, n_landed, len(rows) - n_landed, n_not_ruled, len(rulings) - len(kept),
-            tuple(sorted({ruling.annotator for ruling in kept})),
-        )  # fmt: skip
+            audit_run_id=audit_run_id,
+            path=path,
+            n_landed=n_landed,
+            n_known=len(rows) - n_landed,
+            n_not_ruled=n_not_ruled,
+            n_repeated=len(rulings) - len(kept),
+            annotators=tuple(sorted({ruling.annotator for ruling in kept})),
+        )
         # what is known may still be unpublished: whoever landed it was stopped
         if not n_landed and _are_published(warehouse, audit_run_id, [row["verdict_id"] for row in rows]):
             return replace(taken, agreement=_agreement(warehouse, audit_run_id))

@@ -116,7 +116,7 @@ class Remembered:
 
 def ask(order: Order, progress: Progress, step: Step) -> Outcome:
     """Paraphrase, infer and land; raises MeasureError where cells have no answer yet."""
-    outcome = Outcome(order.audit_run_id)
+    outcome = Outcome(audit_run_id=order.audit_run_id)
     warehouse, run = order.warehouse, order.audit_run_id
     progress.step("making prompt variants")
     made = step(paraphrase)(order.purse(progress.say), order.design, anew=order.rephrase, prompts=order.prompts)

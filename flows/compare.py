@@ -22,7 +22,7 @@ TESTS_A_METHOD = 2
 AT_ONCE = 4  # comparisons a build: their answers lie side by side in memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """Two runs, or a model of each, and what counts as a difference between them."""
 
@@ -41,10 +41,10 @@ class Pair:
 def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> Pair:
     """Two runs under the thresholds of an audit's card."""
     if card is None:
-        return Pair(base_run_id, candidate_run_id)
+        return Pair(base_run_id=base_run_id, candidate_run_id=candidate_run_id)
     return Pair(
-        base_run_id,
-        candidate_run_id,
+        base_run_id=base_run_id,
+        candidate_run_id=candidate_run_id,
         min_effect=card.min_effect,
         max_cost_increase=card.max_cost_increase,
         max_latency_increase=card.max_latency_increase,

@@ -80,7 +80,7 @@ class Unread:
     statuses: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """What a run points to. samples: the most sensitive first; groups: the surest first; confusions: the most frequent first."""
 
@@ -193,10 +193,18 @@ def put_together(  # noqa: PLR0913 - what it is made of
         if (unit.invalid["invalid_rate_low"] or 0) > UNREAD_RATE
     )
     return Diagnosis(
-        run, audit_id, tuple(_stands_out(counts, groups.found, confusions, formats)), counts, tuple(samples),
-        groups.found, groups.n_without_words, groups.n_not_looked_at, confusions, formats,
-        frozenset(name for name, kept in policy.items() if kept == "none"),
-    )  # fmt: skip
+        audit_run_id=run,
+        audit_id=audit_id,
+        stands_out=tuple(_stands_out(counts, groups.found, confusions, formats)),
+        units=counts,
+        samples=tuple(samples),
+        groups=groups.found,
+        n_without_words=groups.n_without_words,
+        n_not_looked_at=groups.n_not_looked_at,
+        confusions=confusions,
+        formats=formats,
+        withheld=frozenset(name for name, kept in policy.items() if kept == "none"),
+    )
 
 
 def _sample_row(run: str, unit: Unit, finding: SampleFinding, task: Task, policy: str) -> SampleRow:

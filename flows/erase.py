@@ -66,7 +66,7 @@ where not exists (
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
     """What was erased: in which runs, how many rows of each table, and where a copy may be that is out of reach."""
 
@@ -144,7 +144,14 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
         published = publish(warehouse)
     _write_reports(warehouse, runs, newest)
     left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
-    return Erased(sample_id, tuple(sorted(runs)), dict(n_rows), left, beyond_reach(warehouse, found), published)
+    return Erased(
+        sample_id=sample_id,
+        audit_run_ids=tuple(sorted(runs)),
+        n_rows=dict(n_rows),
+        still_quoting=left,
+        beyond_reach=beyond_reach(warehouse, found),
+        published=published,
+    )
 
 
 def _refuse_altered(warehouse: Path, runs: set[str]) -> None:

@@ -29,7 +29,7 @@ COMPARED_AS = {"sensitivity_corrected": "sensitivity"}  # comparisons have it un
 GRAVITY = ("regressed", "changed", "not_comparable", "improved", "within_noise")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
     """One complete run in a series.
 
@@ -204,14 +204,23 @@ def _verdict(rows: list[Row], strategy: str | None) -> Row:
 
 def _night(run: Row, row: Row | None, last: Row | None, said: Row) -> Night:
     if row is None:
-        return Night(run["audit_run_id"], run["started_at"])
+        return Night(audit_run_id=run["audit_run_id"], started_at=run["started_at"])
     changes = None if last is None or row["figure"] is None else differs(last, row)
     return Night(
-        run["audit_run_id"], run["started_at"], _finite(row["figure"]), _finite(row["low"]), _finite(row["high"]),
-        row["n_samples"], row["n_variants"], row.get("n_variants_quarantined"), row.get("n_repetitions"),
-        is_comparable=None if changes is None else not changes, differs=changes or "",
-        verdict=said.get("verdict"), reason=said.get("reason"),
-    )  # fmt: skip
+        audit_run_id=run["audit_run_id"],
+        started_at=run["started_at"],
+        figure=_finite(row["figure"]),
+        low=_finite(row["low"]),
+        high=_finite(row["high"]),
+        n_samples=row["n_samples"],
+        n_variants=row["n_variants"],
+        n_variants_quarantined=row.get("n_variants_quarantined"),
+        n_repetitions=row.get("n_repetitions"),
+        is_comparable=None if changes is None else not changes,
+        differs=changes or "",
+        verdict=said.get("verdict"),
+        reason=said.get("reason"),
+    )
 
 
 def _finite(value: float | None) -> float | None:

@@ -80,7 +80,7 @@ def _split_labels(text: str | None) -> tuple[str, ...]:
         raise UsageError(msg) from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """What an import did; `n_landed` 0 and `is_new` False when the same bytes and options were there already."""
 
@@ -115,7 +115,16 @@ def import_predictions(warehouse: Path, files: Sequence[Path], registry: Registr
     audit_run_id = content_id("import", audit_id, fingerprint)
     known = fetch(warehouse, "select state from raw.audit_runs where audit_run_id = ?", [audit_run_id])
     if known:
-        return Imported(audit_run_id, audit_id, False, frame.height, 0, 0, 0, ())  # noqa: FBT003
+        return Imported(
+            audit_run_id=audit_run_id,
+            audit_id=audit_id,
+            is_new=False,
+            n_rows=frame.height,
+            n_landed=0,
+            n_missing=0,
+            n_duplicates=0,
+            notes=(),
+        )
 
     frame = typed(frame, options.strategy, task_ids[0] if "task" not in frame.columns else None)
     frame, n_duplicates = without_duplicates(frame)
@@ -154,9 +163,15 @@ def import_predictions(warehouse: Path, files: Sequence[Path], registry: Registr
         ],
     )
     return Imported(
-        audit_run_id, audit_id, True, frame.height + missing + n_duplicates, predictions.height,  # noqa: FBT003
-        n_planned - predictions.height, n_duplicates, notes,
-    )  # fmt: skip
+        audit_run_id=audit_run_id,
+        audit_id=audit_id,
+        is_new=True,
+        n_rows=frame.height + missing + n_duplicates,
+        n_landed=predictions.height,
+        n_missing=n_planned - predictions.height,
+        n_duplicates=n_duplicates,
+        notes=notes,
+    )
 
 
 def _task_card(task_id: str, known: Mapping[str, object], options: ImportOptions) -> TaskCard:

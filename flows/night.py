@@ -336,7 +336,14 @@ def _finish(
         (started,) = fetch(warehouse, _STARTED, {"run": run})
     link = report_link(warehouse, run, audit.settings)
     message = compose(
-        Night(audit_id, run, started["started_at"], checked.exit_code, link, started["seal"]),
+        Night(
+            audit_id=audit_id,
+            audit_run_id=run,
+            started_at=started["started_at"],
+            exit_code=checked.exit_code,
+            report=link,
+            seal=started["seal"],
+        ),
         changes,
         tell_success=card.notify_success,
     )
@@ -411,7 +418,7 @@ def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     except PromptauditError as failure:
         progress.warn(f"the alarm did not land: {failure}")
         changes = Changes(raised=(finding,), told=(finding,))
-    message = compose(Night(audit_id, run, now(), code), changes)
+    message = compose(Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code), changes)
     if message is not None:
         notify(warehouse, run, message.kind, message, settings, progress)
     try:

@@ -18,7 +18,7 @@ from models_registry.cards import Template
 from models_registry.samples import Sample
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """One prompt variant of a run."""
 

@@ -28,7 +28,7 @@ INJECTIONS = (
 AGAIN = "\n\nThis is ask {n} of the same: the last reply was no JSON object of that form. Reply with nothing else."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
     """An answer whose verdict is known."""
 
@@ -126,7 +126,15 @@ def _controls(design: Design, task_id: str, kind: str, wanted: int) -> Iterator[
             "injected": substitute(INJECTIONS[place % len(INJECTIONS)], {"wrong": wrong or ""}),
         }[kind]
         control_id = content_id("control", task_id, sample.sample_id, kind, said)
-        yield Control(control_id, task_id, sample.sample_id, kind, place, said, is_match=kind == "right")
+        yield Control(
+            control_id=control_id,
+            task_id=task_id,
+            sample_id=sample.sample_id,
+            kind=kind,
+            place=place,
+            completion=said,
+            is_match=kind == "right",
+        )
         place += 1
 
 

@@ -52,7 +52,7 @@ KEPT = {"format", "seed", "resamples", "model_sets"}
 """Fields of an audit's card that ask nothing and that a run keeps as they were when it opened."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """What a command leaves behind."""
 
@@ -135,9 +135,14 @@ def run_audit(  # noqa: PLR0913 - one option each
                 headline = f"run {found.audit_run_id} of '{audit_id}' is complete and {_age(found)} old: nothing asked"
                 notes = (CARD_CHANGED,) if is_kept else ()
                 return Done(
-                    found.audit_run_id, audit_id, f"{headline} (--new asks everything again)", 0, notes,
-                    published_path(warehouse), _page_of(warehouse, found.audit_run_id),
-                )  # fmt: skip
+                    audit_run_id=found.audit_run_id,
+                    audit_id=audit_id,
+                    headline=f"{headline} (--new asks everything again)",
+                    n_asked=0,
+                    notes=notes,
+                    published=published_path(warehouse),
+                    report=_page_of(warehouse, found.audit_run_id),
+                )
             if found is None:
                 are_made = prompts is not None or (not rephrase and _are_made(warehouse, design))
                 raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
@@ -150,7 +155,16 @@ def run_audit(  # noqa: PLR0913 - one option each
         # they get ready while the first answers come in
         start(DBT, warehouse.resolve().name)
         start(CHECKS)
-        order = Order(warehouse, audit_run_id, design, rephrase, prompts, max_usd, max_requests, reports)
+        order = Order(
+            warehouse=warehouse,
+            audit_run_id=audit_run_id,
+            design=design,
+            rephrase=rephrase,
+            prompts=prompts,
+            max_usd=max_usd,
+            max_requests=max_requests,
+            reports=reports,
+        )
         with following(warehouse, audit_run_id, progress.warn):
             outcome = run_tracked(order, progress)
     judged = f", {outcome.n_judged} rulings made" if design.judges else ""
@@ -168,10 +182,15 @@ def run_import(
         audit_run_id = taken.audit_run_id
         if not taken.is_new and is_published(warehouse, audit_run_id):
             return Done(
-                audit_run_id, taken.audit_id, f"run {audit_run_id}: this import is here already: nothing done", 0, (),
-                published_path(warehouse), _page_of(warehouse, audit_run_id),
-            )  # fmt: skip
-        outcome = Outcome(audit_run_id, notes=list(taken.notes))
+                audit_run_id=audit_run_id,
+                audit_id=taken.audit_id,
+                headline=f"run {audit_run_id}: this import is here already: nothing done",
+                n_asked=0,
+                notes=(),
+                published=published_path(warehouse),
+                report=_page_of(warehouse, audit_run_id),
+            )
+        outcome = Outcome(audit_run_id=audit_run_id, notes=list(taken.notes))
         if taken.n_duplicates:
             outcome.notes.append(f"{taken.n_duplicates} rows said the same cell twice and count once")
         if taken.n_missing:
@@ -201,7 +220,13 @@ def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
         )
         notes += [f"  {line}" for line in found.failures[:5]]
     return Done(
-        outcome.audit_run_id, audit_id, headline, outcome.n_asked, tuple(notes), outcome.published, outcome.report
+        audit_run_id=outcome.audit_run_id,
+        audit_id=audit_id,
+        headline=headline,
+        n_asked=outcome.n_asked,
+        notes=tuple(notes),
+        published=outcome.published,
+        report=outcome.report,
     )
 
 

@@ -40,7 +40,7 @@ NOTHING = pl.DataFrame(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
     """A seal as it landed; `manifest` is its text, which the hash is over."""
 
@@ -83,7 +83,7 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
         "where audit_run_id = coalesce($run, audit_run_id) order by seal_index",
         {"run": audit_run_id},
     ).fetchall()
-    return [Seal(*row) for row in rows]
+    return [Seal(**dict(zip(Seal.__slots__, row, strict=True))) for row in rows]
 
 
 def has_seals(con: Connection) -> bool:
@@ -216,7 +216,9 @@ def _seal(  # noqa: PLR0913 - what a seal holds
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain
     manifest = as_json({**head, "raw": covered, **made_by()})
-    found = Seal(run, index + 1, reason, manifest, previous, "", now())
+    found = Seal(
+        audit_run_id=run, seal_index=index + 1, reason=reason, manifest=manifest, previous_seal=previous, seal="", sealed_at=now()
+    )  # fmt: skip
     row = {**asdict(found), "seal": seal_of(found)}
     insert_new(con, "seals", frame_of("seals", [row]))
     rows = [

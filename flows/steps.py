@@ -30,7 +30,7 @@ def plain(step: Callable[..., Any]) -> Callable[..., Any]:
     return step
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """What one execution is asked to do."""
 
@@ -50,7 +50,7 @@ class Order:
         return Purse(self.warehouse, self.audit_run_id, budget, say)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Outcome:
     """What one execution did; its paths are None as long as nothing is published."""
 

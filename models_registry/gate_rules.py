@@ -26,7 +26,7 @@ class Condition:
         return f"{self.column} {self.op} {_written(self.value)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ValueRule:
     """A limit on a column: `column` is the rule's word for `figure` of marts.`columns.table`."""
 

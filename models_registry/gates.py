@@ -146,7 +146,9 @@ def _value_rule(tree: Any) -> ValueRule:  # noqa: ANN401 - a tree of tokens; lar
     conditions = tuple(_typed(columns, *item) for item in raw)
     named = {condition.column for condition in conditions}
     kept = tuple(condition for condition in implied if condition.column == "scope" or condition.column not in named)
-    return ValueRule(str(column), str(op), limit, conditions, columns, figure, kept)
+    return ValueRule(
+        column=str(column), op=str(op), limit=limit, conditions=conditions, columns=columns, figure=figure, implied=kept
+    )
 
 
 def _resolved(column: Token, raw: Sequence[tuple[Token, Token, Token]]) -> tuple[Columns, str, tuple[Condition, ...]]:

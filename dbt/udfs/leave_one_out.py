@@ -66,7 +66,7 @@ class NominalTable:
         return replace(self, label_counts=self.label_counts + extra, extra_observed=float(observed))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class IntervalTable:
     """Interval level: n, sum and sum of squares, of the whole and of each unit."""
 
@@ -180,7 +180,14 @@ def series_table(
         values = padded.take(codes)
         sums, square_sums = values.sum(axis=0), (values**2).sum(axis=0)
         observed = np.where(squares == n_values**2, 0.0, 2 * (n_values * square_sums - sums**2) / others)
-        return IntervalTable(padded, n_values, sums, square_sums, observed, label_counts)
+        return IntervalTable(
+            numbers=padded,
+            n_values=n_values,
+            sums=sums,
+            squares=square_sums,
+            observed=observed,
+            label_counts=label_counts,
+        )
     by_label = np.array([np.count_nonzero(codes == c, axis=0) for c in range(n_labels)]).reshape(
         n_labels, codes.shape[1]
     )

@@ -76,7 +76,9 @@ def try_(
 
     settings, registry = state.load()
     said = (FILLER if filler is None else filler) if control else None
-    wanted = Wanted(audit, on, add, edited, task, model, strategy, said)
+    wanted = Wanted(
+        audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=said
+    )
     if plan:
         from flows.estimate import render_estimate
         from flows.trying.price import estimate

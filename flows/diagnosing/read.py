@@ -78,7 +78,7 @@ order by n desc, answer_status
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
     """One model, task and strategy of a run, its samples in order.
 
@@ -168,16 +168,16 @@ def _unit(warehouse: Path, run: str, unit: Row, labels: list[str] | None) -> Uni
         variants += [row["wording"]] * row["n"]
         given += [place[row["label"]]] * row["n"]
     return Unit(
-        unit["model_id"], unit["task_id"], unit["strategy"], names,
-        tuple(row["sample_id"] for row in rows),
-        np.array([row["p_tau"] for row in rows], np.float64),
-        np.array([-1 if row["gold_label"] is None else place[row["gold_label"]] for row in rows], np.int64),
-        np.array([np.nan if row["sensitivity"] is None else row["sensitivity"] for row in rows], np.float64),
-        tuple(rows),
-        {
+        model_id=unit["model_id"], task_id=unit["task_id"], strategy=unit["strategy"], labels=names,
+        sample_ids=tuple(row["sample_id"] for row in rows),
+        p_tau=np.array([row["p_tau"] for row in rows], np.float64),
+        gold=np.array([-1 if row["gold_label"] is None else place[row["gold_label"]] for row in rows], np.int64),
+        sensitivity=np.array([np.nan if row["sensitivity"] is None else row["sensitivity"] for row in rows], np.float64),
+        rows=tuple(rows),
+        answers={
             sample: (np.unique(variants, return_inverse=True)[1].astype(np.int64), np.array(given, np.int64))
             for sample, (variants, given) in answers.items()
         },
-        unit,
-        tuple(ask(_STATUSES)),
+        invalid=unit,
+        statuses=tuple(ask(_STATUSES)),
     )  # fmt: skip

@@ -28,7 +28,7 @@ class Question:
     completion: str | None = None  # of a judge's request: what is judged
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One cell of the plan and exactly what is sent for it."""
 

@@ -94,5 +94,20 @@ class Batches(ABC):
 
     def _learn(self, batch_id: str, status: int, error: Mapping[str, Any]) -> bool:
         # a result does not say what was sent, but every request of a batch was sent alike: so this one stands for all
-        request = Request("", "", "", "", "", None, 0, "", 1, (("user", ""),), (), "", "", answer_schema="{}")
+        request = Request(
+            prediction_id="",
+            model_id="",
+            task_id="",
+            strategy="",
+            prompt_variant_id="",
+            paraphrase_temperature=None,
+            variant_index=0,
+            sample_id="",
+            repetition=1,
+            messages=(("user", ""),),
+            labels=(),
+            text="",
+            request_sha256="",
+            answer_schema="{}",
+        )
         return self._body.learn(status, error, self._sent.get(batch_id, self._sent_first).of(request))

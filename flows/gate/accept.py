@@ -29,7 +29,7 @@ _NAME = re.compile(r'[^~:"]+')
 _LIKE_A_RUN = re.compile(r"[0-9a-f]+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     """What was accepted: the rows that a run fails, until when and why."""
 
@@ -122,7 +122,15 @@ def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
         n_new = land(warehouse, [("waivers", frame_of("waivers", rows))])
         published = publish(warehouse)
     names = tuple(dict.fromkeys(result.rule for result, _ in failed))
-    return Accepted(found.audit_run_id, len(rows), n_new, names, valid_until, why, published)
+    return Accepted(
+        audit_run_id=found.audit_run_id,
+        n_rows=len(rows),
+        n_new=n_new,
+        rules=names,
+        valid_until=valid_until,
+        reason=why,
+        published=published,
+    )
 
 
 def pin_run(  # noqa: PLR0913 - what is said

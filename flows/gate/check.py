@@ -55,12 +55,22 @@ def check_run(  # noqa: PLR0913 - what may be said beside the card
         limit = _age(max_age or landed.get("max_age") or AuditCard.model_fields["max_age"].default)
         blocked = _unmeasurable(run, moment, limit)
         if blocked is not None:
-            results = [Result(str(rule), "unmeasured", blocked[0], look_closer=(blocked[1],)) for rule in gate]
+            results = [
+                Result(rule=str(rule), outcome="unmeasured", reason=blocked[0], look_closer=(blocked[1],))
+                for rule in gate
+            ]
         else:
             waivers = source.waivers(moment)
             results = [_waived(_result(rule, source), waivers) for rule in gate]
     why = None if blocked is None else blocked[0]
-    return Checked(audit_run_id, run["audit_id"], run["started_at"], moment, tuple(results), why)
+    return Checked(
+        audit_run_id=audit_run_id,
+        audit_id=run["audit_id"],
+        started_at=run["started_at"],
+        checked_at=moment,
+        results=tuple(results),
+        blocked=why,
+    )
 
 
 def bases(warehouse: Path, audit_run_id: str, rules: Sequence[str]) -> dict[str, str]:

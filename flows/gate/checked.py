@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -25,6 +25,7 @@ class Finding:
     model_id: str | None = None
     task_id: str | None = None
     strategy: str | None = None
+    _: KW_ONLY
     others: Mapping[str, str | float | bool] = field(default_factory=dict)  # what else tells the row apart
     figure: float | None = None
     estimate: str | None = None  # whose interval it is, where that is another figure than the rule's
@@ -72,7 +73,7 @@ class Finding:
         return "; ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """What became of one rule: `n_rows` it selected, those among them that did not simply pass, how to look closer."""
 
@@ -100,7 +101,7 @@ class Result:
         return out + [f"            look closer: {cut(command, 2000)}" for command in self.look_closer]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """What the gate said of a run."""
 

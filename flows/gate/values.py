@@ -51,7 +51,14 @@ def check_values(rule: ValueRule, source: Source) -> Result:
     commands = (
         f"promptaudit sql {_in_shell(query_of(rule, source))}", f"promptaudit report {shlex.quote(source.audit_run_id)}",
     )  # fmt: skip
-    return Result(str(rule), outcome, reason, len(rows), found, look_closer=() if outcome == "passed" else commands)
+    return Result(
+        rule=str(rule),
+        outcome=outcome,
+        reason=reason,
+        n_rows=len(rows),
+        findings=found,
+        look_closer=() if outcome == "passed" else commands,
+    )
 
 
 def _outcome(findings: Iterable[Finding], n_rows: int) -> tuple[Outcome, str]:

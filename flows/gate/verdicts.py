@@ -20,19 +20,24 @@ def check_verdicts(rule: VerdictRule, source: Source) -> Result:
     audit, run = source.run["audit_id"], source.audit_run_id
     if base is None and source.is_first:
         reason = f"no run of '{audit}' before this one is complete: there is nothing to compare it with"
-        return Result(str(rule), "first_night", reason)
+        return Result(rule=str(rule), outcome="first_night", reason=reason)
     if base is None:  # only a baseline can be missing now
         command = f"promptaudit pin RUN {shlex.quote(rule.reference)}"
         return Result(
-            str(rule), "unmeasured", f"no run of '{audit}' is pinned as '{rule.reference}'", look_closer=(command,)
+            rule=str(rule),
+            outcome="unmeasured",
+            reason=f"no run of '{audit}' is pinned as '{rule.reference}'",
+            look_closer=(command,),
         )
     if base == run:
-        return Result(str(rule), "passed", f"this run is what '{rule.reference}' names", base_run_id=base)
+        return Result(
+            rule=str(rule), outcome="passed", reason=f"this run is what '{rule.reference}' names", base_run_id=base
+        )
     command = f"promptaudit compare {shlex.quote(base)} {shlex.quote(run)}"
     made = source.comparison(base)
     if not made:
         reason = f"run {base} and this one are not compared yet"
-        return Result(str(rule), "unmeasured", reason, base_run_id=base, look_closer=(command,))
+        return Result(rule=str(rule), outcome="unmeasured", reason=reason, base_run_id=base, look_closer=(command,))
     return _held(rule, source, base, made, command)
 
 
@@ -49,7 +54,15 @@ def _held(rule: VerdictRule, source: Source, base: str, made: list[Row], command
     if findings:
         verb = "is" if len(findings) == 1 else "are"
         reason = f"{len(findings)} of {len(rows)} comparisons {verb} {rule.verdict}, {against}"
-        return Result(str(rule), "failed", reason, len(rows), findings, base, (command,))
+        return Result(
+            rule=str(rule),
+            outcome="failed",
+            reason=reason,
+            n_rows=len(rows),
+            findings=findings,
+            base_run_id=base,
+            look_closer=(command,),
+        )
     asked = {_names(row) for row in source.mart("rpt_audit")}
     asked = {names for names in asked if all(selects(each, dict(zip(NAMES, names, strict=True))) for each in named)}
     before = {_names(row) for row in source.mart("rpt_audit", base)}
@@ -57,13 +70,23 @@ def _held(rule: VerdictRule, source: Source, base: str, made: list[Row], command
     n_judged = sum(row["verdict"] not in NOT_JUDGED for row in rows)
     if silent or not n_judged:
         reason = f"{len(silent)} of {len(asked)} groups cannot be compared" if silent else NO_ROW
-        return Result(str(rule), "unmeasured", f"{reason}, {against}", len(rows), silent, base, (command,))
+        return Result(
+            rule=str(rule),
+            outcome="unmeasured",
+            reason=f"{reason}, {against}",
+            n_rows=len(rows),
+            findings=silent,
+            base_run_id=base,
+            look_closer=(command,),
+        )
     notes = [f"none of {n_judged} comparisons is {rule.verdict}, {against}"]
     if len(rows) > n_judged:
         notes.append(f"{len(rows) - n_judged} more could not be compared or judged")
     if asked - before:
         notes.append(f"{len(asked - before)} of {len(asked)} groups are new and have nothing to be compared with")
-    return Result(str(rule), "passed", "; ".join(notes), len(rows), (), base)
+    return Result(
+        rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(rows), findings=(), base_run_id=base
+    )
 
 
 def _silent(rule: VerdictRule, groups: Iterable[Names], rows: list[Row], made: list[Row]) -> tuple[Finding, ...]:

@@ -13,7 +13,7 @@ Kind = Literal["derived", "raw", "constant"]
 Use = Literal["value", "rows"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """A column and what it is made of.
 
@@ -87,17 +87,35 @@ def _followed(
     model, name = at
     derived = known[model].columns[name]
     if not derived.inputs and not derived.rows:
-        return Column(model, name, "constant", use, derived.expression, derived.steps)
+        return Column(
+            model=model, column=name, kind="constant", use=use, expression=derived.expression, steps=derived.steps
+        )
     if at in seen:
-        return Column(model, name, "derived", use, derived.expression, derived.steps, is_repeated=True)
+        return Column(
+            model=model,
+            column=name,
+            kind="derived",
+            use=use,
+            expression=derived.expression,
+            steps=derived.steps,
+            is_repeated=True,
+        )
     seen.add(at)
     uses: tuple[tuple[Use, tuple[tuple[str, str], ...]], ...] = (("value", derived.inputs), ("rows", derived.rows))
     children = []
     for own_use, inputs in uses:
         for relation, column in inputs:
             if relation.startswith("raw."):
-                children.append(Column(relation, column, "raw", own_use))
+                children.append(Column(model=relation, column=column, kind="raw", use=own_use))
             else:
                 below = (by_relation[relation].name, column)
                 children.append(_followed(known, by_relation, below, own_use, seen))
-    return Column(model, name, "derived", use, derived.expression, derived.steps, children=tuple(children))
+    return Column(
+        model=model,
+        column=name,
+        kind="derived",
+        use=use,
+        expression=derived.expression,
+        steps=derived.steps,
+        children=tuple(children),
+    )

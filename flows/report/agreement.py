@@ -26,7 +26,7 @@ def agreement(found: Gathered) -> Section:
     errors = control_errors(judged.controls)
     agreements, controls, spreads = by_task(judged.agreements), by_task(judged.controls), by_task(judged.spreads)
     for task_id in spreads:
-        block = Block(task_id)
+        block = Block(task_id=task_id)
         section.blocks.append(block)
         if task_id in agreements:
             block.tables.append(_raters(agreements[task_id], errors))
@@ -54,7 +54,15 @@ def _raters(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
         "Raters", "Kind", "Judge wrong on controls", "Raters", "Answers rated", "Agreement", "Perfect agreement",
         "Cohen's κ", "Fleiss' κ",
     )  # fmt: skip
-    return Table("Agreement of those who ruled", columns, kept, 2, 6, is_open=True, note=note)
+    return Table(
+        caption="Agreement of those who ruled",
+        columns=columns,
+        rows=kept,
+        n_heads=2,
+        n_figures=6,
+        is_open=True,
+        note=note,
+    )
 
 
 def _kappa(of: Traced, name: str) -> Cell:
@@ -78,7 +86,9 @@ def _controls(rows: list[Row], audit_run_id: str) -> Table:
         lines.append((row["scoring_method"], row["kind"], *counts, of.percent("error_rate")))
     kept, note = limited(lines)
     columns = ("Judge", "Controls", "Shown", "Verdicts read", "Wrong", "Error rate")
-    return Table("Judges on their controls", columns, kept, 2, 4, is_open=True, note=note)
+    return Table(
+        caption="Judges on their controls", columns=columns, rows=kept, n_heads=2, n_figures=4, is_open=True, note=note
+    )
 
 
 def _templates(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
@@ -95,7 +105,14 @@ def _templates(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
         "Model", "Scored by", "Judge wrong on controls", "Templates", "Samples scored under all", "Perfect agreement",
         "Fleiss' κ",
     )  # fmt: skip
-    return Table("Agreement of the templates on which answers are right", columns, kept, 2, 4, note=note)
+    return Table(
+        caption="Agreement of the templates on which answers are right",
+        columns=columns,
+        rows=kept,
+        n_heads=2,
+        n_figures=4,
+        note=note,
+    )
 
 
 def _fleiss(row: Row) -> str:

@@ -78,7 +78,17 @@ def formats(found: Gathered, budget: Budget) -> Section:
         columns = ("Model", "Strategy", "Planned", "Landed", "Valid", *(s.capitalize() for s in STATUSES), "Error",
          "Missing",
                    "Invalid rate", "95 % interval without quarantined")  # fmt: skip
-        block.tables.append(Table("What became of the answers", columns, kept, 2, 11, is_open=True, note=note))
+        block.tables.append(
+            Table(
+                caption="What became of the answers",
+                columns=columns,
+                rows=kept,
+                n_heads=2,
+                n_figures=11,
+                is_open=True,
+                note=note,
+            )
+        )
         _worst(block, bad, variants, own)
     return section
 
@@ -121,7 +131,9 @@ def _worst(
         lines.append((row["model_id"], row["strategy"], named(variant), wording, *told))
     if lines:
         columns = ("Model", "Strategy", "Variant", "Instruction", "Invalid", "Invalid rate")
-        block.tables.append(Table("Variants with the most invalid answers", columns, lines, 3, 2))
+        block.tables.append(
+            Table(caption="Variants with the most invalid answers", columns=columns, rows=lines, n_heads=3, n_figures=2)
+        )
 
 
 def accuracy(found: Gathered, budget: Budget) -> Section:
@@ -173,7 +185,9 @@ def accuracy(found: Gathered, budget: Budget) -> Section:
         columns = ("Model", "Strategy", "Scored by", "Variants", "Original", "Least", "Mean", "Most",
          "Standard deviation",
                    "Least accurate wording", "Most accurate wording")  # fmt: skip
-        block.tables.append(Table("Accuracy over variants", columns, kept, 3, 0, note=note))
+        block.tables.append(
+            Table(caption="Accuracy over variants", columns=columns, rows=kept, n_heads=3, n_figures=0, note=note)
+        )
         if older := why_older(found):
             block.notes.append(older)
     return section

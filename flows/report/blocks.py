@@ -22,7 +22,7 @@ N_DRAWN = 6  # sections with charts
 MOST_ROWS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows of printed cells; the first `n_heads` of each name the row, the last `n_figures` are aligned as figures.
 
@@ -56,7 +56,7 @@ class Figure:
     below: Printed = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """One model's rule against one judge: printed figures, what vouches for the judge, and what they say."""
 
@@ -83,7 +83,7 @@ class Disagreement:
     glimpse: str  # of the completion
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Block:
     """A task's part of a section; `absent` says in a sentence why something is not there."""
 
@@ -110,7 +110,7 @@ class Section:
     def of_tasks(self, scorecard: Sequence[Row]) -> Iterator[tuple[str, Block, list[Row]]]:
         """Each task of the run with a block of this section, and with its rows of the scorecard."""
         for task_id, rows in by_task(scorecard).items():
-            self.blocks.append(Block(task_id))
+            self.blocks.append(Block(task_id=task_id))
             yield task_id, self.blocks[-1], rows
 
 

@@ -71,7 +71,7 @@ def changes(rows: list[Row]) -> list[Section]:
         "twice explains.",
     )
     for own in by_base(rows):
-        block = Block(base_of(own[0]))
+        block = Block(task_id=base_of(own[0]))
         section.blocks.append(block)
         news = sorted((row for row in own if row["verdict"] in NEWS), key=lambda row: VERDICTS.index(row["verdict"]))
         block.findings = _findings(news)
@@ -131,4 +131,4 @@ def _table(rows: list[Row]) -> Table:
     columns = (
         "Verdict", "Model", "Task", "Strategy", "Measure", "Base", "This run", "Difference", "95 % interval", "q", "Could see",
     )  # fmt: skip
-    return Table("Measures compared", columns, kept, 5, 6, note=note)
+    return Table(caption="Measures compared", columns=columns, rows=kept, n_heads=5, n_figures=6, note=note)

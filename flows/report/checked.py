@@ -38,7 +38,7 @@ def checked(found: Checked | None) -> list[Section]:
         "The rules of the audit's card, each held against every row of this run that it is about. A rule without a figure is "
         "no pass. What was accepted and pinned since counts; the run's age does not.",
     )
-    block = Block("")
+    block = Block(task_id="")
     section.blocks.append(block)
     order = list(NAMED)  # the gravest first
     results = sorted(found.results, key=lambda result: order.index(result.outcome))
@@ -55,6 +55,13 @@ def checked(found: Checked | None) -> list[Section]:
         lines.append((NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST), "; ".join(said), closer))
     kept, note = limited(lines)
     block.tables.append(
-        Table("Rules of the gate", ("Outcome", "Rule", "Found", "Look closer"), kept, 2, is_open=True, note=note)
+        Table(
+            caption="Rules of the gate",
+            columns=("Outcome", "Rule", "Found", "Look closer"),
+            rows=kept,
+            n_heads=2,
+            is_open=True,
+            note=note,
+        )
     )
     return [section]

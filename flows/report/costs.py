@@ -48,7 +48,7 @@ def costs(found: Gathered, room: Room) -> Section:
         block.tables.append(room.table("What answers took", _COLUMNS, lines, 2, 10, note=note))
         _failures(block, failed.get(task_id, []), room)
     if others := failed.get("other"):  # rephrasings and verdicts are asked too
-        block = Block("")
+        block = Block(task_id="")
         section.blocks.append(block)
         _failures(block, others, room)
     return section

@@ -28,7 +28,7 @@ def disagreements(found: Gathered) -> Section:
     rulings = by_task(judged.rulings)
     most = min(MOST_DISAGREEMENTS, max(LEAST_SHOWN, MOST_SHOWN // max(1, len(rulings))))
     for task_id, rows in rulings.items():
-        block = Block(task_id)
+        block = Block(task_id=task_id)
         section.blocks.append(block)
         block.tables.append(_crossed(rows, errors))
         own = answers.get(task_id, [])
@@ -58,7 +58,15 @@ def _crossed(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
     ]  # fmt: skip
     kept, note = limited(lines)
     columns = ("Rule", "Judge", "Judge wrong on controls", "Rule says", "Judge: right", "wrong", "unscored")
-    return Table("Predictions by what rule and judge make of them", columns, kept, 2, 3, is_open=True, note=note)
+    return Table(
+        caption="Predictions by what rule and judge make of them",
+        columns=columns,
+        rows=kept,
+        n_heads=2,
+        n_figures=3,
+        is_open=True,
+        note=note,
+    )
 
 
 def _disagreement(rows: list[Row], long: int) -> Disagreement:

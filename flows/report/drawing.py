@@ -128,7 +128,14 @@ def _table(rows: Sequence[Row], headings: Mapping[str, str]) -> Table | None:
     lines = [_line(row, headings) for row in rows[:MOST_ROWS]]
     note = "" if len(rows) <= MOST_ROWS else f"The first {MOST_ROWS} of {len(rows):,} that are drawn."
     columns = tuple(heading[:1].upper() + heading[1:] for heading in headings.values())
-    return Table("Figures of this chart", columns, lines, 1, max(0, len(columns) - 1), note=note)
+    return Table(
+        caption="Figures of this chart",
+        columns=columns,
+        rows=lines,
+        n_heads=1,
+        n_figures=max(0, len(columns) - 1),
+        note=note,
+    )
 
 
 def _line(row: Row, headings: Mapping[str, str]) -> tuple[Printed, ...]:

@@ -16,7 +16,7 @@ def gate(found: Gathered) -> Section:
         "Format checks",
         "Checks on what became of the answers before anything was measured, and the variants kept out.",
     )
-    block = Block("")
+    block = Block(task_id="")
     section.blocks.append(block)
     variants = {row["prompt_variant_id"]: row for row in found.variants}
     n_failed = found.failed_checks[0]["n_failed"] if found.failed_checks else 0
@@ -32,7 +32,9 @@ def gate(found: Gathered) -> Section:
         ]  # fmt: skip
         columns = ("Model", "Task", "Strategy", "Variant", "Check", "Found", "Action")
         note = "" if n_failed <= queries.MOST_ROWS else f"The worst {queries.MOST_ROWS} of {count(n_failed)}."
-        block.tables.append(Table("Checks that failed", columns, lines, 4, is_open=True, note=note))
+        block.tables.append(
+            Table(caption="Checks that failed", columns=columns, rows=lines, n_heads=4, is_open=True, note=note)
+        )
     out = [row for row in found.formats if row["is_quarantined"]]
     if not out:
         block.absent.append("No variant is quarantined.")
@@ -46,5 +48,14 @@ def gate(found: Gathered) -> Section:
         ]
     )  # fmt: skip
     headings = ("Model", "Task", "Strategy", "Variant", "Reason", "Instruction")
-    block.tables.append(Table(f"Quarantined variants: {len(out)}", headings, listed, 4, is_open=True, note=rest))
+    block.tables.append(
+        Table(
+            caption=f"Quarantined variants: {len(out)}",
+            columns=headings,
+            rows=listed,
+            n_heads=4,
+            is_open=True,
+            note=rest,
+        )
+    )
     return section

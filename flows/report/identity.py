@@ -79,7 +79,7 @@ def tables(found: Gathered) -> list[Table]:
     ]  # fmt: skip
     kept, note = limited(models)
     columns: tuple[str, ...] = ("Model", "Engine", "Asked for", "Input, USD a million tokens", "Output", "Fingerprint")
-    out.append(Table("Models", columns, kept, note=note))
+    out.append(Table(caption="Models", columns=columns, rows=kept, note=note))
     tasks = [
         (row["task_id"], row["kind"], row["level"], cut(", ".join((row["labels"] or [])[:50])),
          cut(row["instruction"] or ABSENT, found.texts.long),
@@ -87,22 +87,35 @@ def tables(found: Gathered) -> list[Table]:
         for row in found.tasks
     ]  # fmt: skip
     kept, note = limited(tasks)
-    out.append(Table("Tasks", ("Task", "Kind", "Level", "Labels", "Instruction", "Fingerprint"), kept, note=note))
+    out.append(
+        Table(
+            caption="Tasks",
+            columns=("Task", "Kind", "Level", "Labels", "Instruction", "Fingerprint"),
+            rows=kept,
+            note=note,
+        )
+    )
     if found.judged.judges:
         out.append(_judges(found.judged.judges))
     libraries = sorted(_mapping(found.run["library_versions"]).items())
     out.append(
         Table(
-            "Library versions", ("Library", "Version"), [(cut(name), cut(str(version))) for name, version in libraries]
+            caption="Library versions",
+            columns=("Library", "Version"),
+            rows=[(cut(name), cut(str(version))) for name, version in libraries],
         )
     )
     source = _mapping(found.run["source"])
     if files := _files(source):
         rest = "" if len(files) <= MOST_FILES else f"The first {MOST_FILES} of {len(files)} files."
-        out.append(Table("Imported files", ("File", "sha256"), files[:MOST_FILES], is_open=True, note=rest))
+        out.append(
+            Table(
+                caption="Imported files", columns=("File", "sha256"), rows=files[:MOST_FILES], is_open=True, note=rest
+            )
+        )
     if options := _mapping(source.get("options")):
         shown = [(cut(name), cut(json.dumps(value, ensure_ascii=False))) for name, value in sorted(options.items())]
-        out.append(Table("Options of the import", ("Option", "Value"), shown))
+        out.append(Table(caption="Options of the import", columns=("Option", "Value"), rows=shown))
     return out
 
 
@@ -116,7 +129,7 @@ def _judges(judges: list[Row]) -> Table:
     ]  # fmt: skip
     kept, note = limited(lines)
     columns = ("Judge", "Model", "Fingerprint", "Repetitions", "Replies", "Rulings", "Unreadable")
-    return Table("Judges", columns, kept, 1, 4, note=note)
+    return Table(caption="Judges", columns=columns, rows=kept, n_heads=1, n_figures=4, note=note)
 
 
 def _files(source: dict[str, Any]) -> Sequence[tuple[str, ...]]:

@@ -21,7 +21,7 @@ def rankings(found: Gathered) -> Section:
     )
     errors = control_errors(found.judged.controls)
     for task_id, rows in by_task(found.judged.rankings).items():
-        block = Block(task_id)
+        block = Block(task_id=task_id)
         section.blocks.append(block)
         lines: list[tuple[Printed, ...]] = []
         for row in rows:
@@ -42,7 +42,15 @@ def rankings(found: Gathered) -> Section:
             "Pairs", "Undefined pairs", "Scored answers alone", "Pairs",
         )  # fmt: skip
         block.tables.append(
-            Table("Rank correlation over pairs of templates", columns, kept, 2, 8, is_open=True, note=note)
+            Table(
+                caption="Rank correlation over pairs of templates",
+                columns=columns,
+                rows=kept,
+                n_heads=2,
+                n_figures=8,
+                is_open=True,
+                note=note,
+            )
         )
     return section
 

@@ -60,7 +60,9 @@ class Room:
         """A table of as many rows as there is room for, which says so."""
         cut = "" if len(lines) <= self.n_rows else f"The first {self.n_rows} of {len(lines):,} rows; {rest}"
         told = " ".join(part for part in (note, cut) if part)
-        return Table(caption, columns, lines[: self.n_rows], n_heads, n_figures, note=told)
+        return Table(
+            caption=caption, columns=columns, rows=lines[: self.n_rows], n_heads=n_heads, n_figures=n_figures, note=told
+        )
 
 
 def by_model(rows: Sequence[Row]) -> dict[str, list[Row]]:

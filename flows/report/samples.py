@@ -25,7 +25,7 @@ class Answers:
     examples: list[tuple[str, str]] = field(default_factory=list)  # completion, count
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Sample:
     """One of the most sensitive samples."""
 
@@ -70,10 +70,14 @@ def samples(found: Gathered) -> list[Sample]:
         lines = None if row["input"] is None else paragraph(row["input"], found.texts.long)
         out.append(
             Sample(
-                row["task_id"], row["sample_id"], row["gold_label"], number(row["sensitivity"]), lines,
-                groups[:MOST_GROUPS],
-                max(0, len(groups) - MOST_GROUPS),
-                found.texts.of(row["task_id"]) == "none",
+                task_id=row["task_id"],
+                sample_id=row["sample_id"],
+                gold_label=row["gold_label"],
+                sensitivity=number(row["sensitivity"]),
+                lines=lines,
+                groups=groups[:MOST_GROUPS],
+                n_more_groups=max(0, len(groups) - MOST_GROUPS),
+                is_left_out=found.texts.of(row["task_id"]) == "none",
             )
-        )  # fmt: skip
+        )
     return out

@@ -34,7 +34,7 @@ def scoring(found: Gathered) -> Section:
     )
     compared, errors = by_task(judged.comparisons), control_errors(judged.controls)
     for task_id, rows in by_task(judged.spreads).items():
-        block = Block(task_id)
+        block = Block(task_id=task_id)
         section.blocks.append(block)
         own = compared.get(task_id, [])
         block.findings = findings(own)
@@ -152,7 +152,14 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
     )  # fmt: skip
     name = row_id("rpt_rule_against_judge", row)
     return Comparison(
-        row["model_id"], row["rule"], row["judge"], figures, is_verified, tuple(vouching), conclusion(row), name
+        model_id=row["model_id"],
+        rule=row["rule"],
+        judge=row["judge"],
+        figures=figures,
+        is_verified=is_verified,
+        vouching=tuple(vouching),
+        sentence=conclusion(row),
+        row=name,
     )
 
 
@@ -173,4 +180,6 @@ def _spreads(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
         "std (ddof 1)", "Range", "Corrected std", "95 % interval", "Scored answers alone: mean", "std (ddof 1)", "Corrected std",
         "95 % interval",
     )  # fmt: skip
-    return Table("Spread of accuracy over templates", columns, kept, 2, 12, note=note)
+    return Table(
+        caption="Spread of accuracy over templates", columns=columns, rows=kept, n_heads=2, n_figures=12, note=note
+    )

@@ -93,7 +93,9 @@ def sensitivity(found: Gathered, budget: Budget) -> Section:
             "Most",
             "Mean",
         )
-        block.tables.append(Table("Sensitivity over samples", columns, kept, 2, 8, note=note))
+        block.tables.append(
+            Table(caption="Sensitivity over samples", columns=columns, rows=kept, n_heads=2, n_figures=8, note=note)
+        )
     return section
 
 
@@ -132,5 +134,7 @@ def consistency(found: Gathered, budget: Budget) -> Section:
         ]  # fmt: skip
         kept, note = limited(lines)
         columns = ("Model", "Strategy", "Gold label", "Samples", "Consistency", "95 % interval", "Without self-pairs")
-        block.tables.append(Table("Consistency of each class", columns, kept, 3, 4, note=note))
+        block.tables.append(
+            Table(caption="Consistency of each class", columns=columns, rows=kept, n_heads=3, n_figures=4, note=note)
+        )
     return section

@@ -175,7 +175,9 @@ def _last_of(block: Block, rows: list[Row], caption: str) -> None:
         for (model, strategy, answers), row in last.items()
     ]  # fmt: skip
     kept, note = limited(lines)
-    block.tables.append(Table(caption, _PSS, kept, 3, 4, note=_explained(rows, note)))
+    block.tables.append(
+        Table(caption=caption, columns=_PSS, rows=kept, n_heads=3, n_figures=4, note=_explained(rows, note))
+    )
 
 
 def _by_wording(block: Block, rows: list[Row]) -> None:
@@ -190,7 +192,11 @@ def _by_wording(block: Block, rows: list[Row]) -> None:
     kept, note = limited(lines)
     columns = ("Model", "Strategy", "Answers", "Temperature", "Variants", "Distinct wordings", "Samples", "PSS",
                "95 % interval, these wordings", "for other wordings too")  # fmt: skip
-    block.tables.append(Table("PSS over wordings", columns, kept, 3, 7, note=_explained(rows, note)))
+    block.tables.append(
+        Table(
+            caption="PSS over wordings", columns=columns, rows=kept, n_heads=3, n_figures=7, note=_explained(rows, note)
+        )
+    )
 
 
 def _between_models(section: Section, found: Gathered) -> None:
@@ -205,7 +211,15 @@ def _between_models(section: Section, found: Gathered) -> None:
             for row in between
         ]  # fmt: skip
         columns = ("Strategy", "Answers", "Models", "Samples", "PSS", "95 % interval")
-        block.tables.append(Table("PSS between models, original wording, first ask", columns, limited(lines)[0], 2, 4))
+        block.tables.append(
+            Table(
+                caption="PSS between models, original wording, first ask",
+                columns=columns,
+                rows=limited(lines)[0],
+                n_heads=2,
+                n_figures=4,
+            )
+        )
 
 
 def _mark(row: Row) -> str:

@@ -110,7 +110,7 @@ def _told(nights: Nights, group: Group) -> Told:
 
 def _block(group: Group, told: Told, axes: dict[tuple[str, str], Domain]) -> Block:
     who = f"{cut(group.task_id, NAME // 2)} · {cut(group.strategy, NAME // 4)}"
-    block = Block(f"{who} · {group.part}" if group.part else who, findings=_findings(told))
+    block = Block(task_id=f"{who} · {group.part}" if group.part else who, findings=_findings(told))
     block.legend = tuple((colour, cut(model, 60)) for colour, model in zip(charts.SERIES, group.models, strict=False))
     changed = [told.names[run] for run in told.names if any(run == other for other, _ in told.runs("changed"))]
     missing = []
@@ -175,7 +175,9 @@ def _table(group: Group, told: Told) -> Table:
         "Night", "Model", "Against the night before", "Samples × variants × asks", "Sensitivity",
         *(drawn.name.removeprefix("Sensitivity, ") for drawn in MEASURES),
     )  # fmt: skip
-    return Table("Night by night", columns, kept, 2, 2 + len(MEASURES), note=note)
+    return Table(
+        caption="Night by night", columns=columns, rows=kept, n_heads=2, n_figures=2 + len(MEASURES), note=note
+    )
 
 
 def _ranged(row: Row, column: str) -> str:

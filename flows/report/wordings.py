@@ -51,7 +51,9 @@ def wordings(found: Gathered, room: Room) -> Section:
             lines = _lines(found, models[model], variants, scores, answered)
             if place == 0:
                 caption = f"The worst prompts under {cut(model, 60)}"
-                block.tables.append(Table(caption, _COLUMNS, lines[:WORST], 2, 4, is_open=True))
+                block.tables.append(
+                    Table(caption=caption, columns=_COLUMNS, rows=lines[:WORST], n_heads=2, n_figures=4, is_open=True)
+                )
             if len(lines) > WORST or place:
                 block.tables.append(room.table(f"All prompts under {cut(model, 60)}", _COLUMNS, lines, 2, 4))
         if len(told) > MOST_MODELS:

@@ -108,7 +108,7 @@ class Finding:
         return Key(self.kind, self.model_id, self.task_id, self.strategy, self.measure, self.base_run_id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
     """An alarm that was open before tonight: raised by run `audit_run_id`, which began at `since` (UTC)."""
 
@@ -274,11 +274,17 @@ def open_alarms(warehouse: Path, audit_id: str, audit_run_id: str) -> list[Alarm
     rows = fetch(warehouse, _OPEN, {"audit": audit_id, "run": audit_run_id})
     return [
         Alarm(
-            row["alarm_id"], row["audit_run_id"], Key(*(row[part] for part in Key._fields)), row["summary"],
-            row["reason"], row["since"], row["recorded_at"], row["is_untold"],
+            alarm_id=row["alarm_id"],
+            audit_run_id=row["audit_run_id"],
+            key=Key(*(row[part] for part in Key._fields)),
+            summary=row["summary"],
+            reason=row["reason"],
+            since=row["since"],
+            raised_at=row["recorded_at"],
+            is_untold=row["is_untold"],
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def settle(

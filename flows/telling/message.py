@@ -44,7 +44,7 @@ OURS = {
 _MARKUP = re.compile(r"<(?![\s=\d.-])|(?<=\S)(?<! -)>|[@|`*~]|(?<=\])\(|(?<=:)/(?=/)|(?i:(?<=\bwww)\.)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
     """What a message is about; `report` is the address or path of its page, times are UTC."""
 

@@ -34,7 +34,7 @@ select model_id, task_id, strategy, sample_id, sensitivity from marts.fct_sensit
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
     """One task of a complete run of an audit: what it was asked by, and the samples that were asked."""
 
@@ -115,9 +115,15 @@ def read_base(warehouse: Path, run: str, audit_id: str, chosen: Chosen) -> Base:
     samples = {name: _sample(name, row) for name, row in rows.items() if name in wanted}
     (found,) = rows_of(warehouse, _RUN, run)
     return Base(
-        run, audit_id, chosen.task_id, card, models,
-        tuple(row for row in variants if chosen.strategy in (None, row["strategy"])), samples, found["format_limits"],
-    )  # fmt: skip
+        audit_run_id=run,
+        audit_id=audit_id,
+        task_id=chosen.task_id,
+        card=card,
+        models=models,
+        variants=tuple(row for row in variants if chosen.strategy in (None, row["strategy"])),
+        samples=samples,
+        format_limits=found["format_limits"],
+    )
 
 
 def _sample(sample_id: str, row: Row) -> Sample:

@@ -98,6 +98,8 @@ def try_change(  # noqa: PLR0913 - what the command may say
             land(warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
             from flows.tracking import run_small
 
-            order = Order(warehouse, run, design, max_usd=max_usd, max_requests=max_requests)
+            order = Order(
+                warehouse=warehouse, audit_run_id=run, design=design, max_usd=max_usd, max_requests=max_requests
+            )
             n_asked = run_small(order, progress).n_asked
     return Tried(run, trial, n_asked, effects_of(warehouse, run, trial))

@@ -24,7 +24,7 @@ from models_registry.samples import ChosenSamples, choose_samples
 ORIGIN = "trial"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What the command was told."""
 

@@ -10,7 +10,7 @@ from flows.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
 from flows.warehouse import Connection, parquet_source, text_in_sql
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Tables of a warehouse, or the Parquet files of its marts in `folder`, which `con` reads.
 

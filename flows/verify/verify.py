@@ -31,7 +31,7 @@ ORDER_ONLY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunVerified:
     """What became of one run: its newest seal, what was held against it, and what differs."""
 
@@ -115,12 +115,12 @@ def verify(
         is_same = len(files) > 1 and _are_same(own, copy)
         places = [
             Place(
-                name,
-                con,
-                warehouse,
-                seals(con),
-                marts(con),
-                row_counts(con),
+                where=name,
+                con=con,
+                warehouse=warehouse,
+                chain=seals(con),
+                marts=marts(con),
+                counts=row_counts(con),
                 is_copy=name != OWN,
                 is_same=name != OWN and is_same,
             )
@@ -211,10 +211,10 @@ def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None]
     own = places[0].seals_of(run)
     if not own:
         if state == "running":
-            return RunVerified(run, audit_id, "running", None)
+            return RunVerified(audit_run_id=run, audit_id=audit_id, state="running", seal=None)
         why = "no seal covers it: its next publication makes one" if state else "rows of a run that was never opened"
         findings.append(Finding("unsealed" if state else "added", places[0].where, "run", run, why, run))
-        return RunVerified(run, audit_id, "unsealed", None)
+        return RunVerified(audit_run_id=run, audit_id=audit_id, state="unsealed", seal=None)
     found: list[Finding] = []
     looks = []
     is_open = state == "running"
@@ -235,7 +235,15 @@ def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None]
         verdict = "differs"
     elif found:
         verdict = "unsealed"
-    return RunVerified(run, audit_id, verdict, own[-1].seal, first.n_rows, first.n_retired, first.n_erased)
+    return RunVerified(
+        audit_run_id=run,
+        audit_id=audit_id,
+        state=verdict,
+        seal=own[-1].seal,
+        n_rows=first.n_rows,
+        n_retired=first.n_retired,
+        n_erased=first.n_erased,
+    )
 
 
 def _marts_of(run: str, place: Place, places: list[Place], others: list[Place], *, is_open: bool) -> list[Finding]:

@@ -254,8 +254,16 @@ def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path
     edited = [row | {"completion": "a shade of red"} if place % 7 == 0 else row for place, row in enumerate(rows)]
     files = [Recorded("colours", each, COLOURS, limits) for each in (rows, edited)]
     path, (base, candidate) = published(tmp_path, files)
-    models = [Pair(base, base, "harbour-small", "harbour-large-2025", n_resamples=300)]
-    compare(path, [Pair(base, candidate, n_resamples=300), *models])
+    models = [
+        Pair(
+            base_run_id=base,
+            candidate_run_id=base,
+            base_model_id="harbour-small",
+            candidate_model_id="harbour-large-2025",
+            n_resamples=300,
+        )
+    ]
+    compare(path, [Pair(base_run_id=base, candidate_run_id=candidate, n_resamples=300), *models])
     publish(path, [base, candidate])
     draw = random.Random(20250601)
     figures = []

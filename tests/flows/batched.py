@@ -73,7 +73,18 @@ def variants() -> list[Variant]:
     for index, instruction in enumerate(INSTRUCTIONS):
         variant_id = prompt_variant_id("questions", "simple", None, index, instruction)
         repetitions = (1, 2) if index == 0 else (1,)
-        made.append(Variant(variant_id, "questions", "simple", None, index, index == 0, instruction, repetitions))
+        made.append(
+            Variant(
+                prompt_variant_id=variant_id,
+                task_id="questions",
+                strategy="simple",
+                paraphrase_temperature=None,
+                variant_index=index,
+                is_original=index == 0,
+                instruction=instruction,
+                repetitions=repetitions,
+            )
+        )
     return made
 
 

@@ -52,7 +52,16 @@ def gate(rule: str = "sensitivity_high <= 0.2", **parts: object) -> Finding:
 def opened(finding: Finding, night: int = 4, *, is_untold: bool = False) -> Alarm:
     at = FIRST + timedelta(days=night - 1)
     name = f"alarm {finding.key} {night}"
-    return Alarm(name, run(night), finding.key, finding.summary, finding.reason, at, at + timedelta(hours=1), is_untold)
+    return Alarm(
+        alarm_id=name,
+        audit_run_id=run(night),
+        key=finding.key,
+        summary=finding.summary,
+        reason=finding.reason,
+        since=at,
+        raised_at=at + timedelta(hours=1),
+        is_untold=is_untold,
+    )
 
 
 def verdicts(finding: Finding, verdict: str) -> dict[Place, str]:
@@ -439,7 +448,13 @@ def test_an_alarm_whose_message_reached_nobody_is_told_the_next_night(warehouse:
 # ------------------------------------------------------------ the message
 def night(number: int, exit_code: int = 1) -> Night:
     at = FIRST + timedelta(days=number - 1)
-    return Night("nightly", run(number), at, exit_code, f"https://audits.example.org/reports/{run(number)}.html")
+    return Night(
+        audit_id="nightly",
+        audit_run_id=run(number),
+        started_at=at,
+        exit_code=exit_code,
+        report=f"https://audits.example.org/reports/{run(number)}.html",
+    )
 
 
 def test_the_message_of_a_regression() -> None:
@@ -579,7 +594,9 @@ hostile = st.text(st.sampled_from("<>@!#[](){}*`~_|:/w.W\\ \n\r\x1b\u202e\u200ba
 @example(text="0000000000000<<<<<\x1f\r\r\r\n00", more="11111111111<<<<\r<1")  # the title is cut behind the last <
 def test_no_text_can_mention_link_or_break_a_line(text: str, more: str) -> None:
     finding = drop(text or "m", model_id=more or "m", reason=text, summary=more, task_id=text, strategy=more)
-    message = compose(Night(text, run(4), FIRST, 0), changes([], [finding], {}))
+    message = compose(
+        Night(audit_id=text, audit_run_id=run(4), started_at=FIRST, exit_code=0), changes([], [finding], {})
+    )
     assert message is not None
     said = f"{message.title}\n{message.body}"
     assert not re.search(r"<[^\s=\d.-]|\S>|[@|`*~]|\]\(|://|www\.", said, re.IGNORECASE)

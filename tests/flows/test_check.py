@@ -519,9 +519,22 @@ def test_junit_is_xml_whatever_the_names(tmp_path: Path) -> None:
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("\x00\x0b\ufffe\uffff|`\\<&\"'\n"), max_size=80))
 def test_any_text_is_told_in_xml_and_in_one_cell(text: str) -> None:
     found = Checked(
-        run_id("a"), text, now(), now(),
-        (Result(text, "failed", text, 1, (Finding("failed", "micro_f1", text, text, text, reason=text),), None, (text,)),),
-    )  # fmt: skip
+        audit_run_id=run_id("a"),
+        audit_id=text,
+        started_at=now(),
+        checked_at=now(),
+        results=(
+            Result(
+                rule=text,
+                outcome="failed",
+                reason=text,
+                n_rows=1,
+                findings=(Finding("failed", "micro_f1", text, text, text, reason=text),),
+                base_run_id=None,
+                look_closer=(text,),
+            ),
+        ),
+    )
     (case,) = ET.fromstring(found.junit()).iter("testcase")  # noqa: S314 - our own
     assert case.get("name") is not None
     table = found.markdown().split("\n\n")[1].splitlines()

@@ -53,7 +53,20 @@ def unit_of(labels: np.ndarray, strategy: str = "simple", invalid_rate: float = 
     }
     invalid: dict[str, Any] = {"invalid_rate": invalid_rate, "invalid_rate_low": invalid_rate / 2}
     statuses = ({"answer_status": "unparsed", "n": 7, "n_samples": 3},) if invalid_rate else ()
-    return Unit("m", "t", strategy, LABELS, ids, p_tau, gold, sensitivity, rows, given, invalid, statuses)
+    return Unit(
+        model_id="m",
+        task_id="t",
+        strategy=strategy,
+        labels=LABELS,
+        sample_ids=ids,
+        p_tau=p_tau,
+        gold=gold,
+        sensitivity=sensitivity,
+        rows=rows,
+        answers=given,
+        invalid=invalid,
+        statuses=statuses,
+    )
 
 
 def diagnosed(units: list[Unit], inputs: list[str], *, sensitive: bool = False, text: str | None = None) -> Diagnosis:

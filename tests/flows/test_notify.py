@@ -211,7 +211,10 @@ def test_seven_nights_tell_of_two_drops_once_each(warehouse: Path, server: Runni
         still = {finding.key.place: "regressed" for at, those in nights.items() if at <= night for finding in those}
         for _ in range(2 if night in nights else 1):  # the nights of news are resumed
             found_tonight = settle(warehouse, "nightly", run, nights.get(night, []), still)
-            message = compose(Night("nightly", run, FIRST + timedelta(days=night - 1), 1), found_tonight)
+            message = compose(
+                Night(audit_id="nightly", audit_run_id=run, started_at=FIRST + timedelta(days=night - 1), exit_code=1),
+                found_tonight,
+            )
             assert (message is not None) is (night in nights)
             if message is not None:
                 assert notify(warehouse, run, message.kind, message, settings, Progress()) in ("sent", "told")
@@ -238,7 +241,9 @@ def test_no_name_becomes_a_mention_or_a_link_at_a_service(monkeypatch: pytest.Mo
     names = ["<!channel>", "!here>", "!everyone|x>", "@here", "<@U123>", "@123>", "@everyone", "https://evil.example>",
              "<https://evil.example|all well>", "[all well](https://evil.example)", "www.evil.example"]  # fmt: skip
     findings = [Finding(kind="gate", measure=name, summary=name, reason=name, model_id=name) for name in names]
-    message = compose(Night("@here", RUN, FIRST, 0), changes([], findings, {}))
+    message = compose(
+        Night(audit_id="@here", audit_run_id=RUN, started_at=FIRST, exit_code=0), changes([], findings, {})
+    )
     assert message is not None
     heard: list[Mapping[str, Any]] = []
     targets = [

@@ -24,7 +24,16 @@ N, Q, R, C = 200, 12, 2, 4
 def base(card: TaskCard = CARD, strategy: str = "simple") -> Base:
     """A run's one variant."""
     row = {"strategy": strategy, "instruction": "Say a or b.", "paraphrase_temperature": None, "variant_index": 0}
-    return Base("r", "audit", "t", card, {}, (row,), {"s": Sample("s", "x", None, {})}, "{}")
+    return Base(
+        audit_run_id="r",
+        audit_id="audit",
+        task_id="t",
+        card=card,
+        models={},
+        variants=(row,),
+        samples={"s": Sample("s", "x", None, {})},
+        format_limits="{}",
+    )
 
 
 def edited(**fields: object) -> TaskCard:

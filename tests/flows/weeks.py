@@ -93,5 +93,11 @@ def raised_at(finding: Finding, night: int) -> Alarm:
     """The alarm that a finding opens on a night."""
     when = datetime(2026, 11, 1) + timedelta(days=night)
     return Alarm(
-        f"{night} {finding.key}", str(night), finding.key, finding.summary, finding.reason, since=when, raised_at=when
+        alarm_id=f"{night} {finding.key}",
+        audit_run_id=str(night),
+        key=finding.key,
+        summary=finding.summary,
+        reason=finding.reason,
+        since=when,
+        raised_at=when,
     )

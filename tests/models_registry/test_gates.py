@@ -217,7 +217,9 @@ VERDICT_RULES = st.builds(
     conditions(COMPARISONS),
 )
 VALUE_RULES = st.builds(
-    lambda op, limit, found: ValueRule("n_samples", op, limit, found, TABLES[0], "n_samples", ()),
+    lambda op, limit, found: ValueRule(
+        column="n_samples", op=op, limit=limit, conditions=found, columns=TABLES[0], figure="n_samples", implied=()
+    ),
     st.sampled_from(["<", "<=", ">", ">="]),
     st.integers(0, 1000).map(lambda n: n / 8),
     conditions(TABLES[0]),

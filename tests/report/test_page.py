@@ -208,7 +208,7 @@ def test_rendering_twice_gives_the_same_page(name: str, request: pytest.FixtureR
 def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
     groups: dict[Group, list[dict[str, object]]] = {(f"m{place}", "simple"): [] for place in range(14)}
     for n_tasks, n_drawn in ((1, 12), (2, 10), (100, 1)):
-        block = Block("task")
+        block = Block(task_id="task")
         Budget(n_tasks).draw(block, groups, lambda *_: ("", Markup("")))
         assert len(block.panels) == n_drawn
         Budget(n_tasks).draw(block, groups, lambda *_: ("", Markup("")), n_sharing=6)  # of 12, 10 and 1

@@ -359,7 +359,7 @@ def test_a_section_draws_as_far_as_there_is_room(found: Gathered) -> None:
     n_tasks = len({row["task_id"] for row in found.scorecard})
     room = Room(found, most=2 * n_tasks + 1)
     assert room.a_task == 2
-    blocks = [Block(str(place)) for place in range(n_tasks + 1)]
+    blocks = [Block(task_id=str(place)) for place in range(n_tasks + 1)]
     wanted = [
         Wanted(str(place), "x", lambda: ("", charts_of_samples.spread([{"bin": 0, "n": 1}], "x", "n", "l")))
         for place in range(3)

@@ -13,7 +13,7 @@ from udfs.comparison.matching import MIN_REDRAWN, match_variants
 from udfs.ratings import MISSING
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnswersTable:
     """Answers that stand in both runs. An ask is a slot (a pair of variants) under one paraphrase temperature.
 
@@ -107,7 +107,14 @@ def answers_table(
     agreed = np.where(gold_of[0] == gold_of[1], gold_of[0], -1)
     ask_slot, ask_kind = asks // len(kinds), kinds[asks % len(kinds)]
     table = AnswersTable(
-        labels, ask_slot, ask_kind // 2, (ask_kind % 2).astype(np.bool_), slots.stratum, agreed, n_classes, None
+        labels=labels,
+        ask_slot=ask_slot,
+        ask_temperature=ask_kind // 2,
+        is_original=(ask_kind % 2).astype(np.bool_),
+        stratum=slots.stratum,
+        gold=agreed,
+        n_classes=n_classes,
+        reason=None,
     )
     return _without_empty(table, is_redrawn=slots.is_redrawn)
 
