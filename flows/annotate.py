@@ -17,7 +17,6 @@ from flows.retain import without_retired
 from flows.rows import frame_of
 from flows.running import find_run
 from flows.settings import Settings
-from flows.sheets import quoted
 from flows.spool import replay
 from flows.transform import transform
 from flows.warehouse import apply_schema, fetch, hold, land, now, read_published
@@ -46,13 +45,13 @@ where predictions.audit_run_id = $run
     and regexp_matches(predictions.completion, '\\S')
     and (samples.gold_label is not null or samples.reference_answers is not null)
 """
-PUBLISHED = (
-    "select count(*) filter (verdict_id in ({verdicts})), count(*) from marts.fct_verdicts where audit_run_id = {run}"
-)
+PUBLISHED = """
+select count(*) filter (list_contains($verdicts, verdict_id)), count(*) from marts.fct_verdicts where audit_run_id = $run
+"""
 AGREEMENT = """
 select task_id, raters, kind, cohen_kappa, agreement_rate, n_rated
 from marts.fct_judge_agreement
-where audit_run_id = {run} and kind in ('judge and person', 'person and rule')
+where audit_run_id = $run and kind in ('judge and person', 'person and rule')
 order by task_id, kind, raters
 """
 
@@ -257,13 +256,13 @@ def verdict_row(audit_run_id: str, ruling: Ruling, file: str, sha256: str) -> di
 def _are_published(warehouse: Path, audit_run_id: str, verdict_ids: Sequence[str]) -> bool:
     if not verdict_ids:
         return True
-    query = PUBLISHED.format(run=quoted([audit_run_id]), verdicts=quoted(verdict_ids))
-    ((n_found, n_rows),) = read_published(warehouse, query)[1]
+    asked = {"run": audit_run_id, "verdicts": list(verdict_ids)}
+    ((n_found, n_rows),) = read_published(warehouse, PUBLISHED, asked)[1]
     sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
     n_sealed = None if sealed is None else sealed.held["marts"].get("fct_verdicts", {}).get("n_rows")
     return (n_found, n_rows) == (len(verdict_ids), n_sealed)
 
 
 def _agreement(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
-    names, rows = read_published(warehouse, AGREEMENT.format(run=quoted([audit_run_id])))
+    names, rows = read_published(warehouse, AGREEMENT, {"run": audit_run_id})
     return [dict(zip(names, row, strict=True)) for row in rows]

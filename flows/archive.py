@@ -12,7 +12,8 @@ import polars as pl
 
 from flows.files import force, private_folder, put_in_place
 from flows.manifest import file_sha256
-from flows.warehouse import Connection, beside, parquet_source, write_parquet
+from flows.selection import Selection, of_file, of_run
+from flows.warehouse import Connection, beside, write_parquet
 from models_registry.errors import WarehouseError
 
 _Content = tuple[list[tuple[str, str]], int, int | None, int | None]
@@ -46,7 +47,7 @@ def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: st
     if not re.fullmatch(r"[0-9A-Za-z_-]+", audit_run_id):  # it becomes a folder's name
         msg = f"{warehouse}: {audit_run_id[:80]!r} is no run's id"
         raise WarehouseError(msg)
-    rows = f"select * from raw.{table} where audit_run_id = '{audit_run_id}'"  # noqa: S608 - ours, checked
+    rows = of_run(f"raw.{table}", audit_run_id)
     content = _content(con, rows)
     n_rows = content[1]
     if not n_rows:
@@ -59,7 +60,7 @@ def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: st
             private_folder(made)
             force(made.parent)
         write_parquet(con, rows, draft)
-        if _content(con, f"select * from {parquet_source(draft)}") != content:  # noqa: S608 - ours
+        if _content(con, of_file(draft)) != content:
             msg = f"{draft}: reads back otherwise than the rows of raw.{table} it was made of; nothing is dropped"
             raise WarehouseError(msg)
         put_in_place(draft, path)
@@ -84,9 +85,9 @@ def read_archive(warehouse: Path, path: str, sha256: str) -> pl.DataFrame:
     return pl.read_parquet(BytesIO(written))
 
 
-def _content(con: Connection, rows: str) -> _Content:
+def _content(con: Connection, rows: Selection) -> _Content:
     """Columns with their types, number of rows, and two sums over the rows' hashes, which their order does not change."""
-    columns = [(row[0], row[1]) for row in con.execute(f"describe {rows}").fetchall()]
-    query = f"select count(*), sum(hash(t)::hugeint), bit_xor(hash(t)) from ({rows}) as t"  # noqa: S608 - ours
-    n_rows, total, mixed = con.execute(query).fetchall()[0]
+    columns = [(row[0], row[1]) for row in con.execute(f"describe from {rows.sql}", rows.values).fetchall()]
+    query = f"select count(*), sum(hash(t)::hugeint), bit_xor(hash(t)) from (from {rows.sql}) as t"  # noqa: S608 - ours
+    n_rows, total, mixed = con.execute(query, rows.values).fetchall()[0]
     return columns, n_rows, total, mixed

@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         "y",
     )
     try:
-        with _sparing_pandas():
+        with sparing_pandas():
             left = app(hoisted(given), standalone_mode=False, prog_name="promptaudit")
         if left == INTERRUPTED:  # what Typer makes of an interrupt
             raise KeyboardInterrupt  # noqa: TRY301 - said in one place
@@ -102,7 +102,8 @@ class _NoPandas:
 
 
 @contextlib.contextmanager
-def _sparing_pandas() -> Iterator[None]:
+def sparing_pandas() -> Iterator[None]:
+    """Hides pandas meanwhile from whatever would import it by the way."""
     finder = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:

@@ -106,10 +106,13 @@ def n_tests(warehouse: Path, pair: Pair) -> int:
     runs = (pair.base_run_id, pair.candidate_run_id)
     counts = []
     for run in runs:
-        _, groups = read_published(warehouse, f"select model_id, task_id from marts.rpt_audit where {_of(run)}")  # noqa: S608
+        _, groups = read_published(
+            warehouse, "select model_id, task_id from marts.rpt_audit where audit_run_id = ?", [run]
+        )
         _, methods = read_published(
             warehouse,
-            f"select model_id, task_id from marts.fct_scoring_sensitivity where {_of(run)}",  # noqa: S608
+            "select model_id, task_id from marts.fct_scoring_sensitivity where audit_run_id = ?",
+            [run],
         )
         if not groups:
             msg = f"run {run} has no published marts to compare; `promptaudit rebuild {run}` derives them"
@@ -117,13 +120,6 @@ def n_tests(warehouse: Path, pair: Pair) -> int:
         n_methods = Counter(methods)
         counts.append(sum(TESTS_A_GROUP + TESTS_A_METHOD * n_methods[group] for group in groups))
     return max(counts)
-
-
-def _of(audit_run_id: str) -> str:
-    if not audit_run_id.isalnum():
-        msg = f"{audit_run_id!r} is no run's id"
-        raise UsageError(msg)
-    return f"audit_run_id = '{audit_run_id}'"
 
 
 def _row(warehouse: Path, pair: Pair) -> dict[str, object]:

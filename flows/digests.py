@@ -12,42 +12,42 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from flows.selection import Selection
 from flows.warehouse import Connection
 
 WORDS = ("row_high", "row_low", "key")
-N_BYTES = 8 * len(WORDS)
 
 
-def columns_of(con: Connection, relation: str) -> tuple[str, ...]:
-    """Names of a relation's columns, sorted."""
-    return tuple(sorted(row[0] for row in con.execute(f"describe from {relation}").fetchall()))
+def columns_of(con: Connection, rows: Selection) -> tuple[str, ...]:
+    """Returns the names of the rows' columns, sorted."""
+    return tuple(sorted(row[0] for row in con.execute(f"describe from {rows.sql}", rows.values).fetchall()))
 
 
-def digests(con: Connection, relation: str, where: str, columns: Sequence[str], key: Sequence[str]) -> pl.DataFrame:
-    """A row's digest (`row_high`, `row_low`) and its key's (`key`), one line a row, sorted; all unsigned 64-bit.
+def digests(con: Connection, rows: Selection, columns: Sequence[str], key: Sequence[str]) -> pl.DataFrame:
+    """Returns each row's digest (`row_high`, `row_low`) and its key's (`key`), one line a row, sorted; all unsigned 64-bit.
 
-    `relation` and `where` are SQL of ours; `columns` and `key` are names of its columns.
+    `columns` and `key` are names of the rows' columns.
     """
     query = f"""
         select
             ('0x' || digest[1:16])::ubigint as row_high, ('0x' || digest[17:32])::ubigint as row_low,
             md5_number_upper({netstrings(key)}) as key
-        from (select *, sha256({netstrings(columns)}) as digest from {relation} where {where})
+        from (select *, sha256({netstrings(columns)}) as digest from {rows.sql})
         order by all
     """  # noqa: S608 - names of ours
-    return con.execute(query).pl()
+    return con.execute(query, rows.values).pl()
 
 
 def table_sha256(
-    con: Connection, relation: str, where: str, columns: Sequence[str], by: str = "''"
+    con: Connection, rows: Selection, columns: Sequence[str], by: str = "''"
 ) -> dict[str, tuple[int, str]]:
-    """How many rows a relation has, and one sha256 over all of them in whatever order; for each value of `by`."""
+    """Returns how many rows there are, and one sha256 over all of them in whatever order; for each value of `by`."""
     query = f"""
         select part, count(*), sha256(string_agg(digest, '' order by digest))
-        from (select {by} as part, sha256({netstrings(columns)}) as digest from {relation} where {where})
+        from (select {by} as part, sha256({netstrings(columns)}) as digest from {rows.sql})
         group by part
     """  # noqa: S608 - names of ours
-    return {part: (n_rows, sha256) for part, n_rows, sha256 in con.execute(query).fetchall()}
+    return {part: (n_rows, sha256) for part, n_rows, sha256 in con.execute(query, rows.values).fetchall()}
 
 
 NO_ROWS = (0, "")  # what a table without rows of a run has

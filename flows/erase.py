@@ -26,9 +26,11 @@ from flows.report import BELOW, REPORT, from_below, report, report_of
 from flows.report.text import shown
 from flows.retain import restore, retire_again, retired_runs
 from flows.rows import frame_of
+from flows.selection import of_file
 from flows.spool import replay
 from flows.verify import verify
 from flows.warehouse import (
+    KEYS,
     PUBLISHED,
     Connection,
     apply_schema,
@@ -38,7 +40,6 @@ from flows.warehouse import (
     folder_of,
     insert_new,
     now,
-    parquet_source,
     rewrite,
 )
 from models_registry.errors import DataError, UsageError, nearest
@@ -223,11 +224,14 @@ def _archived(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequence[
         {path.parent.name.partition("=")[2] for path in archive_folder(warehouse).glob("*/*/data.parquet")}
     ):
         files = {
-            path.parent.parent.name: path for path in archive_folder(warehouse).glob(f"*/audit_run_id={run}/*.parquet")
+            path.parent.parent.name: path
+            for path in archive_folder(warehouse).glob(f"*/audit_run_id={run}/*.parquet")
+            if path.parent.parent.name in KEYS
         }
         with connect(warehouse) as con:
             for table, path in files.items():
-                con.execute(f"create or replace temp table {table} as from {parquet_source(path)}")
+                rows = of_file(path)
+                con.execute(f"create or replace temp table {table} as from {rows.sql}", rows.values)
             _mark(con, found)
             held = {f"temp.{table}": TEXTS[f"raw.{table}"] for table in files if f"raw.{table}" in TEXTS}
             has_own = _blank_tables(con, held, "temp")

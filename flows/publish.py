@@ -9,6 +9,7 @@ from typing import Any
 from flows.files import copy_durably, private_folder
 from flows.lineage.follow import published
 from flows.seal import Seal, has_seals, marts, seal_runs, seals
+from flows.selection import Selection
 from flows.warehouse import (
     PUBLISHED,
     Connection,
@@ -113,5 +114,5 @@ def _export(con: Connection, folder: Path, mart: str, of_run: str, audit_run_id:
     place = folder / mart / f"audit_run_id={audit_run_id}"
     private_folder(place)
     draft = place / "data.parquet.new"
-    write_parquet(con, f"select * from marts.\"{mart}\" where {of_run} = '{audit_run_id}'", draft)  # noqa: S608 - ours, hex
+    write_parquet(con, Selection(relation=f'marts."{mart}"', column=of_run, value=audit_run_id), draft)
     draft.replace(place / "data.parquet")

@@ -22,6 +22,7 @@ from flows.figures import grains
 from flows.keys import as_json, sha256_of
 from flows.manifest import made_by
 from flows.rows import frame_of
+from flows.selection import Selection, of_run
 from flows.warehouse import KEYS, Connection, insert_new, now
 
 OWN = ("seals", "row_digests")
@@ -192,8 +193,9 @@ def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:
     made = {}
     for mart in marts(con):
         if compares(mart) == (column == OF_COMPARISONS):
-            names = columns_of(con, f"marts.{mart}")
-            n_rows, sha256 = table_sha256(con, f"marts.{mart}", f"{column} = '{value}'", names).get("", NO_ROWS)
+            rows = Selection(relation=f"marts.{mart}", column=column, value=value)
+            names = columns_of(con, rows)
+            n_rows, sha256 = table_sha256(con, rows, names).get("", NO_ROWS)
             made[mart] = {"n_rows": n_rows, "sha256": sha256, "columns": list(names)}
     return made
 
@@ -231,7 +233,9 @@ def _seal(  # noqa: PLR0913 - what a seal holds
 
 def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
     """The columns of a raw table that a row's digest is over."""
-    return tuple(name for name in columns_of(con, f"raw.{table}") if name not in MUTABLE.get(table, ()))
+    return tuple(
+        name for name in columns_of(con, Selection(relation=f"raw.{table}")) if name not in MUTABLE.get(table, ())
+    )
 
 
 def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
@@ -246,7 +250,7 @@ def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
 
 def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
     """Rows that no seal covers, and how many of their keys are new; rewritten rows are such, though their keys are covered."""
-    now_there = digests(con, f"raw.{table}", f"audit_run_id = '{run}'", sealed_columns(con, table), KEYS[table])
+    now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), KEYS[table])
     before = covered_rows(con, run, table)
     fresh = now_there.join(before, on="key", how="anti")
     if not is_rewritten:

@@ -13,14 +13,14 @@ from typing import Any
 from flows.keys import content_id
 from flows.settings import Settings
 from flows.spreadsheets import CsvRows, cell_of
-from flows.warehouse import read_published, text_in_sql
+from flows.warehouse import read_published
 from models_registry.errors import DataError, UsageError, nearest
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
 JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and judge disagree", "rules disagree"
 UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
 STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
-TASKS = "select task_id from marts.dim_tasks where audit_run_id = {run}"
+TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 # one row an answer, as judges have it: equal answers to a sample under equal signs of its options are one
 ANSWERS = """
 with answers as (
@@ -30,8 +30,8 @@ with answers as (
     inner join marts.dim_prompt_variants as variants
         on predictions.audit_run_id = variants.audit_run_id
         and predictions.prompt_variant_id = variants.prompt_variant_id
-    where predictions.audit_run_id = {run}
-        and predictions.task_id in ({tasks})
+    where predictions.audit_run_id = $run
+        and list_contains($tasks, predictions.task_id)
         and predictions.answer_status not in ('error', 'empty')
         and not predictions.is_quarantined
         and samples.has_key
@@ -44,7 +44,7 @@ select
     list(distinct is_correct) filter (is_correct is not null and starts_with(scoring_method, 'judge:')),
     coalesce(bool_or(score_state = 'unscored') filter (not starts_with(scoring_method, 'judge:')), true)
 from answers
-left join marts.fct_scores as scores on scores.audit_run_id = {run} and scores.prediction_id = answers.item
+left join marts.fct_scores as scores on scores.audit_run_id = $run and scores.prediction_id = answers.item
 group by all
 """
 TEXTS = """
@@ -64,7 +64,7 @@ inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
 inner join marts.dim_tasks as tasks using (audit_run_id, task_id)
 inner join marts.dim_prompt_variants as variants
     on predictions.audit_run_id = variants.audit_run_id and predictions.prompt_variant_id = variants.prompt_variant_id
-where predictions.audit_run_id = {run} and predictions.prediction_id in ({items})
+where predictions.audit_run_id = $run and list_contains($items, predictions.prediction_id)
 """
 
 
@@ -108,20 +108,19 @@ def write_sheet(  # noqa: PLR0913 - one option each
     from flows.running import find_run
 
     audit_run_id = find_run(settings.warehouse, run)
-    run_ = quoted([audit_run_id])
-    _, rows = read_published(settings.warehouse, TASKS.format(run=run_))
+    _, rows = read_published(settings.warehouse, TASKS, {"run": audit_run_id})
     tasks = [row[0] for row in rows]
     if task is not None and task not in tasks:
         msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
         raise UsageError(msg)
-    found = ANSWERS.format(run=run_, tasks=quoted(tasks if task is None else [task]))
-    _, answers = read_published(settings.warehouse, found)
+    asked = {"run": audit_run_id, "tasks": tasks if task is None else [task]}
+    _, answers = read_published(settings.warehouse, ANSWERS, asked)
     if not answers:
         msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
         raise DataError(msg)
     strata = {item: stratum_of(rules or (), judges or (), is_unscored) for item, rules, judges, is_unscored in answers}
     items = choose(strata, n, seed)
-    names, rows = read_published(settings.warehouse, TEXTS.format(run=run_, items=quoted(items)))
+    names, rows = read_published(settings.warehouse, TEXTS, {"run": audit_run_id, "items": items})
     texts = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
     there, written = Counter(strata.values()), Counter(strata[item] for item in items)
@@ -206,8 +205,3 @@ def _private(path: str, flags: int) -> int:
 
 def _is_there(path: Path) -> str:
     return f"--sheet {path} is there already and may hold rulings; --force writes over it"
-
-
-def quoted(texts: Iterable[str]) -> str:
-    """The texts as SQL literals in a row."""
-    return ", ".join(map(text_in_sql, texts))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from flows.files import copy_durably, private_folder, put_in_place
+from flows.selection import Selection
 from models_registry.errors import WarehouseError, WarehouseLocked
 
 try:
@@ -63,6 +64,7 @@ ONE_LINE = 300
 FULL = ("No space left on device", "Disk quota exceeded")
 """What systems say of a disk that takes no more."""
 
+_NAMED = re.compile(r"\$([a-z_]+)")
 _BY_RUN = ("audit_run_id",)
 KEYS: dict[str, tuple[str, ...]] = {
     "audit_runs": _BY_RUN,
@@ -248,7 +250,7 @@ def look_into(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
         # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
         folders = sorted({str(beside(path, "").parent) + os.sep, str(path.resolve().parent.parent) + os.sep})
-        con.execute(f"set allowed_directories = [{', '.join(map(text_in_sql, folders))}]")
+        con.execute("set allowed_directories = $folders", {"folders": folders})
         con.execute("set enable_external_access = false")
     except duckdb.Error as error:
         raise _translated(error, path) from None
@@ -433,7 +435,8 @@ def rewrite(path: Path) -> None:
         names = [
             row[0] for row in con.execute("select database_name from duckdb_databases() where not internal").fetchall()
         ]
-        con.execute(f"attach {text_in_sql(draft)} as rewritten")
+        name = str(draft).replace("'", "''")  # an ATTACH takes no parameter
+        con.execute(f"attach '{name}' as rewritten")
         draft.chmod(0o600)  # before there is anything in it
         con.execute(f'copy from database "{names[0]}" to rewritten')
         con.execute("detach rewritten")
@@ -454,16 +457,22 @@ def fetch(
 def rows_of(
     con: Connection, query: str, parameters: Sequence[object] | Mapping[str, object] = ()
 ) -> list[dict[str, Any]]:
-    """Rows of a query as dicts."""
+    """Returns the rows of a query as dicts; of named values those are bound that the query names."""
+    if isinstance(parameters, Mapping):
+        wanted = set(_NAMED.findall(query))
+        parameters = {name: value for name, value in parameters.items() if name in wanted}
     cursor = con.execute(query, parameters)
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def write_parquet(con: Connection, query: str, draft: Path) -> None:
-    """Writes the rows of a query of ours to a file that its owner alone reads; none stays where that fails."""
+def write_parquet(con: Connection, rows: Selection, draft: Path) -> None:
+    """Writes rows to a file that its owner alone reads; none stays where that fails."""
     try:
-        con.execute(f"copy ({query}) to {text_in_sql(draft)} (format parquet, compression zstd, use_tmp_file false)")
+        con.execute(
+            f"copy (from {rows.sql}) to $draft (format parquet, compression zstd, use_tmp_file false)",
+            {**rows.values, "draft": str(draft)},
+        )
         draft.chmod(0o600)
     except (duckdb.Error, OSError) as error:
         with contextlib.suppress(OSError):
@@ -473,21 +482,11 @@ def write_parquet(con: Connection, query: str, draft: Path) -> None:
         raise WarehouseError(msg) from None
 
 
-def parquet_source(path: Path) -> str:
-    """What a `from` reads the rows of one file by: its name is no pattern, and the folders it lies in are no columns."""
-    name = re.sub(r"([*?\[])", r"[\1]", str(path))
-    return f"read_parquet({text_in_sql(name)}, hive_partitioning = false)"
-
-
-def text_in_sql(text: object) -> str:
-    """A text as SQL writes it."""
-    return "'" + str(text).replace("'", "''") + "'"
-
-
 @contextmanager
-def open_published(
+def open_published(  # noqa: PLR0913 - one limit each
     warehouse: Path,
     query: str,
+    parameters: Sequence[object] | Mapping[str, object] = (),
     *,
     memory: str = "4GB",
     seconds: float = 60,
@@ -506,7 +505,7 @@ def open_published(
                 msg = f"one statement is asked at a time, found {n_statements}"
                 raise WarehouseError(msg)
             with _limited(con, seconds, give_up):
-                cursor = con.execute(query)
+                cursor = con.execute(query, parameters)
             yield (
                 [column[0] for column in cursor.description or ()],
                 _streamed(cursor, ends_at - time.monotonic(), give_up),
@@ -538,8 +537,13 @@ def _streamed(
 
 
 def read_published(
-    warehouse: Path, query: str, *, memory: str = "4GB", seconds: float = 60
+    warehouse: Path,
+    query: str,
+    parameters: Sequence[object] | Mapping[str, object] = (),
+    *,
+    memory: str = "4GB",
+    seconds: float = 60,
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and all rows of a query on the published copy."""
-    with open_published(warehouse, query, memory=memory, seconds=seconds) as (names, rows):
+    """Returns the column names and all rows of a query on the published copy."""
+    with open_published(warehouse, query, parameters, memory=memory, seconds=seconds) as (names, rows):
         return names, list(rows)

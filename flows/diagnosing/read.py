@@ -152,10 +152,8 @@ def read_material(warehouse: Path, run: str, *, model: str | None, task: str | N
 
 def _unit(warehouse: Path, run: str, unit: Row, labels: list[str] | None) -> Unit | None:
     def ask(query: str) -> list[Row]:
-        for name in ("model", "task", "strategy"):
-            value = unit["strategy" if name == "strategy" else f"{name}_id"]
-            query = query.replace(f"${name}", "'" + value.replace("'", "''").replace("$", "' || chr(36) || '") + "'")
-        return rows_of(warehouse, query.replace("$most", str(MOST_TESTED)), run)
+        named = {"model": unit["model_id"], "task": unit["task_id"], "strategy": unit["strategy"]}
+        return rows_of(warehouse, query, run, named | {"most": MOST_TESTED})
 
     rows = ask(_SAMPLES)
     if not rows or not labels:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from flows.sheets import quoted
 from flows.warehouse import Connection, fetch, look_into_published, published_path, rows_of
 from models_registry.errors import UsageError, nearest
 from models_registry.gate_columns import COMPARISONS
@@ -40,17 +39,17 @@ class Source:
         self._comparison_ids = comparison_ids
         self._marts: dict[str, list[Row]] = {}
 
-    def _read(self, query: str) -> list[Row]:
-        return [] if self._con is None else rows_of(self._con, query)
+    def _read(self, query: str, values: Mapping[str, object]) -> list[Row]:
+        return [] if self._con is None else rows_of(self._con, query, values)
 
     @cached_property
     def _tables(self) -> set[str]:
-        found = self._read("select table_schema || '.' || table_name as name from information_schema.tables")
+        found = self._read("select table_schema || '.' || table_name as name from information_schema.tables", {})
         return {row["name"] for row in found}
 
-    def _of(self, table: str, query: str) -> list[Row]:
+    def _of(self, table: str, query: str, **values: object) -> list[Row]:
         """Rows of a query on a table that an older publication may not have."""
-        return self._read(query) if table in self._tables else []
+        return self._read(query, values) if table in self._tables else []
 
     @cached_property
     def run(self) -> Row:
@@ -70,8 +69,8 @@ class Source:
         run = audit_run_id or self.audit_run_id
         key = f"{table} {run}"
         if key not in self._marts:
-            query = f"select * from marts.{table} where audit_run_id = {quoted([run])}"  # noqa: S608 - a table of ours
-            self._marts[key] = self._of(f"marts.{table}", query)
+            query = f"select * from marts.{table} where audit_run_id = $run"  # noqa: S608 - a table of ours
+            self._marts[key] = self._of(f"marts.{table}", query, run=run)
         return self._marts[key]
 
     @cached_property
@@ -125,17 +124,19 @@ class Source:
 
     def comparison(self, base_run_id: str) -> list[Row]:
         """The rows of the newest comparison of every model with itself in the base run."""
-        pair = quoted([base_run_id]), quoted([self.audit_run_id])
+        pair = {"base": base_run_id, "candidate": self.audit_run_id}
         made = self._of(
             "raw.comparisons",
-            "select comparison_id from raw.comparisons where base_model_id is null and candidate_model_id is null "  # noqa: S608
-            f"and not is_trial and base_run_id = {pair[0]} and candidate_run_id = {pair[1]} "
+            "select comparison_id from raw.comparisons where base_model_id is null and candidate_model_id is null "
+            "and not is_trial and base_run_id = $base and candidate_run_id = $candidate "
             "order by requested_at desc, comparison_id",
+            **pair,
         )
         ids = [row["comparison_id"] for row in made]
         rows = self._of(
             f"marts.{COMPARISONS.table}",
-            f"select * from marts.{COMPARISONS.table} where base_run_id = {pair[0]} and candidate_run_id = {pair[1]}",  # noqa: S608
+            f"select * from marts.{COMPARISONS.table} where base_run_id = $base and candidate_run_id = $candidate",  # noqa: S608
+            **pair,
         )
         for wanted in ids if not self._comparison_ids else (each for each in ids if each in self._comparison_ids):
             if found := [row for row in rows if row["comparison_id"] == wanted]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from flows.gate.checked import Finding, Outcome, Result, State
 from flows.gate.rows import Row, Source
-from flows.sheets import quoted
 from models_registry.gate_columns import TEMPERATURE, Columns
 from models_registry.gate_rules import Condition, ValueRule
 
@@ -143,7 +142,7 @@ def query_of(rule: ValueRule, source: Source) -> str:
     """One query that shows the rows a rule finds fault with: names of the static table, texts as literals."""
     figures = dict.fromkeys((*(rule.columns.interval_of(rule.figure) or ()), rule.figure))
     columns = ", ".join((*rule.columns.keys, *rule.columns.temperatures, *figures))
-    tests = [f"audit_run_id = {quoted([source.audit_run_id])}"]
+    tests = [f"audit_run_id = {_literal(source.audit_run_id)}"]
     for condition in (*rule.implied, *rule.conditions):
         name = f"coalesce({TEMPERATURE}, -1)" if condition.column == TEMPERATURE else condition.column
         op = "<>" if condition.op == "!=" else condition.op  # what an interactive shell would take for its history
@@ -159,5 +158,5 @@ def _in_shell(query: str) -> str:
 
 def _literal(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any kind
     if isinstance(value, str):
-        return quoted([value])
+        return "'" + value.replace("'", "''") + "'"
     return str(value).lower() if isinstance(value, bool) else f"{value:.15g}"

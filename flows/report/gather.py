@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
 from flows.report.text import LONG
 from flows.report.texts import Policy, Texts
-from flows.warehouse import Connection, look_into_published, published_path, rows_of, text_in_sql
+from flows.warehouse import Connection, look_into_published, published_path, rows_of
 from models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
@@ -52,14 +53,19 @@ class Gathered:
     answered: Answered
 
 
-def rows(warehouse: Path, query: str, audit_run_id: str, long: int = LONG) -> list[Row]:
-    """Rows of one query about one run, from the published copy; long texts with one character more than `long`."""
+def rows(
+    warehouse: Path, query: str, audit_run_id: str, values: Mapping[str, object] | None = None, *, long: int = LONG
+) -> list[Row]:
+    """Returns the rows of one query about one run, from the published copy; long texts with one character more than `long`.
+
+    `values` are bound by name, beside `$run` and `$long`.
+    """
     with look_into_published(warehouse) as con:
-        return _rows(con, query, audit_run_id, long)
+        return rows_of(con, query, {"run": audit_run_id, "long": long + 1, **(values or {})})
 
 
 def _rows(con: Connection, query: str, audit_run_id: str, long: int) -> list[Row]:
-    return rows_of(con, query.replace("$run", text_in_sql(audit_run_id)).replace("$long", str(long + 1)))
+    return rows_of(con, query, {"run": audit_run_id, "long": long + 1})
 
 
 def gather(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> Gathered:

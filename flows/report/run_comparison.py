@@ -113,9 +113,8 @@ def run_comparison(warehouse: Path, comparison_id: str) -> RunComparison:
 
 
 def _of(warehouse: Path, table: str, comparison_id: str, order: str) -> list[Row]:
-    # ids of comparisons are our own hashes
-    query = f"select * from marts.{table} where comparison_id = '{comparison_id}' order by {order}"  # noqa: S608
-    names, rows = read_published(warehouse, query)
+    query = f"select * from marts.{table} where comparison_id = ? order by {order}"  # noqa: S608 - a mart of ours
+    names, rows = read_published(warehouse, query, [comparison_id])
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

@@ -14,6 +14,7 @@ from flows.digests import columns_of
 from flows.figures import grains, parse_figure, project_models, row_id
 from flows.lineage.columns import Column, lineage_of
 from flows.report.texts import LEFT_OUT, TEXTS, Policy, Texts
+from flows.selection import Selection
 from flows.settings import dbt_project
 from flows.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
 from flows.warehouse import Connection, look_into_published, rows_of
@@ -159,7 +160,7 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
 
 def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
     """The row of a mart that a name stands for; names are hashes, so they are looked for one by one."""
-    columns = columns_of(con, f"marts.{mart}")
+    columns = columns_of(con, Selection(relation=f"marts.{mart}"))
     if column is not None and column not in columns:
         msg = f"marts.{mart} has no column {column!r}{nearest(column, columns)}"
         raise UsageError(msg)
@@ -177,7 +178,7 @@ def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, lis
     """Rows of raw that say what was asked of whom, answered or not: of the row's own task, strategy, variant and model."""
     found = {}
     for table, keys in BESIDE.items():
-        columns = columns_of(con, f"raw.{table}")
+        columns = columns_of(con, Selection(relation=f"raw.{table}"))
         known = {name: row[name] for name in OF_ROW if name in columns and row.get(name) is not None}
         names = ", ".join(("audit_run_id", *keys))
         own = " and ".join(f"{name} = ${name}" for name in known) or "true"

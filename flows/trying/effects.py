@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from flows.prompts import FILLED, TRIED
 from flows.report.gather import rows as rows_of
-from flows.sheets import quoted
 from flows.trying.levels import Level, corrected_difference, finite, levels
 from flows.trying.trial import Trial
 from udfs.comparison import compare_answers
@@ -28,13 +27,14 @@ select found.strategy, found.paraphrase_temperature, found.variant_index, found.
     found.repetition, found.label, found.gold_label
 from marts.fct_predictions as found
 where found.audit_run_id = $run and found.model_id = $model and found.task_id = $task
-    and found.strategy = $strategy and found.sample_id in ($samples)
+    and found.strategy = $strategy and list_contains($samples, found.sample_id)
     and not found.is_quarantined and found.answer_status != 'error'
 order by all
 """
 _CHOSEN = """
 select avg(sensitivity) as sensitivity from marts.fct_sensitivity
-where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy and sample_id in ($samples)
+where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
+    and list_contains($samples, sample_id)
 """
 
 
@@ -101,10 +101,8 @@ def effects_of(warehouse: Path, audit_run_id: str, trial: Trial) -> list[Effects
 def _asked(  # noqa: PLR0913 - what is asked of which arm
     warehouse: Path, query: str, run: str, trial: Trial, model: str, strategy: str
 ) -> list[Row]:
-    put = {"model": [model], "task": [trial.base.task_id], "strategy": [strategy], "samples": list(trial.base.samples)}
-    for name, values in put.items():
-        query = query.replace(f"${name}", quoted(values).replace("$", "' || chr(36) || '"))
-    return rows_of(warehouse, query, run)
+    named = {"model": model, "task": trial.base.task_id, "strategy": strategy, "samples": list(trial.base.samples)}
+    return rows_of(warehouse, query, run, named)
 
 
 def _cell(row: Row) -> tuple[object, ...]:

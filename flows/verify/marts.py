@@ -98,19 +98,18 @@ def _differences(  # noqa: PLR0913 - where a mart's rows are looked for
 ) -> list[Finding]:
     """Which rows differ from those of a place that still has what was sealed; without one, that the mart differs."""
     what, columns, key = f"marts.{mart}", tuple(wanted["columns"]), grains()[mart]
-    there = (str(place.source(mart, run)), place.rows(mart, run, comparison))
+    there = place.rows(mart, run, comparison)
     for other in others:
-        source, where = other.source(mart, run), other.rows(mart, run, comparison)
-        if source is None or other.sum_of(mart, run, columns, comparison) != (wanted["n_rows"], wanted["sha256"]):
+        held_there = other.rows(mart, run, comparison)
+        is_as_sealed = other.sum_of(mart, run, columns, comparison) == (wanted["n_rows"], wanted["sha256"])
+        if there is None or held_there is None or not is_as_sealed:
             continue
-        now_there = digests(place.con, *there, columns, key)
-        was = digests(other.con, source, where, columns, key)
+        now_there = digests(place.con, there, columns, key)
+        was = digests(other.con, held_there, columns, key)
         lost, new = was.join(now_there, on=list(WORDS), how="anti"), now_there.join(was, on=list(WORDS), how="anti")
-        held = {
-            row["key_digest"]: row for row in rows_of(other.con, source, where, key, columns, lost["key"].to_list())
-        }
+        held = {row["key_digest"]: row for row in rows_of(other.con, held_there, key, columns, lost["key"].to_list())}
         found = []
-        for row in rows_of(place.con, *there, key, columns, new["key"].to_list()):
+        for row in rows_of(place.con, there, key, columns, new["key"].to_list()):
             old = held.pop(row["key_digest"], None)
             differing = [] if old is None else [name for name in columns if old[name] != row[name]]
             detail = f"column {', '.join(differing)}" if differing else ""

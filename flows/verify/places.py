@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flows.digests import NO_ROWS, table_sha256
 from flows.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
-from flows.warehouse import Connection, parquet_source, text_in_sql
+from flows.selection import Selection, of_file
+from flows.warehouse import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +36,20 @@ class Place:
         """A run's part of the chain."""
         return [found for found in self.chain if found.audit_run_id == run]
 
-    def source(self, mart: str, run: str) -> str | None:
-        """SQL of a mart's rows; None where it is not there."""
+    def source(self, mart: str, run: str) -> Selection | None:
+        """A mart's rows, of a file a run's alone; None where it is not there."""
         if self.folder is None:
-            return f'marts."{mart}"' if mart in self.marts else None
+            return Selection(relation=f'marts."{mart}"') if mart in self.marts else None
         path = self.folder / mart / f"audit_run_id={run}" / "data.parquet"
-        return parquet_source(path) if path.is_file() else None
+        return of_file(path) if path.is_file() else None
 
-    def rows(self, mart: str, run: str, comparison: str | None = None) -> str:
-        """SQL for which rows are a run's, or a comparison's of it: a file holds no other run's."""
-        if comparison is not None:
-            return f"{OF_COMPARISONS} = {text_in_sql(comparison)}"
-        return f"{self.marts[mart]} = '{run}'" if self.folder is None and mart in self.marts else "true"
+    def rows(self, mart: str, run: str, comparison: str | None = None) -> Selection | None:
+        """The rows that are a run's, or a comparison's of it; None where the mart is not there."""
+        source = self.source(mart, run)
+        if source is None or (comparison is None and self.folder is not None):  # a file holds no other run's
+            return source
+        column, value = (self.marts[mart], run) if comparison is None else (OF_COMPARISONS, comparison)
+        return replace(source, column=column, value=value)
 
     def comparisons(self, mart: str, run: str) -> set[str | None]:
         """The comparisons that a mart has of a run; None is one without its id."""
@@ -54,11 +57,11 @@ class Place:
         if source is None:
             return set()
         if self.folder is not None:
-            query = f"select distinct {OF_COMPARISONS} from {source}"  # noqa: S608 - ours
-            return {row[0] for row in self.con.execute(query).fetchall()}
+            query = f"select distinct {OF_COMPARISONS} from {source.sql}"  # noqa: S608 - ours
+            return {row[0] for row in self.con.execute(query, source.values).fetchall()}
         if mart not in self._comparisons:
             found: dict[str, set[str | None]] = {}
-            query = f"select distinct {OF_CANDIDATES}, {OF_COMPARISONS} from {source}"  # noqa: S608 - ours
+            query = f"select distinct {OF_CANDIDATES}, {OF_COMPARISONS} from {source.sql}"  # noqa: S608 - ours
             for candidate, comparison in self.con.execute(query).fetchall():
                 found.setdefault(candidate, set()).add(comparison)
             self._comparisons[mart] = found
@@ -71,9 +74,9 @@ class Place:
             return NO_ROWS
         if self.folder is not None:
             by = "''" if comparison is None else OF_COMPARISONS
-            return table_sha256(self.con, source, "true", columns, by).get(comparison or "", NO_ROWS)
+            return table_sha256(self.con, source, columns, by).get(comparison or "", NO_ROWS)
         by = self.marts[mart] if comparison is None else OF_COMPARISONS
         if (mart, by, columns) not in self._sums:
-            where = "true" if self.only is None else self.rows(mart, self.only)
-            self._sums[mart, by, columns] = table_sha256(self.con, source, where, columns, by)
+            rows = (None if self.only is None else self.rows(mart, self.only)) or source
+            self._sums[mart, by, columns] = table_sha256(self.con, rows, columns, by)
         return self._sums[mart, by, columns].get(comparison or run, NO_ROWS)

@@ -13,9 +13,10 @@ from flows.archive import archive_folder
 from flows.blanks import is_blank
 from flows.digests import WORDS, columns_of, digests, netstrings
 from flows.seal import SEALED, Seal, covered_rows, sealed_columns
+from flows.selection import Selection, of_file, of_run
 from flows.verify.findings import MOST, Finding, Kind, few, named
 from flows.verify.places import Place
-from flows.warehouse import KEYS, Connection, DatabaseError, parquet_source
+from flows.warehouse import KEYS, Connection, DatabaseError
 
 AFTERWARDS = (
     "comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements", "reports", "erasures",
@@ -47,7 +48,7 @@ def check_rows(place: Place, run: str, other: Place | None) -> Looked:
         covered = _covered(place, run, table, chain, looked)
         if covered is None:
             continue
-        source: str | None = f"raw.{table}"
+        source: Selection | None = of_run(f"raw.{table}", run)
         where = place.where
         if covered.height and _is_retired(place.con, run, table):
             source, where = _archived(place, run, table, looked), f"the archive of {place.where}"
@@ -109,16 +110,14 @@ def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], looked: 
     return holds
 
 
-def _check_blank(place: Place, run: str, table: str, source: str) -> list[Finding]:
+def _check_blank(place: Place, run: str, table: str, source: Selection) -> list[Finding]:
     """A row may be sealed again only as an erasure leaves it, and an erasure leaves a note."""
     covered = covered_rows(place.con, run, table)
     keys = covered.filter(pl.col("key").is_duplicated())["key"].unique().to_list()
     if not keys:
         return []
     noted = place.con.execute("select 1 from raw.erasures where audit_run_id = ? limit 1", [run]).fetchone()
-    rows = rows_of(
-        place.con, source, f"audit_run_id = '{run}'", KEYS[table], sealed_columns(place.con, table), keys[:MOST_BLANK]
-    )
+    rows = rows_of(place.con, source, KEYS[table], sealed_columns(place.con, table), keys[:MOST_BLANK])
     what = f"raw.{table}"
     return [
         Finding(
@@ -143,8 +142,8 @@ def _is_retired(con: Connection, run: str, table: str) -> bool:
     return moved is not None and con.execute(query, [run]).fetchone() is None
 
 
-def _archived(place: Place, run: str, table: str, looked: Looked) -> str | None:
-    """SQL of a retired table's rows; None, and a finding, where their file is not there or cannot be read."""
+def _archived(place: Place, run: str, table: str, looked: Looked) -> Selection | None:
+    """A retired table's rows; None, and a finding, where their file is not there or cannot be read."""
     rows = place.con.execute(
         "select path, n_rows from raw.retirements where audit_run_id = ? and table_name = ? order by retired_at desc limit 1",
         [run, table],
@@ -155,7 +154,7 @@ def _archived(place: Place, run: str, table: str, looked: Looked) -> str | None:
     if not file.resolve().is_relative_to(archive_folder(place.warehouse).resolve()):
         looked.findings.append(Finding("broken", place.where, "file", str(path), "it is not in the archive", run))
         return None
-    source = parquet_source(file)
+    source = replace(of_file(file), column="audit_run_id", value=run)
     if not file.is_file():
         looked.findings.append(
             Finding("gone", place.where, "file", str(path), f"the archive of {n_rows} retired rows", run)
@@ -170,15 +169,15 @@ def _archived(place: Place, run: str, table: str, looked: Looked) -> str | None:
 
 
 def _differences(  # noqa: PLR0913 - what is held against what
-    place: Place, run: str, table: str, source: str, covered: pl.DataFrame, other: Place | None
+    place: Place, run: str, table: str, source: Selection, covered: pl.DataFrame, other: Place | None
 ) -> list[Finding]:
-    con, key, what, of_run = place.con, KEYS[table], f"raw.{table}", f"audit_run_id = '{run}'"
+    con, key, what = place.con, KEYS[table], f"raw.{table}"
     columns_at = {
         found.seal_index: tuple(found.held["raw"].get(table, {}).get("columns", ())) for found in place.seals_of(run)
     }
     own = sealed_columns(con, table)
     there = {
-        columns: digests(con, source, of_run, columns, key)
+        columns: digests(con, source, columns, key)
         for columns in {own, *(columns_at[index] for index in covered["seal_index"].unique())}
     }
     lost = pl.concat(
@@ -194,10 +193,10 @@ def _differences(  # noqa: PLR0913 - what is held against what
     added = there[own].join(covered, on="key", how="anti")
     twice = there[own].filter(pl.col("key").is_duplicated()).unique(subset="key")  # a key is a row's own
 
-    def rows(in_: Connection, relation: str, wanted: pl.DataFrame) -> list[dict[str, Any]]:
-        return rows_of(in_, relation, of_run, key, own, wanted["key"].head(MOST).to_list())
+    def rows(in_: Connection, relation: Selection, wanted: pl.DataFrame) -> list[dict[str, Any]]:
+        return rows_of(in_, relation, key, own, wanted["key"].head(MOST).to_list())
 
-    old = {} if other is None else {row["key_digest"]: row for row in rows(other.con, what, lost)}
+    old = {} if other is None else {row["key_digest"]: row for row in rows(other.con, of_run(what, run), lost)}
     found = []
     for row in rows(con, source, changed):
         before = old.get(row["key_digest"], row)
@@ -223,17 +222,17 @@ def _differences(  # noqa: PLR0913 - what is held against what
     return found + [Finding(kind, place.where, what, named(row, key), "", run) for row in rows(con, source, added)]
 
 
-def rows_of(  # noqa: PLR0913 - which rows, and what of them
-    con: Connection, source: str, where: str, key: Sequence[str], columns: Sequence[str], keys: Sequence[int]
+def rows_of(
+    con: Connection, rows: Selection, key: Sequence[str], columns: Sequence[str], keys: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """The rows whose keys have these digests, which stand in `key_digest`."""
+    """Returns those of the rows whose keys have these digests, which stand in `key_digest`."""
     if not keys:
         return []
     names = ", ".join(f'"{name}"' for name in dict.fromkeys([*key, *columns]))
     found = con.execute(
-        f"select {names}, md5_number_upper({netstrings(key)}) as key_digest from {source} "  # noqa: S608 - names of ours
-        f"where {where} and list_contains(?::ubigint[], md5_number_upper({netstrings(key)})) order by all",
-        [list(keys)],
+        f"select {names}, md5_number_upper({netstrings(key)}) as key_digest from (from {rows.sql}) "  # noqa: S608 - names of ours
+        f"where list_contains($keys::ubigint[], md5_number_upper({netstrings(key)})) order by all",
+        {**rows.values, "keys": list(keys)},
     )
     heads = [column[0] for column in found.description or ()]
     return [dict(zip(heads, row, strict=True)) for row in found.fetchall()]

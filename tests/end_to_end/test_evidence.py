@@ -29,7 +29,7 @@ from flows.trace.trace import Trace
 from flows.transform import dbt
 from flows.verify import verify, verify_report
 from flows.verify.page import figures_of
-from flows.warehouse import connect, land, now, parquet_source, published_path
+from flows.warehouse import connect, land, now, published_path
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, ordinary_rows, published
 
@@ -106,7 +106,7 @@ def alter_parquet(path: Path, draw: random.Random) -> str | None:
     """The same to a Parquet file, by way of a table."""
     side = path.with_suffix(".duckdb")
     with duckdb.connect(str(side)) as con:
-        con.execute(f"create table t as from {parquet_source(path)}")
+        con.execute("create table t as from read_parquet($file, hive_partitioning = false)", {"file": str(path)})
     done = alter(side, "t", draw)
     with duckdb.connect(str(side)) as con:
         con.execute(f"copy t to '{path}' (format parquet)")

@@ -78,8 +78,8 @@ def test_what_makes_and_checks_runs_is_imported_without_the_libraries_of_single_
 def test_a_bound_value_brings_no_pandas_and_who_needs_it_finds_it(tmp_path: Path) -> None:
     program = (
         "import sys, types, duckdb\n"
-        "from flows.cli import _sparing_pandas\n"
-        "with _sparing_pandas():\n"
+        "from flows.cli import sparing_pandas\n"
+        "with sparing_pandas():\n"
         "    assert duckdb.execute('select ?', ['a']).fetchall() == [('a',)]\n"
         "    assert 'pandas' not in sys.modules\n"
         "    sys.modules['great_expectations'] = types.ModuleType('great_expectations')\n"

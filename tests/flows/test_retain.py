@@ -25,9 +25,10 @@ from flows.publish import publish
 from flows.retain import restore, retain, retired_runs
 from flows.rows import frame_of
 from flows.running import rebuild_runs
+from flows.selection import Selection
 from flows.settings import Settings
 from flows.variants import rows_made_before
-from flows.warehouse import apply_schema, land, parquet_source, published_path
+from flows.warehouse import apply_schema, land, published_path
 from models_registry.cards import FormatLimits
 from models_registry.errors import UsageError, WarehouseError
 from tests.flows.audits import query
@@ -55,7 +56,7 @@ def archived(warehouse: Path, audit_run_id: str) -> dict[str, list[tuple[Any, ..
     for table in HEAVY:
         path = archive_folder(warehouse) / table / f"audit_run_id={audit_run_id}" / "data.parquet"
         found[table] = (
-            duckdb.sql(f"select * from {parquet_source(path)} order by all").fetchall() if path.exists() else []
+            duckdb.read_parquet(str(path), hive_partitioning=False).order("all").fetchall() if path.exists() else []
         )
     return found
 
@@ -224,9 +225,9 @@ def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
     older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
     before = landed(warehouse, older)
 
-    def one_answer_otherwise(con: duckdb.DuckDBPyConnection, rows: str, draft: Path) -> None:
-        frame = con.execute(rows).pl()
-        if "raw.predictions" in rows:
+    def one_answer_otherwise(con: duckdb.DuckDBPyConnection, rows: Selection, draft: Path) -> None:
+        frame = con.execute(f"from {rows.sql}", rows.values).pl()
+        if rows.relation == "raw.predictions":
             frame = frame.with_columns(
                 completion=pl.when(pl.col("prediction_id") == "p2").then(pl.lit("no")).otherwise("completion")
             )

@@ -19,6 +19,7 @@ from flows.publish import is_published, publish
 from flows.retain import restore, retain
 from flows.rows import frame_of
 from flows.seal import seals
+from flows.selection import Selection
 from flows.verify import verify
 from flows.verify.verify import Verified
 from flows.warehouse import connect, kept_open, land, now, published_path
@@ -56,7 +57,7 @@ def told(found: Verified) -> list[tuple[str, str, str, str]]:
 def test_a_row_is_hashed_as_its_columns_netstrings(gated: Gated) -> None:
     with connect(gated.warehouse) as con:
         con.execute("create table one as select 'ab' as name, 0.1::double as figure, null::varchar as nothing")
-        (row,) = digests(con, "one", "true", ("figure", "name", "nothing"), ("name",)).rows()
+        (row,) = digests(con, Selection(relation="one"), ("figure", "name", "nothing"), ("name",)).rows()
     whole = hashlib.sha256(b"3:0.12:ab-").digest()  # 0.1 has three characters, ab two, nothing none
     assert row[0] == int.from_bytes(whole[:8])
     assert row[1] == int.from_bytes(whole[8:16])
@@ -65,7 +66,7 @@ def test_a_row_is_hashed_as_its_columns_netstrings(gated: Gated) -> None:
 def test_digests_survive_their_bytes(gated: Gated) -> None:
     sealed_night(gated)
     with connect(gated.warehouse) as con:
-        found = digests(con, "raw.predictions", "true", ("completion", "prediction_id"), ("prediction_id",))
+        found = digests(con, Selection(relation="raw.predictions"), ("completion", "prediction_id"), ("prediction_id",))
     assert found.height == 4
     assert unpacked(packed(found)).equals(found)
     assert len(packed(found)) == 4 * 24

@@ -218,7 +218,8 @@ def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
 
 def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> None:
     code = (
-        "import sys, flows.report; from pathlib import Path; "
+        "import sys, flows.cli, flows.report; from pathlib import Path; "
+        "guard = flows.cli.sparing_pandas(); guard.__enter__(); "
         f"flows.report.as_written(Path({str(ordinary.warehouse)!r}), {ordinary.audit_run_id!r}); "
         "print(sorted({'altair', 'pandas', 'prefect', 'vl_convert'} & set(sys.modules)))"
     )

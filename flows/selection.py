@@ -1,0 +1,42 @@
+"""Which rows of a table or a file a query is about: names stand in its SQL, values are bound."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Rows of a relation: all of them, or those of which `column` is `value`.
+
+    relation: a table of ours, or a table function of ours that reads `file`.
+    """
+
+    relation: str
+    column: str | None = None
+    value: str | None = None
+    file: str | None = None
+
+    @property
+    def sql(self) -> str:
+        """What follows a `from`; its values are to be bound."""
+        return self.relation if self.column is None else f"{self.relation} where {self.column} = $value"
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What the names in `sql` stand for."""
+        named = {"value": self.value if self.column is not None else None, "file": self.file}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+def of_run(table: str, audit_run_id: str) -> Selection:
+    """Returns a run's rows of a table."""
+    return Selection(relation=table, column="audit_run_id", value=audit_run_id)
+
+
+def of_file(path: Path) -> Selection:
+    """Returns the rows of one Parquet file: its name is no pattern, and the folders it lies in are no columns."""
+    name = re.sub(r"([*?\[])", r"[\1]", str(path))
+    return Selection(relation="read_parquet($file, hive_partitioning = false)", file=name)
