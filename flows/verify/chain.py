@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flows.seal import Seal, seal_of
+from flows.seal import BY_COMPARING, Seal, seal_of
 from flows.verify.findings import Finding
 from flows.warehouse import Connection
 from models_registry.errors import UsageError
@@ -65,7 +65,7 @@ def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
         run: "texts were erased" if run in erased else _why_otherwise(before, now[run]) for run, before in then.items()
     }
     of_any = next(filter(None, why.values()), "")  # a comparison is of two runs
-    found = []
+    found = _views_otherwise(kept, chain[-1])
     for run, before in then.items():
         after = now[run]
         found += _otherwise(run, "", before.held["marts"], after.held["marts"], before, after, why[run])
@@ -73,6 +73,19 @@ def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
             new = after.held["comparisons"].get(comparison, {})
             found += _otherwise(run, comparison, old, new, before, after, of_any)
     return found
+
+
+def _views_otherwise(kept: Seal, newest: Seal) -> list[Finding]:
+    """Views that the same project makes otherwise than it did; another project makes others, which its next build seals."""
+    if kept.held["views_by"] != newest.held["views_by"]:
+        return []
+    detail = f"seal {newest.seal_index} has it otherwise than seal {kept.seal_index}: same code"
+    before, after = kept.held["views"], newest.held["views"]
+    return [
+        Finding("changed", "the warehouse", f"view {name}", "", detail)
+        for name in sorted({*before, *after} - {BY_COMPARING})  # each comparing makes that one anew
+        if before.get(name) != after.get(name)
+    ]
 
 
 def _otherwise(  # noqa: PLR0913 - what a finding says

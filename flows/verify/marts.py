@@ -50,7 +50,8 @@ def check_views(place: Place, *, is_open: bool) -> list[Finding]:
     newest = place.chain[-1].held
     is_open = (is_open and not place.is_copy) or newest["views_by"] != made_by()["dbt_project"]
     sealed, there, found = newest["views"], views(place.con), []
-    for name in sorted({*sealed, *(each for each in there if each.startswith("marts."))}):
+    ours = {*sealed, *(f"marts.{mart}" for mart in grains())}  # others are named by what looks for what was planted
+    for name in sorted(name for name in ours if name in sealed or name in there):
         if there.get(name) != sealed.get(name):
             kind: Kind = "gone" if name not in there else "changed" if name in sealed else "added"
             found.append(Finding("unsealed" if is_open else kind, place.where, f"view {name}"))

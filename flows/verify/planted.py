@@ -12,25 +12,22 @@ from flows.verify.findings import Finding, few
 from flows.verify.places import Place
 
 _TABLES = """
-    select table_schema, table_name from information_schema.tables
-    where table_type = 'BASE TABLE' and table_schema in ('main', 'marts', 'raw') order by all
+    select table_schema, table_name, table_type = 'VIEW' from information_schema.tables
+    where table_schema in ('main', 'marts', 'raw') order by all
 """
 
 
 def check_tables(place: Place) -> list[Finding]:
-    """Tables where readers look, that neither this version makes nor any seal has.
+    """Tables and views where readers look, that neither this version makes nor any seal has as a mart.
 
     A table of marts that an older version made and sealed waits for the next build.
     """
-    sealed, found = _sealed(place.chain), []
-    for schema, name in place.con.execute(_TABLES).fetchall():
-        if schema == "marts" and name in sealed:
-            continue
-        if schema == "marts" and name in grains():
-            continue
-        if schema == "raw" and name in {*SCHEMAS, "schema_versions"}:
-            continue
-        found.append(Finding("added", place.where, f"{schema}.{name}", "", "a table that no seal has"))
+    ours = {"marts": _sealed(place.chain) | grains().keys(), "raw": {*SCHEMAS, "schema_versions"}, "main": set[str]()}
+    found = []
+    for schema, name, is_view in place.con.execute(_TABLES).fetchall():
+        if name not in ours[schema]:
+            what = f"view {schema}.{name}" if is_view else f"{schema}.{name}"
+            found.append(Finding("added", place.where, what, "", "no version of promptaudit makes it"))
     return few(found)
 
 

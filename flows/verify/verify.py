@@ -140,7 +140,7 @@ def verify(
         since = (
             []
             if kept is None
-            else [found for found in resealed(places[0].chain, kept) if only in (None, found.audit_run_id)]
+            else [each for each in resealed(places[0].chain, kept) if only is None or each.audit_run_id in (None, only)]
         )
         is_open = any(state == "running" for _, _, state in _runs(places[0].con, None))
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]

@@ -156,7 +156,8 @@ def test_many_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_path
         ("update marts.rpt_audit set sensitivity = 0.24",
          ("changed", "marts.rpt_audit", "the warehouse", "column sensitivity")),
         ("delete from raw.row_digests where table_name = 'attempts'", ("gone", "raw.row_digests", "the warehouse", "")),
-        ("create view marts.rpt_better as select 1 as sensitivity", ("added", "view marts.rpt_better", "the warehouse", "")),
+        ("create view marts.rpt_better as select 1 as sensitivity",
+         ("added", "view marts.rpt_better", "the warehouse", "no version of promptaudit makes it")),
         ("update raw.seals set reason = 'derived'",
          ("broken", "seal", "the warehouse", "it is not the hash of its manifest")),
     ],
@@ -241,6 +242,21 @@ def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: 
     again = verify(gated.warehouse, seal=kept)
     assert again.exit_code == 1
     assert "another history" in again.findings[0].detail
+
+
+def test_views_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
+    change(gated.warehouse, "create view marts.rpt_latest as from marts.rpt_audit")
+    run = sealed_night(gated)
+    with connect(gated.warehouse) as con:
+        kept = seals(con)[-1].seal
+    change(gated.warehouse, "create or replace view marts.rpt_latest as select 0.99 as micro_f1")
+    change(gated.warehouse, "create view marts.rpt_best as select 1 as one")
+    publish(gated.warehouse, [run])
+    (planted, *others) = verify(gated.warehouse).findings
+    assert (planted.kind, planted.what) == ("added", "view marts.rpt_best")
+    assert {each.what for each in others} == {"view marts.rpt_best"}  # of the copy
+    found = [(each.kind, each.what) for each in verify(gated.warehouse, seal=kept).findings]
+    assert ("changed", "view marts.rpt_latest") in found
 
 
 @pytest.fixture
