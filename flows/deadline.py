@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import os
 import signal
 import sys
 import threading
@@ -20,36 +21,75 @@ GRACE_S = 300.0
 def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[None]:
     """Interrupts the main thread after `limit`, which then raises MeasureError naming `what`.
 
-    Whoever does not come to an end within `grace_s` seconds after that is ended with exit code 1, and the stacks of its threads
-    go to stderr; what it had landed is kept, and `flows.guard` ends what it started. Of another thread than the main one only
-    the second holds.
+    A process that does not come to an end within `grace_s` seconds after that is ended with MeasureError's exit code, and the
+    stacks of its threads go to stderr; what it had landed is kept, and `flows.guard` ends what it started. Of work in another
+    thread than the main one only the second holds.
     """
-    is_over = threading.Event()
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGTERM)
-    if is_main and before in (signal.SIG_DFL, signal.SIG_IGN):
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    said = (
+        f"{what} took longer than {hours(limit)} and was stopped; what had landed is kept, and the next start goes on"
+    )
+    watch = _Watch(limit.total_seconds(), grace_s, said)
+    with _ended_by_sigterm():
+        try:
+            watch.start()
+            try:
+                yield
+            finally:
+                watch.stop()
+        except BaseException:
+            watch.stop()  # it strikes once, and may have done so in the midst of stopping
+            if watch.has_struck:
+                raise MeasureError(said) from None
+            raise
+        if watch.has_struck:  # whoever was interrupted went on
+            raise MeasureError(said)
 
-    def end() -> None:
-        is_over.set()
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
-    timer = threading.Timer(limit.total_seconds(), end)
-    timer.daemon = True
-    if is_main:
-        timer.start()
-    faulthandler.dump_traceback_later(limit.total_seconds() + grace_s, exit=True, file=sys.__stderr__ or sys.stderr)
+class _Watch(threading.Thread):
+    """Waits for the work to end, interrupts it, and ends the process."""
+
+    def __init__(self, limit_s: float, grace_s: float, said: str) -> None:
+        super().__init__(name="deadline", daemon=True)
+        self.has_struck = False
+        self._limit_s, self._grace_s, self._said = limit_s, grace_s, said
+        self._is_over, self._striking = threading.Event(), threading.Lock()
+        self._main = threading.main_thread() if threading.current_thread() is threading.main_thread() else None
+
+    def run(self) -> None:
+        """Waits twice."""
+        if self._is_over.wait(self._limit_s):
+            return
+        with self._striking:
+            if self._is_over.is_set():
+                return
+            self.has_struck = True
+            if self._main is not None and self._main.ident is not None:
+                signal.pthread_kill(self._main.ident, signal.SIGTERM)
+        if self._is_over.wait(self._grace_s):
+            return
+        with contextlib.suppress(Exception):  # a process may have no stderr
+            sys.__stderr__.write(f"{self._said}; its process did not end, and is ended\n")  # type: ignore[union-attr]
+            faulthandler.dump_traceback(sys.__stderr__)  # type: ignore[arg-type]
+        os._exit(MeasureError.exit_code)
+
+    def stop(self) -> None:
+        """After this no signal is sent."""
+        with self._striking:
+            self._is_over.set()
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Has SIGTERM raise KeyboardInterrupt where nobody has said what it does."""
+    is_open = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) in (
+        signal.SIG_DFL,
+        signal.SIG_IGN,
+    )
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_open else None
     try:
         yield
-    except BaseException:
-        if not is_over.is_set():
-            raise
-        msg = f"{what} took longer than {hours(limit)} and was stopped; what had landed is kept, and the next start goes on"
-        raise MeasureError(msg) from None
     finally:
-        timer.cancel()
-        faulthandler.cancel_dump_traceback_later()
-        if is_main:
+        if is_open:
             signal.signal(signal.SIGTERM, before)
 
 

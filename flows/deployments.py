@@ -42,7 +42,6 @@ HEADER = """\
 # PREFECT_API_URL. The flow is imported from the installed package; the worker's environment names the folder that holds
 # warehouse/ and registry/. Without a step for it Prefect would copy that folder each night.
 """
-_LAST_WORDS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,7 @@ def write_project(registry: Registry, audit_ids: list[str], path: Path) -> Path:
 def deploy(registry: Registry, audit_ids: list[str]) -> Deployed:
     """Makes what the audits' nights need on the server of PREFECT_API_URL; called again, it changes what differs from the cards.
 
-    Pools and limits that are there stay as an operator has set them. Raises UsageError where no server is named, or where it does
+    Pools and limits that are there stay as an operator has set them; the automation is set anew. Raises UsageError where no server is named, or where it does
     not take something.
     """
     project = project_of(registry, audit_ids)
@@ -185,10 +184,11 @@ def _deploy(project: dict[str, Any]) -> None:
         line = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
         done = subprocess.run(  # noqa: S603 - this interpreter, our own words
             line, cwd=folder, env={name: value for name, value in os.environ.items() if name != FOLDER} | SILENT,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
         )  # fmt: skip
     if done.returncode:
-        msg = f"`prefect deploy` ended with {done.returncode}: {' '.join(done.stdout.split())[-_LAST_WORDS:]}"
+        # its words may quote the server's address with a password in it
+        msg = f"`prefect deploy` ended with {done.returncode}; `promptaudit deploy AUDIT... --output FILE` writes what it was given"
         raise UsageError(msg)
 
 

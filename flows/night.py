@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -158,7 +158,8 @@ def night(  # noqa: PLR0913 - one option each
         with guarded(), hold(settings.warehouse, settings.lock_wait_s, progress.say, what="night"):
             try:
                 registry = load()
-                with at_most(longest(registry.audit(audit_id)), f"the night of '{audit_id}'"):
+                limit = longest(registry.audit(audit_id), scheduled_at)
+                with at_most(limit, f"the night of '{audit_id}'"):
                     told = _night(settings, registry, audit_id, progress, began, new=new, scheduled_at=scheduled_at)
             except Exception as error:
                 _tell_unmeasured(settings, audit_id, began, error, progress)
@@ -226,7 +227,8 @@ def _night(  # noqa: PLR0913 - what a night is told
 
     def begin(audit_run_id: str) -> None:
         began.append(audit_run_id)
-        audit.record(audit_run_id, "begun")
+        starts = [step for step in _steps(audit.warehouse, audit_id, audit_run_id) if step != "finished"]
+        audit.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
 
     # the page is written once the night is compared
     done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin, reports=False)
@@ -249,9 +251,9 @@ def tonights_run(
     if "begun" not in steps:  # somebody's `promptaudit run`
         return None
     if scheduled_at is not None:
-        return found.audit_run_id if steps["begun"]["scheduled_at"] == scheduled_at else None
+        return found.audit_run_id if scheduled_at in {row["scheduled_at"] for row in steps.values()} else None
     last = max(row["recorded_at"] for row in steps.values())
-    return found.audit_run_id if now() - last < _period(card) / 2 else None
+    return found.audit_run_id if now() - last < _until_next(card, last) / 2 else None
 
 
 def _steps(warehouse: Path, audit_id: str, audit_run_id: str) -> dict[str, dict[str, Any]]:
@@ -260,9 +262,14 @@ def _steps(warehouse: Path, audit_id: str, audit_run_id: str) -> dict[str, dict[
     return {row["step"]: row for row in fetch(warehouse, query, [night_id_of(audit_id, audit_run_id)])}
 
 
-def longest(card: AuditCard) -> timedelta:
-    """Returns how long a night may take before it is stopped: the card's `max_duration`, or until the next one is due."""
-    return _period(card) if card.max_duration is None else age_of(card.max_duration)
+def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
+    """Returns how long a night may take before it is stopped: the card's `max_duration`, or until the next one is due.
+
+    A night that a person begins has as long as the next one of the schedule will have.
+    """
+    if card.max_duration is not None:
+        return age_of(card.max_duration)
+    return _until_next(card, scheduled_at or now() + _until_next(card, now()))
 
 
 def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
@@ -270,13 +277,9 @@ def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
     return card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now()
 
 
-def _period(card: AuditCard) -> timedelta:
-    """The time between two nights of the card's schedule, at most a day."""
-    if card.schedule is None:
-        return DAY
-    times = CronSim(card.schedule, datetime(2026, 1, 1, tzinfo=UTC))
-    first, second = next(times), next(times)
-    return min(DAY, second - first)
+def _until_next(card: AuditCard, at: datetime) -> timedelta:
+    """The time until the next night of the card's schedule, at most a day."""
+    return DAY if card.schedule is None else min(DAY, next(CronSim(card.schedule, at)) - at)
 
 
 def night_id_of(audit_id: str, audit_run_id: str) -> str:

@@ -287,7 +287,7 @@ create table if not exists raw.nights (
     audit_run_id varchar not null,
     night_id varchar not null,
     audit_id varchar not null,
-    step varchar not null, -- begun, finished
+    step varchar not null, -- begun, resumed <n> by a later start, finished
     outcome varchar, -- JSON
     recorded_at timestamp not null,
     scheduled_at timestamp -- for when a schedule began it, UTC; null where a person did

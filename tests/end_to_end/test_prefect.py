@@ -209,7 +209,7 @@ def test_a_killed_night_is_gone_on_with_and_each_cell_lands_once(stage: Stage) -
     assert cells(stage.warehouse) == (N_CELLS, N_CELLS)
     assert N_CELLS <= stage.n_asked <= N_CELLS + CONNECTIONS  # what was in flight when it was killed
     steps = query(stage.warehouse, "select step from raw.nights order by recorded_at")
-    assert steps == [("begun",), ("finished",)]
+    assert steps == [("begun",), ("resumed 1",), ("finished",)]
 
 
 def test_a_second_night_waits_or_is_refused(stage: Stage) -> None:
@@ -367,7 +367,7 @@ def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(st
             server.start()
     nights = query(stage.warehouse, NIGHTS)
     assert len(nights) == n_nights + 1
-    assert {steps for _, steps, *_ in nights} == {2}  # begun and finished
+    assert {steps for _, steps, *_ in nights} == {3}  # begun, resumed and finished
     assert {(n_rows, n_cells) for *_, n_rows, n_cells in nights} == {(N_CELLS, N_CELLS)}
     assert stage.provider.counters()["requests"] - before <= N_CELLS + CONNECTIONS
     assert "goes on without it" in stage.said()

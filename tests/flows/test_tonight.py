@@ -61,11 +61,24 @@ def test_a_scheduled_start_goes_on_with_what_is_unfinished(warehouse: Path) -> N
     assert tonights_run(warehouse, card(), AUDIT, PLAN, SECOND) is None
 
 
+def test_a_scheduled_start_that_went_on_with_an_older_night_has_it_as_its_own(warehouse: Path) -> None:
+    run = begun(warehouse, FIRST)
+    record_night(warehouse, AUDIT, run, "resumed 1", scheduled_at=SECOND)
+    for scheduled_at in (FIRST, SECOND):
+        assert tonights_run(warehouse, card(), AUDIT, PLAN, scheduled_at) == run
+
+
 def test_a_night_may_last_until_the_next_one_is_due() -> None:
-    assert longest(card()) == timedelta(days=1)
-    assert longest(card(schedule="0 * * * *")) == timedelta(hours=1)
-    assert longest(card(schedule="0 2 * * 0")) == timedelta(days=1)
-    assert longest(card(schedule="0 * * * *", max_duration="90m")) == timedelta(minutes=90)
+    assert longest(card(), FIRST) == timedelta(days=1)
+    assert longest(card(schedule="0 * * * *"), FIRST) == timedelta(hours=1)
+    assert longest(card(schedule="0 2 * * 0"), FIRST) == timedelta(days=1)
+    assert longest(card(schedule="0 * * * *", max_duration="90m"), FIRST) == timedelta(minutes=90)
+    assert longest(card(schedule="0 * * * *"), None) == timedelta(hours=1)
+    twice = card(schedule="0 2,3 * * *")
+    assert [longest(twice, FIRST), longest(twice, FIRST + timedelta(hours=1))] == [
+        timedelta(hours=1),
+        timedelta(hours=23),
+    ]
 
 
 def test_a_start_is_too_late_once_the_next_one_is_due() -> None:
