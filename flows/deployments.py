@@ -24,10 +24,11 @@ from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
+from flows.checking import check_audit
 from flows.files import SHARED, write_text
 from flows.nightly import FOLDER, limits_of
 from flows.settings import SILENT
-from models_registry.errors import UsageError
+from models_registry.errors import UsageError, raise_all
 from models_registry.registry import Registry
 
 TAG = "promptaudit"
@@ -74,7 +75,8 @@ class Deployed:
 
 
 def project_of(registry: Registry, audit_ids: list[str]) -> dict[str, Any]:
-    """Returns the audits' deployments as a prefect.yaml has them; raises UnknownCard."""
+    """Returns the audits' deployments as a prefect.yaml has them; raises every error of their cards."""
+    raise_all(error for audit_id in audit_ids for error in check_audit(registry, audit_id).errors)
     return {
         "name": "promptaudit",
         "pull": [{"prefect.deployments.steps.set_working_directory": {"directory": f"{{{{ ${FOLDER} }}}}"}}],
@@ -109,8 +111,10 @@ def write_project(registry: Registry, audit_ids: list[str], path: Path) -> Path:
 def deploy(registry: Registry, audit_ids: list[str]) -> Deployed:
     """Makes what the audits' nights need on the server of PREFECT_API_URL; called again, it changes what differs from the cards.
 
-    Pools and limits that are there stay as an operator has set them; the automation is set anew. Raises UsageError where no server is named, or where it does
-    not take something.
+    Pools and limits that are there stay as an operator has set them; the automation is set anew.
+
+    Raises:
+        UsageError: no server is named, or it does not take something.
     """
     project = project_of(registry, audit_ids)
     url = get_current_settings().api.url or ""
@@ -188,7 +192,7 @@ def _deploy(project: dict[str, Any]) -> None:
         )  # fmt: skip
     if done.returncode:
         # its words may quote the server's address with a password in it
-        msg = f"`prefect deploy` ended with {done.returncode}; `promptaudit deploy AUDIT... --output FILE` writes what it was given"
+        msg = f"`prefect deploy` ended with {done.returncode}; `promptaudit deploy AUDIT... --output FILE` writes its input"
         raise UsageError(msg)
 
 

@@ -74,8 +74,8 @@ def force(path: Path) -> None:
 
 def private_folder(folder: Path) -> None:
     """Makes a folder, and those above it that are missing, for its owner alone; raises WarehouseError where it cannot."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
         for each in reversed(missing):
             each.mkdir(exist_ok=True, mode=0o700)
         folder.mkdir(exist_ok=True)  # a file in its place is told

@@ -269,7 +269,8 @@ def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
     """
     if card.max_duration is not None:
         return age_of(card.max_duration)
-    return _until_next(card, scheduled_at or now() + _until_next(card, now()))
+    begins_at = scheduled_at or (now() if card.schedule is None else next(CronSim(card.schedule, now())))
+    return _until_next(card, begins_at)
 
 
 def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:

@@ -36,6 +36,7 @@ from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 from prefect.states import Completed, Failed
 
+from flows.checking import check_audit
 from flows.commands import State as Options
 from flows.commands import registry_of
 from flows.gate.render import markdown
@@ -48,7 +49,7 @@ from flows.settings import Settings, silence
 from flows.telling.notify import report_link
 from flows.tracking import apart
 from models_registry.cards import AuditCard
-from models_registry.errors import CardError, PromptauditError, UsageError
+from models_registry.errors import CardError, PromptauditError, UsageError, raise_all
 from models_registry.registry import Registry
 
 STEPS = 7  # of a night: five of its run, the comparison, and what is told
@@ -219,6 +220,7 @@ def limits_of(registry: Registry, audit_id: str) -> list[str]:
 
 def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progress: Progress) -> None:
     """Serves the flow on the schedule of the audit's card until interrupted; a server of Prefect has to be there."""
+    raise_all(check_audit(registry, audit_id).errors)
     card = registry.audit(audit_id)
     if card.schedule is None:
         msg = f"audit '{audit_id}' has no schedule; put one in its card: schedule: \"0 2 * * *\""

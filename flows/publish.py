@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from flows.lineage.follow import published
 from flows.seal import Seal, has_seals, marts, seal_runs, seals
 from flows.selection import Selection
 from flows.warehouse import (
+    DEFAULT_NAME,
     PUBLISHED,
     Connection,
     connect,
@@ -18,6 +20,7 @@ from flows.warehouse import (
     folder_of,
     kept_open,
     let_go,
+    look_into,
     look_into_published,
     published_path,
     write_parquet,
@@ -40,12 +43,16 @@ def publish(
     target = published_path(warehouse)
     private_folder(target.parent)
     files = folder_of(warehouse, PUBLISHED) / "marts"
-    known = {found.seal for found in _published_seals(warehouse)} if files.is_dir() else set[str]()
+    known = {found.seal for found in _published_seals(warehouse)}
     with connect(warehouse) as con:
         seal_runs(con, audit_run_ids, compared, erased)
         con.execute("force checkpoint")
-        remade = _remade(seals(con), known)
+        chain = seals(con)
+        _take_own_files(warehouse, {found.audit_run_id for found in chain})
+        remade = _remade(chain, known)
         of_runs = marts(con)
+        for run, names in _missing(files, chain).items():
+            remade.setdefault(run, set()).update(names)
         for run, names in remade.items():
             for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
                 _export(con, files, mart, of_runs[mart], run)
@@ -54,6 +61,49 @@ def publish(
     with kept_open(warehouse):
         published(warehouse, {*audit_run_ids, *(run for run, names in remade.items() if names)})
     return target
+
+
+def _take_own_files(warehouse: Path, audit_run_ids: Collection[str]) -> None:
+    """Moves what an earlier version published of these runs in the place of all warehouses of a folder to this one's own.
+
+    Runs that the warehouse has whose place that is now, of which this one may be a copy, are left where they are.
+    """
+    shared, own = published_path(warehouse).parent, folder_of(warehouse, PUBLISHED)
+    if shared == own or not (shared / "marts").is_dir():
+        return
+    theirs = _runs_of(shared / DEFAULT_NAME)
+    for run in set(audit_run_ids) - theirs:
+        for place in (
+            *shared.glob(f"marts/*/audit_run_id={run}"),
+            *shared.glob(f"traces/{run}"),
+            *shared.glob(f"reports/{run}*.html"),
+        ):
+            target = own / place.relative_to(shared)
+            private_folder(target.parent)
+            if target.exists():  # what is published since counts
+                shutil.rmtree(place) if place.is_dir() else place.unlink()
+            else:
+                place.replace(target)
+
+
+def _runs_of(copy: Path) -> set[str]:
+    """The runs of a published copy; none where there is no copy."""
+    if not copy.is_file():
+        return set()
+    with look_into(copy) as con:
+        return {run for (run,) in con.execute("select audit_run_id from raw.audit_runs").fetchall()}
+
+
+def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
+    """The marts of sealed runs whose Parquet file is not there, of an earlier version or of a publication that was cut short."""
+    newest = {found.audit_run_id: _entries(found) for found in chain}
+    return {
+        run: names
+        for run, entries in newest.items()
+        if (
+            names := {mart for mart in entries if not (files / mart / f"audit_run_id={run}" / "data.parquet").is_file()}
+        )
+    }
 
 
 def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]]:

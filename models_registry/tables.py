@@ -57,7 +57,9 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
 def _nearest_file(path: Path) -> str:
     """`; nearest: x` for the table beside it whose name is close, else nothing."""
     try:
-        beside = {each.stem: each.name for each in path.parent.iterdir() if each.suffix.lower() in _SUFFIXES}
+        beside = {
+            each.stem: each.name for each in path.parent.iterdir() if each.suffix.lower() in _SUFFIXES and each != path
+        }
     except (OSError, ValueError):
         return ""
     close = difflib.get_close_matches(path.stem, sorted(beside), n=1, cutoff=0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import and_
@@ -15,12 +15,13 @@ import polars as pl
 from flows.compare import derive
 from flows.figures import grains
 from flows.manifest import made_by
-from flows.seal import OF_COMPARISONS, OF_RUNS, compares, seals
+from flows.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, marts, seals
 from flows.trace.recompute import TOLERANCE
 from flows.transform import transform
+from flows.verify.chain import RULINGS, landed_since
 from flows.verify.findings import Finding
-from flows.warehouse import Connection, beside, fetch, look_into
-from models_registry.errors import PromptauditError
+from flows.warehouse import Connection, beside, connect, look_into, rows_of
+from models_registry.errors import PromptauditError, WarehouseError
 
 _GONE = """
     select audit_run_id from raw.retirements where list_contains($runs, audit_run_id)
@@ -30,27 +31,37 @@ _GONE = """
 _BASES = "select base_run_id from raw.comparisons where list_contains($ids, comparison_id)"
 
 
-def check_again(warehouse: Path, found: Sequence[Finding]) -> list[Finding]:
-    """Returns the findings about marts that a seal has otherwise, less those that come out of their rows as they stand.
+def check_again(warehouse: Path, found: Sequence[Finding], kept: Seal) -> list[Finding]:
+    """Returns the findings about marts that seals have otherwise than `kept`, less those that come out of their rows.
 
     The rows themselves are held against the seals elsewhere. What comes out otherwise by more than 1e-9 has `changed`. Marts of
-    runs whose rows are not all there any more, or that other code derived, stay as they were found.
+    runs whose rows are not all there any more, in which more than rulings landed since, or that other code derived, stay as they
+    were found. Nothing is written but in a temporary folder.
     """
     runs = {each.audit_run_id for each in found if each.audit_run_id is not None}
     own = beside(warehouse, "")
     if not own.is_file():
         return list(found)
-    with look_into(own) as con:
-        derived_by = {each.audit_run_id: each.held["derived_by"] for each in seals(con)}
     compared = [each.which for each in found if each.which]
-    bases = {row["base_run_id"] for row in fetch(own, _BASES, {"ids": compared})}
-    gone = {row["audit_run_id"] for row in fetch(own, _GONE, {"runs": sorted(runs | bases)})}
+    with look_into(own) as con:
+        chain = seals(con)
+        bases = {row["base_run_id"] for row in rows_of(con, _BASES, {"ids": compared})}
+        gone = {row["audit_run_id"] for row in rows_of(con, _GONE, {"runs": sorted(runs | bases)})}
+    gone |= {run for run, landed in landed_since(chain, kept).items() if landed.keys() - set(RULINGS)}
+    derived_by = {each.audit_run_id: each.held["derived_by"] for each in chain}
     runs = {run for run in runs if derived_by.get(run) == made_by()} - gone
     if not runs:
         return list(found)
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         fresh = Path(folder) / "audit.duckdb"
-        shutil.copyfile(own, fresh)
+        try:
+            for ending in ("", ".wal"):
+                if (file := beside(warehouse, ending)).is_file():
+                    shutil.copyfile(file, fresh.with_name(fresh.name + ending))
+        except OSError as error:
+            msg = f"{folder}: the warehouse cannot be copied there to derive its marts again: {error.strerror}"
+            raise WarehouseError(msg) from None
+        _clear(fresh, runs, compared)
         try:
             transform(fresh, sorted(runs), "up_to_formats", command="run")
             transform(fresh, sorted(runs), "after_formats", command="run")
@@ -66,11 +77,23 @@ def check_again(warehouse: Path, found: Sequence[Finding]) -> list[Finding]:
             ]
 
 
+def _clear(fresh: Path, runs: Collection[str], compared: Collection[str]) -> None:
+    """Takes the rows out that are to be derived: a build leaves those of a run of which it makes none."""
+    with connect(fresh) as con:
+        for mart, of_run in marts(con).items():
+            of, values = (OF_COMPARISONS, compared) if compares(mart) else (of_run, runs)
+            con.execute(f'delete from marts."{mart}" where list_contains($values, {of})', {"values": list(values)})  # noqa: S608
+
+
 def _left(stands: Connection, again: Connection, found: Finding, runs: set[str], *, is_based: bool) -> Finding | None:
     """What is left of a finding once its mart was derived again: nothing where each row comes out as it stands."""
     if found.audit_run_id not in runs or (found.which and not is_based):
         return found
     mart = found.what.partition(".")[2]
+    if mart not in grains() or mart not in marts(again):
+        return found
+    if mart not in marts(stands):
+        return replace(found, kind="gone", detail=f"{found.detail}; its table is not there")
     of, value = (OF_COMPARISONS, found.which) if compares(mart) else (OF_RUNS, found.audit_run_id)
     key = ", ".join(grains()[mart])
     query = f'select * from marts."{mart}" where {of} = ? order by {key}'  # noqa: S608 - a mart's own columns
@@ -86,7 +109,7 @@ def _left(stands: Connection, again: Connection, found: Finding, runs: set[str],
 
 
 def _alike(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
-    """Whether rows are the same, one by one: floating point numbers within 1e-9."""
+    """Whether rows are the same, one by one: floating point columns within 1e-9, lists exactly."""
     columns = [
         one[name].eq_missing(other[name]) | ((one[name] - other[name]).abs() <= TOLERANCE).fill_null(value=False)
         if one[name].dtype.is_float()

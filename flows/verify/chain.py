@@ -12,6 +12,8 @@ from models_registry.errors import UsageError
 
 MEASURED = ("predictions", "verdicts", "judges", "judge_controls", "tasks", "format_checks")
 """The tables of raw whose later rows may change a run's marts."""
+RULINGS = ("verdicts", "judges", "judge_controls")
+"""Those of them that people and judges add to a run that is complete."""
 LEAST_DIGITS = 12  # of a seal given by hand
 
 
@@ -101,14 +103,26 @@ def _otherwise(  # noqa: PLR0913 - what a finding says
 
 def _why_otherwise(before: Seal, after: Seal) -> str:
     """What honestly makes marts of one run differ between two seals; empty where nothing does."""
-    counts = [
-        {table: each.held["raw"].get(table, {}).get("n_rows", 0) for table in MEASURED} for each in (before, after)
-    ]
-    if counts[0] != counts[1]:
-        return "rows landed in between"
+    if landed := _landed(before, after):
+        return f"rows of {', '.join(f'raw.{table}' for table in landed)} landed in between"
     if before.held["derived_by"] != after.held["derived_by"]:
         return "other code derived it"
     return ""
+
+
+def _landed(before: Seal, after: Seal) -> dict[str, int]:
+    """How many rows landed between two seals of a run in each table that its marts are made of."""
+    counts = [
+        {table: each.held["raw"].get(table, {}).get("n_rows", 0) for table in MEASURED} for each in (before, after)
+    ]
+    return {table: counts[1][table] - n for table, n in counts[0].items() if counts[1][table] != n}
+
+
+def landed_since(chain: Sequence[Seal], kept: Seal) -> dict[str, dict[str, int]]:
+    """Returns how many rows of each table landed after `kept` in every run that the chain had sealed by then."""
+    then = {each.audit_run_id: each for each in chain if each.seal_index <= kept.seal_index}
+    now = {each.audit_run_id: each for each in chain}
+    return {run: landed for run, before in then.items() if (landed := _landed(before, now[run]))}
 
 
 def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tuple[Seal | None, list[Finding]]:

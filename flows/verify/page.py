@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from itertools import zip_longest
 from pathlib import Path
@@ -97,29 +97,45 @@ def check_page(warehouse: Path, path: Path) -> tuple[list[Finding], str, str | N
     return few(found), said, about
 
 
-def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[Path]:
-    """The reports that a warehouse keeps in `folder`, of every run or of one, whose hash did not land under their own name."""
+def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[Path, str | None]]:
+    """Returns the reports in `folder`, of every run or of one, whose hash did not land under their own name.
+
+    Beside each stands the run whose page it is by its hash; None where no page was written so.
+    """
     tables = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
     if ("reports",) not in tables:
         return []
-    known = set(con.execute("select name, sha256 from raw.reports").fetchall())
+    known = {
+        (name, sha256): run_
+        for name, sha256, run_ in con.execute("select name, sha256, audit_run_id from raw.reports").fetchall()
+    }
+    written = {sha256: run_ for (_, sha256), run_ in known.items()}
     pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
     pages += [folder / REPORT] if run is None else []
+    there = [(page, page_sha256(page.read_bytes())) for page in pages if page.is_file()]
     return [
-        page
-        for page in pages
-        if page.is_file() and (page.relative_to(folder).as_posix(), page_sha256(page.read_bytes())) not in known
+        (page, written.get(sha256))
+        for page, sha256 in there
+        if (page.relative_to(folder).as_posix(), sha256) not in known
     ]
 
 
-def check_pages(warehouse: Path, pages: Sequence[Path]) -> list[Finding]:
-    """What differs on reports from the marts they print."""
+def check_pages(warehouse: Path, pages: Sequence[tuple[Path, str | None]]) -> list[Finding]:
+    """What differs on reports from the marts they print; each with the run whose page it is by its hash.
+
+    A copy alone may not know the newest page's hash, nor have the pages that it links to: there only figures prove anything.
+    """
     found: list[Finding] = []
-    for page in pages:
+    for page, run in pages:
+        if run is not None:
+            found.append(Finding("changed", page.name, "page", "", f"it is another page, of run {run}", run))
+            continue
         try:
-            found += check_page(warehouse, page)[0]
+            differing = check_page(warehouse, page)[0]
         except DataError:
-            found.append(Finding("broken", page.name, "page", "", "it cannot be read as a report"))
+            differing = [Finding("broken", page.name, "page", "", "it cannot be read as a report")]
+        is_copy = not beside(warehouse, "").is_file()
+        found += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in differing]
     return found
 
 

@@ -32,14 +32,14 @@ def check_tables(place: Place) -> list[Finding]:
 
 
 def check_files(folder: Path, chain: Collection[Seal], runs: Collection[str], where: str) -> list[Finding]:
-    """Files among a run's Parquet marts that no publication writes; readers take all that lies there."""
+    """Parquet files among a run's marts that no publication writes; readers take all that lies there."""
     marts = _sealed(chain) | grains().keys()
     ours = {(mart, f"audit_run_id={run}") for mart in marts for run in runs}
     found = []
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        is_one = len(parts) == 3 and parts[:2] in ours and parts[2] in ("data.parquet", "data.parquet.new")  # noqa: PLR2004
-        if path.is_file() and not is_one:
+        is_one = len(parts) == 3 and parts[:2] in ours and parts[2] == "data.parquet"  # noqa: PLR2004
+        if path.suffix.lower() == ".parquet" and path.is_file() and not is_one:
             found.append(Finding("added", where, "file", "/".join(parts), "a file that no publication writes"))
     return few(found)
 

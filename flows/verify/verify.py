@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from flows.seal import Seal, has_seals, marts, row_counts, seals
 from flows.verify.again import check_again
-from flows.verify.chain import check_chain, check_copy, check_digests, find_seal, resealed
+from flows.verify.chain import check_chain, check_copy, check_digests, find_seal, landed_since, resealed
 from flows.verify.findings import Finding
 from flows.verify.marts import check_marts, check_views
 from flows.verify.page import check_page, check_pages, unknown_pages
@@ -112,43 +112,25 @@ def verify(
         done.notes.append(f"{copy if own.is_file() else own} is not there: {files[0][1]} alone was looked at")
     with ExitStack() as stack:
         opened = {name: stack.enter_context(look_into(path)) for path, name in files}
-        is_same = len(files) > 1 and _are_same(own, copy)
-        places = [
-            Place(
-                where=name,
-                con=con,
-                warehouse=warehouse,
-                chain=seals(con),
-                marts=marts(con),
-                counts=row_counts(con),
-                is_copy=name != OWN,
-                is_same=name != OWN and is_same,
-            )
-            for name, con in opened.items()
-            if has_seals(con)
-        ]
+        places = _places(warehouse, opened, is_same=len(files) > 1 and _are_same(own, copy))
         done.findings += _without_seals(opened.keys() - {place.where for place in places}, places)
         if not places:
             return done
-        chosen = _runs(places[0].con, audit_run_id)
+        con, chain = places[0].con, places[0].chain
+        chosen = _runs(con, audit_run_id)
         _check_chains(done, places, chosen)
         only = None if audit_run_id is None else chosen[0][0]
-        kept = None if seal is None else _hold_against(done, places[0].chain, seal, only)
+        kept = None if seal is None else _hold_against(done, chain, seal, only)
         if any(each.kind != "unsealed" for each in done.findings):
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
-        since = (
-            []
-            if kept is None
-            else [each for each in resealed(places[0].chain, kept) if only is None or each.audit_run_id in (None, only)]
-        )
-        is_open = any(state == "running" for _, _, state in _runs(places[0].con, None))
+        known = {run: state for run, _, state in _runs(con, None) if state}
+        is_open = "running" in known.values()
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
         done.findings += [found for place in places for found in check_tables(place)]
         published = folder_of(warehouse, PUBLISHED)
-        known = [run for run, _, state in _runs(places[0].con, None) if state]
-        done.findings += check_files(published / "marts", places[0].chain, known, "the Parquet marts")
-        pages = unknown_pages(places[0].con, published, only)
+        done.findings += check_files(published / "marts", chain, known, "the Parquet marts")
+        pages = unknown_pages(con, published, only)
         if len(chosen) == 1:
             places = [replace(place, only=chosen[0][0]) for place in places]
         if (files_of_marts := published / "marts").is_dir():
@@ -156,16 +138,55 @@ def verify(
         for run, audit_id, state in chosen:
             say(f"run {run}")
             done.runs.append(_verify_run(done.findings, (run, audit_id, state), places))
-    if since:
-        say("deriving again what a later seal has otherwise")
-        since = check_again(warehouse, since)
-        differs = {found.audit_run_id for found in since if found.kind == "changed"}
-        done.findings = since + done.findings
-        done.runs = [replace(run, state="differs") if run.audit_run_id in differs else run for run in done.runs]
-    done.findings += check_pages(warehouse, pages)  # which reads the copy its own way
+    # the rest opens the files its own way
+    if kept is not None:
+        _check_since(done, warehouse, chain, kept, only, say)
+    done.findings += check_pages(warehouse, pages)
     if done.against is None:
         done.notes.append(ORDER_ONLY)
     return done
+
+
+def _places(warehouse: Path, opened: Mapping[str, Connection], *, is_same: bool) -> list[Place]:
+    """Each file that has seals, the warehouse first; `is_same`: both are the same bytes."""
+    return [
+        Place(
+            where=name,
+            con=con,
+            warehouse=warehouse,
+            chain=seals(con),
+            marts=marts(con),
+            counts=row_counts(con),
+            is_copy=name != OWN,
+            is_same=name != OWN and is_same,
+        )
+        for name, con in opened.items()
+        if has_seals(con)
+    ]
+
+
+def _check_since(  # noqa: PLR0913 - what came after which seal, of which run
+    done: Verified, warehouse: Path, chain: list[Seal], kept: Seal, only: str | None, say: Callable[[str], None]
+) -> None:
+    """What later seals have otherwise than one that somebody kept, and what they took in that figures are made of."""
+    done.notes += _landed_after(chain, kept, only)
+    since = [each for each in resealed(chain, kept) if only is None or each.audit_run_id in (None, only)]
+    if since:
+        say("deriving again what a later seal has otherwise")
+        since = check_again(warehouse, since, kept)
+    differs = {found.audit_run_id for found in since if found.kind == "changed"}
+    done.findings = since + done.findings
+    done.runs = [replace(run, state="differs") if run.audit_run_id in differs else run for run in done.runs]
+
+
+def _landed_after(chain: list[Seal], kept: Seal, only: str | None) -> list[str]:
+    """What later seals took in that figures are made of."""
+    return [
+        f"after seal {kept.seal_index}, {n:,} rows of raw.{table} landed in run {run}"
+        for run, landed in landed_since(chain, kept).items()
+        if only in (None, run)
+        for table, n in landed.items()
+    ]
 
 
 def _are_same(own: Path, copy: Path) -> bool:
