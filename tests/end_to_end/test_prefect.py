@@ -210,6 +210,9 @@ def test_a_killed_night_is_gone_on_with_and_each_cell_lands_once(stage: Stage) -
     assert N_CELLS <= stage.n_asked <= N_CELLS + CONNECTIONS  # what was in flight when it was killed
     steps = query(stage.warehouse, "select step from raw.nights order by recorded_at")
     assert steps == [("begun",), ("resumed 1",), ("finished",)]
+    scheduled = query(stage.warehouse, "select distinct scheduled_at from raw.nights where step != 'finished'")
+    assert len(scheduled) == 2  # two starts of the schedule, and both are this night's
+    assert (None,) not in scheduled
 
 
 def test_a_second_night_waits_or_is_refused(stage: Stage) -> None:
