@@ -56,7 +56,7 @@ order by task_id, kind, raters
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
     """One person's ruling on one answer, and the row of the file that holds it."""
 
@@ -180,7 +180,13 @@ def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
             raise _bad(path, number, "annotator", wanted, name)
         reason = row.get("reason") or ""
         rulings.append(
-            Ruling(number, (row["item"] or "").strip(), name.strip(), MATCH[said], reason if reason.strip() else None)
+            Ruling(
+                row=number,
+                item=(row["item"] or "").strip(),
+                annotator=name.strip(),
+                is_match=MATCH[said],
+                reason=reason if reason.strip() else None,
+            )
         )
     return rulings, n_not_ruled
 

@@ -19,7 +19,7 @@ from models_registry.errors import WarehouseError
 _Content = tuple[list[tuple[str, str]], int, int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
     """One table's rows of a run, in a file; `path` is relative to the warehouse's folder."""
 
@@ -64,7 +64,13 @@ def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: st
             msg = f"{draft}: reads back otherwise than the rows of raw.{table} it was made of; nothing is dropped"
             raise WarehouseError(msg)
         put_in_place(draft, path)
-        return Archived(table, str(path.relative_to(folder.parent)), n_rows, path.stat().st_size, file_sha256(path))
+        return Archived(
+            table_name=table,
+            path=str(path.relative_to(folder.parent)),
+            n_rows=n_rows,
+            n_bytes=path.stat().st_size,
+            sha256=file_sha256(path),
+        )
     except OSError as error:
         msg = f"{path}: cannot be written: {error.strerror}; nothing is dropped"
         raise WarehouseError(msg) from None

@@ -96,7 +96,9 @@ async def _reattached(batches: Batches, lent: Lent, collecting: Collecting) -> l
         [lent.audit_run_id, lent.model_id],
     )
     running = [
-        Batch(row["batch_id"], row["n_requests"], row["state"]) for row in rows if COLLECTED not in row["states"]
+        Batch(batch_id=row["batch_id"], n_requests=row["n_requests"], state=row["state"])
+        for row in rows
+        if COLLECTED not in row["states"]
     ]
     for batch in running:
         if batch.batch_id.startswith(LOCAL) != lent.card.is_by_vllm:
@@ -110,7 +112,7 @@ async def _reattached(batches: Batches, lent: Lent, collecting: Collecting) -> l
         if batch_id not in known:
             # made, and the process ended before it was recorded
             seen = await batches.look(batch_id)
-            running.append(Batch(batch_id, seen.n_requests if seen else 0))
+            running.append(Batch(batch_id=batch_id, n_requests=seen.n_requests if seen else 0))
             collecting.record(running[-1], SUBMITTED)
     if running:
         collecting.say(f"batches that were handed over before: {len(running)}")
@@ -135,7 +137,7 @@ class _Handing:
                 is_more = await self._fill(draft, missing)
                 if draft.n_requests:
                     batch_id = await self._batches.submit(draft, _metadata(self._lent))
-                    made.append(Batch(batch_id, draft.n_requests))
+                    made.append(Batch(batch_id=batch_id, n_requests=draft.n_requests))
                     self._collecting.record(made[-1], SUBMITTED)
                     self._collecting.say(f"batch {batch_id}: {draft.n_requests} requests handed over")
         return made

@@ -38,7 +38,7 @@ class Lent:
     is_stopped: Callable[[], bool] = lambda: False  # the run stops: hand nothing over, wait for nothing
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Batch:
     """A batch that was handed over. `n_requests` is 0 where the provider had not counted them when it was found."""
 

@@ -93,4 +93,6 @@ def _edited(where: str, row: Mapping[str, str | None]) -> Proposal:
         raise DataError(msg) from None
     instruction = (row["instruction"] or "").strip()
     is_edited = row.get("made") != content_id(instruction)[:12]
-    return Proposal(temperature, index, instruction, is_edited=is_edited)
+    return Proposal(
+        paraphrase_temperature=temperature, variant_index=index, instruction=instruction, is_edited=is_edited
+    )

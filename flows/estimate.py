@@ -161,7 +161,17 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
             measured[task_id].n_samples * _n_asks(registry, audit, task) * len(_strategies(audit, task)) * n_models
         )
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
-        said = [Ruling(None, None, task_id, sample.sample_id, (), UNSEEN_ANSWER) for sample in some]
+        said = [
+            Ruling(
+                prediction_id=None,
+                control_id=None,
+                task_id=task_id,
+                sample_id=sample.sample_id,
+                signs=(),
+                completion=UNSEEN_ANSWER,
+            )
+            for sample in some
+        ]
         sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, said, strict=True)]
         requests += ruled
         tokens_in += round(ruled * sum(sizes) / len(sizes))

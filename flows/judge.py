@@ -81,7 +81,7 @@ class Judged:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
     """A ruling that has not been made, and where its answer lies."""
 
@@ -187,7 +187,7 @@ def missing_rulings(
     )
     done = {(row["control_id"], row["repetition"]) for row in settled}
     wanted = [_Wanted(**row) for row in found] + [
-        _Wanted(repetition, control.task_id, control.sample_id, control=control)
+        _Wanted(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
         for control in controls
         if control.place < getattr(card.controls, control.kind)
         for repetition in range(1, card.repetitions + 1)
@@ -265,7 +265,14 @@ class _Rulings:
                 completion = each.control.completion if each.control else said[each.prediction_id or ""]
                 signs = tuple(_signs(each.reader))
                 control_id = each.control.control_id if each.control else None
-                ruling = Ruling(each.prediction_id, control_id, each.task_id, each.sample_id, signs, completion)
+                ruling = Ruling(
+                    prediction_id=each.prediction_id,
+                    control_id=control_id,
+                    task_id=each.task_id,
+                    sample_id=each.sample_id,
+                    signs=signs,
+                    completion=completion,
+                )
                 yield self._request(each, ruling, asked.get((each.judged_id, each.repetition), 0) + 1)
 
     def _request(self, wanted: _Wanted, ruling: Ruling, ask: int) -> Request:

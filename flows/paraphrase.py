@@ -112,7 +112,7 @@ def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Varian
 def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> list[Proposal]:
     """Asks the audit's rephraser for a task's wordings, within a run's purse where there is a run; the original is first."""
     instruction = design.tasks[task_id].instruction
-    proposals = [Proposal(None, 0, instruction)]
+    proposals = [Proposal(paraphrase_temperature=None, variant_index=0, instruction=instruction)]
     rephrasing = design.audit.rephrasing
     if rephrasing is None:
         return proposals
@@ -162,7 +162,11 @@ async def _proposed(rephraser: Rephraser, wording: Wording, temperature: float |
                 continue
             seen.add(_folded(instruction))
             reason = why_refused(wording.instruction, instruction, wording.protected)
-            (refused if reason else kept).append(Proposal(temperature, 0, instruction, refused_because=reason))
+            (refused if reason else kept).append(
+                Proposal(
+                    paraphrase_temperature=temperature, variant_index=0, instruction=instruction, refused_because=reason
+                )
+            )
     return kept + refused
 
 

@@ -41,7 +41,7 @@ class Control:
     is_match: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
     """A completion to rule on: of the first prediction that says it, or of a control."""
 

@@ -68,7 +68,7 @@ where predictions.audit_run_id = $run and list_contains($items, predictions.pred
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
     """A sheet that was written: how many of the answers of each stratum stand in it."""
 
@@ -125,7 +125,7 @@ def write_sheet(  # noqa: PLR0913 - one option each
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
     there, written = Counter(strata.values()), Counter(strata[item] for item in items)
     counts = {name: (written[name], there[name]) for name in STRATA if there[name]}
-    return Sheet(audit_run_id, path, len(items), len(answers), counts)
+    return Sheet(audit_run_id=audit_run_id, path=path, n_rows=len(items), n_answers=len(answers), strata=counts)
 
 
 def stratum_of(rules: Iterable[bool], judges: Iterable[bool], is_unscored: bool) -> str:  # noqa: FBT001

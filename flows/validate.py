@@ -46,7 +46,7 @@ order by formats.task_id, strategy, variant_index, formats.model_id
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Validated:
     """What the gate said."""
 
@@ -98,7 +98,9 @@ def validate(warehouse: Path, audit_run_id: str, limits: FormatLimits) -> Valida
     actions = {row["action"] for row in rows}
     worst = next((action for action in ("failed", "quarantined", "warned") if action in actions), "none")
     lines = tuple(line for _, line in sorted(failures, key=lambda pair: -pair[0]))
-    return Validated(len(rows), lines, worst, len(quarantined), len(summary))
+    return Validated(
+        n_checks=len(rows), failures=lines, action=worst, n_quarantined=len(quarantined), n_variants=len(summary)
+    )
 
 
 def _action(policy: str, column: str) -> str:

@@ -9,7 +9,7 @@ from flows.keys import as_json, content_id, sent_by
 from flows.rephrasers.protect import protected_words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """A wording of one task's instruction; the original is variant 0, refused ones count down from -1."""
 

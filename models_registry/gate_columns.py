@@ -17,7 +17,7 @@ ENDS = ("_low", "_high")
 TEMPERATURE = "paraphrase_temperature"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
     """What rules may name of one mart: `keys` are texts that tell rows apart, `flags` are true or false."""
 
@@ -65,9 +65,9 @@ _RUN = ("audit_run_id", "measure_version")
 
 TABLES: tuple[Columns, ...] = (  # a rule reads the first that has all it names
     Columns(
-        "rpt_audit",
-        ("model_id", "task_id", "strategy"),
-        {
+        table="rpt_audit",
+        keys=("model_id", "task_id", "strategy"),
+        figures={
             **dict.fromkeys(("n_samples", "n_variants", "n_variants_quarantined", "n_repetitions", "n_planned"), ABOVE),
             **dict.fromkeys(("n_landed", "n_valid", "n_error", "cost_usd"), ABOVE),
             **_with_ends(["sensitivity_corrected", "wording_share", "noise_share", "item_share"], AROUND),
@@ -80,21 +80,21 @@ TABLES: tuple[Columns, ...] = (  # a rule reads the first that has all it names
         left_out=(*_RUN, "audit_id"),
     ),
     Columns(
-        "fct_prompt_stability",
-        ("model_id", "task_id", "strategy", "scope", "series", "annotation_filter"),
-        {
+        table="fct_prompt_stability",
+        keys=("model_id", "task_id", "strategy", "scope", "series", "annotation_filter"),
+        figures={
             **_with_ends(["pss"], AROUND),
             **dict.fromkeys((f"pss_{how}{end}" for how in ("boot", "cell", "wordings") for end in ENDS), AROUND),
             **dict.fromkeys(("n_annotators", "n_samples", "n_annotations", "n_distinct_wordings"), ABOVE),
         },
-        ("is_degenerate",),
-        _RUN,
-        (TEMPERATURE,),
+        flags=("is_degenerate",),
+        left_out=_RUN,
+        temperatures=(TEMPERATURE,),
     ),
     Columns(
-        "fct_scoring_sensitivity",
-        ("model_id", "task_id", "scoring_method"),
-        {
+        table="fct_scoring_sensitivity",
+        keys=("model_id", "task_id", "scoring_method"),
+        figures={
             **_SPREADS,
             **dict.fromkeys(("n_samples_accuracy_corrected", "n_samples_accuracy_scored_corrected"), ABOVE),
             **dict.fromkeys(("n_variants", "n_samples", "n_samples_scored_everywhere"), ABOVE),
@@ -104,19 +104,19 @@ TABLES: tuple[Columns, ...] = (  # a rule reads the first that has all it names
         left_out=_RUN,
     ),
     Columns(
-        "fct_ranking_consistency",
-        ("task_id", "scoring_method", "model_set"),
-        {
+        table="fct_ranking_consistency",
+        keys=("task_id", "scoring_method", "model_set"),
+        figures={
             **dict.fromkeys(("mean_spearman", "mean_spearman_textbook", "mean_spearman_scored"), AROUND),
             **dict.fromkeys(("n_pairs", "n_undefined_pairs", "n_models", "n_variants", "n_pairs_scored"), ABOVE),
         },
-        ("is_of_few_models",),
-        _RUN,
+        flags=("is_of_few_models",),
+        left_out=_RUN,
     ),
     Columns(
-        "fct_judge_agreement",
-        ("task_id", "raters", "kind"),
-        {
+        table="fct_judge_agreement",
+        keys=("task_id", "raters", "kind"),
+        figures={
             **dict.fromkeys(("cohen_kappa", "fleiss_kappa"), AROUND),
             **dict.fromkeys(("agreement_rate", "perfect_agreement_rate"), SHARE),
             **dict.fromkeys(("n_raters", "n_rated"), ABOVE),
@@ -126,9 +126,9 @@ TABLES: tuple[Columns, ...] = (  # a rule reads the first that has all it names
 )
 
 COMPARISONS = Columns(
-    "rpt_run_comparisons",
-    ("model_id", "task_id", "strategy", "cause", "noise_source"),
-    {
+    table="rpt_run_comparisons",
+    keys=("model_id", "task_id", "strategy", "cause", "noise_source"),
+    figures={
         **dict.fromkeys(("base", "candidate", "difference", "difference_low", "difference_high"), ANY),
         **dict.fromkeys(("p_value", "p_value_samples", "p_value_variants", "q_value", "noise_floor"), SHARE),
         **dict.fromkeys(("min_effect", "detectable_difference", "n_samples", "n_variants", "n_repetitions"), ABOVE),

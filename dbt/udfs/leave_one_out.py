@@ -35,7 +35,7 @@ class SeriesTable(Protocol):
         """The series with one unit more in the totals, given by its label counts, shape (n_labels + 2,)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NominalTable:
     """Nominal level: expected disagreement needs the squares of the label counts alone."""
 
@@ -173,7 +173,9 @@ def series_table(
     others = np.maximum(n_values - 1, 1)
     if level == "nominal":
         observed = (n_values**2 - squares) / others
-        return NominalTable(codes, n_values, squares, observed, label_counts)
+        return NominalTable(
+            codes=codes, n_values=n_values, squares=squares, observed=observed, label_counts=label_counts
+        )
     if level == "interval":
         # a phantom label stands at any distance: with two labels in all, alpha does not depend on it
         padded = np.append(numbers, [numbers.max(initial=0.0) + 1, 0.0])

@@ -25,7 +25,7 @@ _PURPOSE = 13
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
     """A word that sets a group apart: how many of its samples have it, and how many of the rest of the class."""
 
@@ -170,7 +170,13 @@ def _group(
         rest_sensitivity=_mean(unit.sensitivity[candidate.rest]),
         said=tuple((label, share) for share, label in said),
         words=tuple(
-            Word(vocabulary[word.word], word.z, word.p_value, word.n_members, word.n_others)
+            Word(
+                word=vocabulary[word.word],
+                z=word.z,
+                p_value=word.p_value,
+                n_in_group=word.n_members,
+                n_in_rest=word.n_others,
+            )
             for word in found[:MOST_WORDS]
             if word.p_value <= ALPHA
         ),

@@ -17,7 +17,7 @@ from models_registry.errors import EngineError
 from models_registry.model_cards import Batching
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """A batch at one look. `n_requests` is 0 until they are counted."""
 

@@ -25,7 +25,7 @@ class Loglikelihood:
     n_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
     """A server to ask, and what goes with every request; `secrets` stand in no error."""
 

@@ -60,18 +60,18 @@ class VllmBatch(Batches):
         """How a batch stands; starts it when none runs. `lost` is one whose folder is gone: it holds no answers."""
         about = self._about(batch_id)
         if about is None:
-            return Seen("lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
+            return Seen(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
         n = int(about["n_requests"])
         self._reap()
         if (self._folder / batch_id / OUTPUT).exists():
-            return Seen("completed", is_ended=True, n_requests=n, n_done=n)
+            return Seen(state="completed", is_ended=True, n_requests=n, n_done=n)
         if batch_id in self._failed:
-            return Seen("failed", is_ended=True, n_requests=n, n_done=0, error=self._failed[batch_id])
+            return Seen(state="failed", is_ended=True, n_requests=n, n_done=0, error=self._failed[batch_id])
         if self._running is None:
             self._start(batch_id)
         is_running = self._running is not None and self._running[0] == batch_id
         n_done = _n_done(self._folder / batch_id / LOG) if is_running else 0
-        return Seen("in_progress" if is_running else "queued", is_ended=False, n_requests=n, n_done=n_done)
+        return Seen(state="in_progress" if is_running else "queued", is_ended=False, n_requests=n, n_done=n_done)
 
     async def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
         """(prediction_id, answer) of every line of the results; "" for a line that is no result.

@@ -100,7 +100,13 @@ class VllmServerEngine(Engine):
         """
         self._opened()
         fields = {**self._card.extra_body, "model": self._card.model}
-        asking = Asking(self._http, self._card.base_url[0], _headers(self._card), self._http.secrets, fields)
+        asking = Asking(
+            http=self._http,
+            base_url=self._card.base_url[0],
+            headers=_headers(self._card),
+            secrets=self._http.secrets,
+            fields=fields,
+        )
         try:
             return await loglikelihoods(asking, request.messages, options)
         except EngineError:

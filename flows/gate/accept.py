@@ -56,7 +56,7 @@ class Accepted:
         return [said, *(f"  {cut(rule, MAX_REASON)}" for rule in self.rules)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
     """A run that is a baseline from now on."""
 
@@ -160,7 +160,9 @@ def pin_run(  # noqa: PLR0913 - what is said
         apply_schema(warehouse)
         land(warehouse, [("baselines", frame_of("baselines", [row]))])
         published = publish(warehouse)
-    return Pinned(found.audit_run_id, found.audit_id, name, before, published)
+    return Pinned(
+        audit_run_id=found.audit_run_id, audit_id=found.audit_id, name=name, before=before, published=published
+    )
 
 
 def _reason(text: str) -> str:

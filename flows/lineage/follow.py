@@ -112,7 +112,7 @@ def _open(
             return told
     rows = fetch(warehouse, "select audit_id from raw.audit_runs where audit_run_id = ?", [run])
     sender = Sender(warehouse.parent / FOLDER / f"{run}.jsonl", say)
-    return Told(warehouse, run, rows[0]["audit_id"] if rows else SEVERAL, sender)
+    return Told(warehouse=warehouse, run=run, audit_id=rows[0]["audit_id"] if rows else SEVERAL, sender=sender)
 
 
 def _try(say: Callable[[str], None], work: Callable[[], T]) -> T | None:

@@ -37,7 +37,7 @@ _MODELS = """
 """
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Told:
     """A run that is being told of; `landed` are the raw tables that were told already."""
 

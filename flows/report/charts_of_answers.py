@@ -16,7 +16,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 MOST_TICKS = 7
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Axes:
     """What a curve is drawn on: titles, the places that get a tick, and the ends of the figures (None: from 0)."""
 

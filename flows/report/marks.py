@@ -54,7 +54,7 @@ class Frame:
             return scale["range"][scale["domain"].index(value)]
         (low, high), (least, most) = scale["domain"], scale["range"]
         root: Callable[[float], float] = math.sqrt if scale.get("type") == "sqrt" else float
-        return Linear(root(low), root(high), least, most, is_clamped=True)(root(value))
+        return Linear(low=root(low), high=root(high), start=least, end=most, is_clamped=True)(root(value))
 
 
 def px(place: float) -> str:

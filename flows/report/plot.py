@@ -79,7 +79,7 @@ class _Axis:
         self.said: Spec = next((use["scale"] for use in own if "scale" in use), {})
         self.is_offset = any(f"{side}Offset" in layer["encoding"] for layer, _, _ in self.uses)
         self.domain = self._numbers() if self.is_number else self._names()
-        self.scale: Scale = Linear(0, 1, 0, 1)
+        self.scale: Scale = Linear(low=0, high=1, start=0, end=1)
 
     def _numbers(self) -> list[float]:
         if "domain" in self.said:
@@ -106,16 +106,22 @@ class _Axis:
     def laid(self, start: float, end: float) -> Scale:
         """The scale over these pixels."""
         if self.is_number:
-            self.scale = Linear(self.domain[0], self.domain[1], start, end, self.said.get("clamp", False))
+            self.scale = Linear(
+                low=self.domain[0], high=self.domain[1], start=start, end=end, is_clamped=self.said.get("clamp", False)
+            )
             return self.scale
         low, high = min(start, end), max(start, end)  # names go down
         if self.said.get("type") == "point":
-            self.scale = Bands(self.domain, low, high, 1.0, 0.5 + self.said.get("padding", 0) - 0.5)
+            self.scale = Bands(
+                names=self.domain, start=low, end=high, between=1.0, around=0.5 + self.said.get("padding", 0) - 0.5
+            )
         elif self.is_offset:
-            self.scale = Bands(self.domain, low, high, OFFSETS, OFFSETS)
+            self.scale = Bands(names=self.domain, start=low, end=high, between=OFFSETS, around=OFFSETS)
         else:
             is_bar = any(layer["mark"]["type"] in BARS for layer, _, _ in self.uses)
-            self.scale = Bands(self.domain, low, high, 0.1 if is_bar else 1.0, 0.05 if is_bar else 0.5)
+            self.scale = Bands(
+                names=self.domain, start=low, end=high, between=0.1 if is_bar else 1.0, around=0.05 if is_bar else 0.5
+            )
         return self.scale
 
     def marked(self) -> list[tuple[float, str]]:

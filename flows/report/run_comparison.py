@@ -22,7 +22,7 @@ NAME = 60
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunComparison:
     """The rows of one comparison in the published marts."""
 
@@ -109,7 +109,7 @@ def run_comparison(warehouse: Path, comparison_id: str) -> RunComparison:
     names, runs = read_published(warehouse, "select audit_run_id, audit_id, started_at from marts.dim_audit_runs")
     known = {run[0]: dict(zip(names, run, strict=True)) for run in runs}
     sides = [known[rows[0][side]] for side in ("base_run_id", "candidate_run_id")] if rows else []
-    return RunComparison(comparison_id, rows, changes, flips, sides)
+    return RunComparison(comparison_id=comparison_id, rows=rows, changes=changes, flips=flips, runs=sides)
 
 
 def _of(warehouse: Path, table: str, comparison_id: str, order: str) -> list[Row]:

@@ -18,7 +18,7 @@ _WIDTHS = (
 FONT_SIZE = 11
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Linear:
     """Numbers on a line of pixels; with `is_clamped` those outside lie at its ends."""
 
@@ -34,7 +34,7 @@ class Linear:
         return self.start + (self.end - self.start) * (min(1.0, max(0.0, share)) if self.is_clamped else share)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bands:
     """A band of pixels a name, with room between and around them in parts of a step."""
 

@@ -81,7 +81,7 @@ def paraphrase(found: Gathered, budget: Budget) -> Section:
                 )
                 label = f"{who}PSS at each paraphrase temperature, of labels: {said}."
                 ticks = sorted({row["paraphrase_temperature"] for row in rows})
-                axes = Axes("paraphrase temperature", "PSS", ticks, domain)
+                axes = Axes(x="paraphrase temperature", y="PSS", ticks=ticks, domain=domain)
                 return "", curves(_points(rows, "paraphrase_temperature"), _SERIES, axes, _fields("temperature"), label)
 
             budget.draw(block, by_group(warm), panel)
@@ -118,7 +118,7 @@ def _draw_adjacent(block: Block, rows: list[Row], room: Room) -> None:
             who = ", ".join(cut(name, NAME) for name in (*group, block.task_id))
             values = [row["pss"] for row in own if row["pss"] is not None]
             ticks = sorted({row["n_annotators"] for row in own})
-            axes = Axes("ask k against ask k - 1", "PSS", ticks, domain)
+            axes = Axes(x="ask k against ask k - 1", y="PSS", ticks=ticks, domain=domain)
             label = f"{who}: PSS of each ask of the same prompt with the ask before, {span(values)}."
             return f"adjacent, {span(values)}", curves(
                 _points(own, "n_annotators"), _SERIES, axes, _fields("ask"), label

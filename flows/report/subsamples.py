@@ -94,4 +94,6 @@ def _drawn(points: list[Row], shown: list[str], domain: tuple[float, float], who
     }  # fmt: skip
     told = "; ".join(f"{cut(name, NAME)} {span(values)}" for name, values in spans.items())
     label = f"{who}: PSS by share of the samples ({', '.join(percent(share) for share in shares)}): {told}."
-    return "", curves(data, shown, Axes("share of the samples", "PSS", shares, domain, ".0%"), _FIELDS, label)
+    return "", curves(
+        data, shown, Axes(x="share of the samples", y="PSS", ticks=shares, domain=domain, format=".0%"), _FIELDS, label
+    )

@@ -90,4 +90,4 @@ def _drawn(rows: list[Row], shown: list[str], over: str, who: str) -> tuple[str,
     label = f"{who}: distinct completions by {title}, {span} of {mean(max(row['n'] for row in data))} answers."
     fields = {"series": "strategy", "at": title, "value": "distinct completions", "n": "answers"}
     ticks = sorted({row["at"] for row in data})
-    return span, curves(data, shown, Axes(title, "distinct completions", ticks), fields, label)
+    return span, curves(data, shown, Axes(x=title, y="distinct completions", ticks=ticks), fields, label)

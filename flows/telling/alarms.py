@@ -139,7 +139,7 @@ class Recovered:
     is_told: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiver:
     """What a person accepted for a time; a part that is None is any."""
 
@@ -159,7 +159,7 @@ class Waiver:
         return of_rule and at_place and alarm.raised_at <= self.accepted_at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """What tonight changed: `raised` opens, and of it `told` is news; `waived` is open, and accepted by a person."""
 
@@ -224,7 +224,13 @@ def changes(
         Recovered(alarm, reason, may_tell and _is_over_for_all(alarm.key, before, now_open))
         for alarm, reason, may_tell in over
     ]
-    return Changes(tuple(raised), tuple(told), tuple(standing), tuple(waived), tuple(recovered))
+    return Changes(
+        raised=tuple(raised),
+        told=tuple(told),
+        standing=tuple(standing),
+        waived=tuple(waived),
+        recovered=tuple(recovered),
+    )
 
 
 def _state(key: Key, found: Mapping[Key, Finding], recheck: Mapping[Place, str]) -> tuple[str, str | None]:

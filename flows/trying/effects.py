@@ -38,7 +38,7 @@ where audit_run_id = $run and model_id = $model and task_id = $task and strategy
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """One measure before, with the filler, and after; differences with intervals for other samples of the kind.
 
@@ -68,7 +68,7 @@ class Effect:
         return "better" if (high < 0) == (self.measure in LESS_IS_BETTER) else "worse"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
     """The effects on one model under one strategy."""
 
@@ -128,17 +128,24 @@ def _effects(trial: Trial, model: str, strategy: str, table: NDArray[np.int64], 
     differences = [_differences(trial, table, counts, first, last) for first in range(last)]
     effects = tuple(
         Effect(
-            name,
-            figures[0][name],
-            figures[1][name] if trial.control else None,
-            figures[last][name],
-            differences[0][name],
-            differences[1][name] if trial.control else None,
+            measure=name,
+            before=figures[0][name],
+            filler=figures[1][name] if trial.control else None,
+            after=figures[last][name],
+            difference=differences[0][name],
+            beyond_filler=differences[1][name] if trial.control else None,
         )
         for name in MEASURES
         if all(name in each for each in (*figures, *differences))
     )
-    return Effects(model, strategy, counts.shape[1], counts.shape[2], chosen, effects)
+    return Effects(
+        model_id=model,
+        strategy=strategy,
+        n_samples=counts.shape[1],
+        n_variants=counts.shape[2],
+        when_chosen=chosen,
+        effects=effects,
+    )
 
 
 def _differences(

@@ -38,7 +38,7 @@ class Wanted:
     filler: str | None = FILLER  # None: no control
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """What is asked: the variants of every arm, as rows of raw.prompt_variants without their run."""
 
@@ -94,7 +94,14 @@ def plan_trial(settings: Settings, registry: Registry, wanted: Wanted) -> Trial:
     design = _design(registry, base, change, models, control=filler is not None)
     rows = arms(design, base, change, lambda: _reworded(settings, design, now), filler)
     notes = _notes(base, design, rows, wanted)
-    return Trial(base, change, _known_by(design, base, change, rows, filler), tuple(rows), filler, notes)
+    return Trial(
+        base=base,
+        change=change,
+        design=_known_by(design, base, change, rows, filler),
+        variants=tuple(rows),
+        filler=filler,
+        notes=notes,
+    )
 
 
 def _design(

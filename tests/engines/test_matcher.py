@@ -234,7 +234,14 @@ def test_it_rules_right_on_every_control_of_every_shipped_sample() -> None:
     seen, wrong = Counter[tuple[str, str]](), []
     for control in controls_of(design):
         task, sample = design.tasks[control.task_id], by_id[control.task_id, control.sample_id]
-        ruling = Ruling(None, control.control_id, control.task_id, control.sample_id, (), control.completion)
+        ruling = Ruling(
+            prediction_id=None,
+            control_id=control.control_id,
+            task_id=control.task_id,
+            sample_id=control.sample_id,
+            signs=(),
+            completion=control.completion,
+        )
         messages, question = rulings_of(task, design.judges["matcher"], sample, ruling)
         reply = annotate(request_of(messages=messages, question=question, labels=()))
         seen[control.task_id, control.kind] += 1

@@ -101,7 +101,7 @@ def test_a_batch_whose_folder_is_gone_is_handed_over_again(tmp_path: Path, monke
         return await batches.look("vllm-0"), [pair async for pair in batches.answers("vllm-0")]
 
     seen, answers = asyncio.run(run())
-    assert seen == Seen("lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
+    assert seen == Seen(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
     assert answers == []
 
 

@@ -170,7 +170,14 @@ def test_a_rule_on_comparisons_is_told_with_its_comparison_and_ends_with_it() ->
 
 
 def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
-    waiver = Waiver("no regressed on micro_f1", "gpt", "question_type", "simple", "micro_f1", FIRST + timedelta(days=5))
+    waiver = Waiver(
+        rule="no regressed on micro_f1",
+        model_id="gpt",
+        task_id="question_type",
+        strategy="simple",
+        measure="micro_f1",
+        accepted_at=FIRST + timedelta(days=5),
+    )
     still = verdicts(drop(), "regressed")
     found = changes([opened(drop(), 4)], [], still, [waiver])
     assert (found.waived, found.standing) == ((opened(drop(), 4),), ())
@@ -179,7 +186,14 @@ def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
     (over,) = changes([opened(drop(), 4)], [], verdicts(drop(), "within_noise"), [waiver]).recovered
     assert over.is_told
     # check reports no waived rule: its alarm is not over for that
-    of_gate = Waiver("sensitivity_high <= 0.2", "gpt", None, None, "sensitivity_high", FIRST + timedelta(days=5))
+    of_gate = Waiver(
+        rule="sensitivity_high <= 0.2",
+        model_id="gpt",
+        task_id=None,
+        strategy=None,
+        measure="sensitivity_high",
+        accepted_at=FIRST + timedelta(days=5),
+    )
     assert changes([opened(gate())], [], {}, [of_gate]).recovered == ()
     assert changes([opened(gate())], [], {}, [of_gate]).waived == (opened(gate()),)
 

@@ -97,7 +97,10 @@ def test_a_judge_sees_the_options_as_the_model_saw_them(tmp_path: Path) -> None:
     sample = design.samples["q"].samples[1]
     signs = ("[x]", "[y]", "[z]")
     ((_, prompt),), question = rulings_of(
-        design.tasks["q"], design.judges["one"], sample, Ruling("p", None, "q", "2", signs, "{references}")
+        design.tasks["q"],
+        design.judges["one"],
+        sample,
+        Ruling(prediction_id="p", control_id=None, task_id="q", sample_id="2", signs=signs, completion="{references}"),
     )
     assert (
         "Options:\n[x]. a hen\n[y]. a gull\n[z]. a carp {question}\nReference answers:\n- [z]. a carp {question}\n"

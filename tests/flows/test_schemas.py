@@ -20,7 +20,10 @@ CARD = TaskCard.model_validate(
         "data": {"path": "d.csv"},
     }
 )
-PROPOSALS = [Proposal(None, 0, "Classify the question."), *(Proposal(None, n, f"Sort it {n}.") for n in range(1, 12))]
+PROPOSALS = [
+    Proposal(paraphrase_temperature=None, variant_index=0, instruction="Classify the question."),
+    *(Proposal(paraphrase_temperature=None, variant_index=n, instruction=f"Sort it {n}.") for n in range(1, 12)),
+]
 
 
 def made(proposals: list[Proposal] = PROPOSALS) -> dict[tuple[float | None, int], str]:
@@ -67,7 +70,9 @@ def test_schemas_are_the_same_each_time_and_keep_their_index() -> None:
 
 
 def test_a_refused_wording_has_no_schema() -> None:
-    assert (None, -1) not in made([*PROPOSALS, Proposal(None, -1, "no", refused_because="empty")])
+    assert (None, -1) not in made(
+        [*PROPOSALS, Proposal(paraphrase_temperature=None, variant_index=-1, instruction="no", refused_because="empty")]
+    )
 
 
 def test_blanks_and_a_place_for_labels_are_as_the_card_has_them() -> None:

@@ -147,5 +147,25 @@ def test_levels_by_hand() -> None:
 )
 def test_verdicts(measure: str, low: float | None, high: float | None, verdict: str) -> None:
     level, beside = Level(0.0), Level(0.1, -0.9, 0.9)
-    assert Effect(measure, level, level, level, beside, Level(0.0, low, high)).verdict == verdict
-    assert Effect(measure, level, None, level, Level(0.0, low, high), None).verdict == verdict
+    assert (
+        Effect(
+            measure=measure,
+            before=level,
+            filler=level,
+            after=level,
+            difference=beside,
+            beyond_filler=Level(0.0, low, high),
+        ).verdict
+        == verdict
+    )
+    assert (
+        Effect(
+            measure=measure,
+            before=level,
+            filler=None,
+            after=level,
+            difference=Level(0.0, low, high),
+            beyond_filler=None,
+        ).verdict
+        == verdict
+    )

@@ -60,7 +60,7 @@ def test_every_series_has_its_own_mark_and_a_missing_value_none() -> None:
 
 def test_a_missing_interval_leaves_the_figure() -> None:
     points = [{"at": t, "series": "valid", "value": 0.9, "low": None, "high": None} for t in (0.1, 1.0)]
-    axes = Axes("temperature", "PSS", (0.1, 1.0), (0.0, 1.0))
+    axes = Axes(x="temperature", y="PSS", ticks=(0.1, 1.0), domain=(0.0, 1.0))
     assert "<path" in curves(points, ["valid"], axes, {"value": "PSS"}, "x")
 
 

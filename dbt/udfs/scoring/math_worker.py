@@ -48,7 +48,7 @@ Job = tuple[int, str, str]
 Found = tuple[bool | None, str | None]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Child:
     """A forked process, and the job it is at until when, if it is at one."""
 
@@ -138,7 +138,7 @@ class Worker:
             _work(self.compare, self.seconds, told, say)
         os.close(told)
         os.close(say)
-        self.children[hear] = _Child(process, tell)
+        self.children[hear] = _Child(process=process, jobs=tell)
         self.selector.register(hear, selectors.EVENT_READ)
         return self.children[hear]
 
