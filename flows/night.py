@@ -5,7 +5,7 @@ A night is begun with its run and finished when it has been told. What a start f
 - an unfinished run goes on as tonight's, while it is younger than the card's `max_age`;
 - tonight's complete run is not asked again: what its night still lacks is done, and what was told is not told twice. Where a
   schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest night, until
-  twelve hours after its last step, or half the time between two nights of the card's schedule;
+  half the time from its last step to the next night of the card's schedule, at most twelve hours;
 - an older night that was cut short in its last steps is finished first, and then tonight's begins.
 """
 

@@ -39,6 +39,7 @@ from prefect.states import Completed, Failed
 from flows.checking import check_audit
 from flows.commands import State as Options
 from flows.commands import registry_of
+from flows.engines.addresses import base_urls
 from flows.gate.render import markdown
 from flows.night import Told, is_missed, night
 from flows.progress import Progress
@@ -213,8 +214,7 @@ def limits_of(registry: Registry, audit_id: str) -> list[str]:
         if card.is_by_vllm:
             names.add("gpu-0")
         elif card.engine in ("openai_api", "batch"):
-            hosts = card.base_url or (os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com",)
-            names |= {f"provider-{_key(_provider(urlsplit(url).hostname or ''))}" for url in hosts}
+            names |= {f"provider-{_key(_provider(urlsplit(url).hostname or ''))}" for url in base_urls(card)}
     return sorted(names)
 
 

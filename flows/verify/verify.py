@@ -117,14 +117,15 @@ def verify(
         if not places:
             return done
         con, chain = places[0].con, places[0].chain
-        chosen = _runs(con, audit_run_id)
+        runs = _runs(places[0])
+        chosen = _chosen(runs, audit_run_id)
         _check_chains(done, places, chosen)
         only = None if audit_run_id is None else chosen[0][0]
         kept = None if seal is None else _hold_against(done, chain, seal, only)
         if any(each.kind != "unsealed" for each in done.findings):
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
-        known = {run: state for run, _, state in _runs(con, None) if state}
+        known = {run: state for run, _, state in runs if state}
         is_open = "running" in known.values()
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
         done.findings += [found for place in places for found in check_tables(place)]
@@ -287,26 +288,32 @@ def _marts_of(run: str, place: Place, places: list[Place], others: list[Place], 
     return found
 
 
-def _runs(con: Connection, audit_run_id: str | None) -> list[tuple[str, str | None, str | None]]:
+def _runs(place: Place) -> list[tuple[str, str | None, str | None]]:
     """Run, audit and state of what there is to verify, oldest first; rows of nights that had no run are such too."""
-    rows = con.execute(
+    rows = place.con.execute(
         "select coalesce(runs.audit_run_id, sealed.audit_run_id), runs.audit_id, runs.state from raw.audit_runs as runs "
         "full join (select distinct audit_run_id from raw.seals) as sealed using (audit_run_id) "
         "order by runs.started_at nulls last, 1"
     ).fetchall()
     known = {row[0] for row in rows}
-    there = set(row_counts(con)) | {
+    there = place.counts.keys() | {
         run
-        for mart, of_run in marts(con).items()
-        for (run,) in con.execute(f'select distinct {of_run} from marts."{mart}"').fetchall()  # noqa: S608 - a mart's own name
+        for mart, of_run in place.marts.items()
+        for (run,) in place.con.execute(f'select distinct {of_run} from marts."{mart}"').fetchall()  # noqa: S608 - a mart's own name
     }
-    rows += [(run, None, None) for run in sorted(there - known)]
+    return rows + [(run, None, None) for run in sorted(there - known)]
+
+
+def _chosen(
+    runs: list[tuple[str, str | None, str | None]], audit_run_id: str | None
+) -> list[tuple[str, str | None, str | None]]:
+    """All of the runs, or the one whose id begins so; raises UsageError where none or several do."""
     if audit_run_id is None:
-        return rows
-    chosen = [row for row in rows if row[0].startswith(audit_run_id)]
+        return runs
+    chosen = [row for row in runs if row[0].startswith(audit_run_id)]
     if len(chosen) != 1:
         what = "several runs begin with" if chosen else "no run is"
-        msg = f"{what} {audit_run_id[:80]!r}{nearest(audit_run_id, [row[0] for row in rows])}"
+        msg = f"{what} {audit_run_id[:80]!r}{nearest(audit_run_id, [row[0] for row in runs])}"
         raise UsageError(msg)
     return chosen
 

@@ -598,3 +598,13 @@ def test_what_an_earlier_version_published_together_is_parted_and_what_is_missin
     publish(other)
     assert file.is_file()
     assert [each.what for each in verify(other).findings] == ["page"]
+
+
+def test_figures_that_another_order_of_sums_makes_are_told_as_that_and_forged_ones_as_changed(gated: Gated) -> None:
+    sealed_night(gated)
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-12")
+    rebuilt = verify(gated.warehouse)
+    detail = "1 rows differ from what was sealed by 1e-9 at most, as another build makes them"
+    assert (rebuilt.exit_code, told(rebuilt)) == (3, [("unsealed", "marts.rpt_audit", "the warehouse", detail)])
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-6")
+    assert verify(gated.warehouse).exit_code == 1
