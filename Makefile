@@ -45,7 +45,7 @@ DBT = PROMPTAUDIT_WAREHOUSE="$(CURDIR)/build/docs/audit.duckdb" $(BIN)/dbt --qui
 DBT_PLACES = --project-dir dbt --profiles-dir dbt --target-path "$(CURDIR)/build/docs/target" --log-path "$(CURDIR)/build/docs"
 docs: $(VENV)/run.stamp ## Write the warehouse's documentation to build/docs/index.html, one file, and compile the analyses
 	@rm -rf build/docs && mkdir -p build/docs
-	$(BIN)/python -c "from pathlib import Path; from flows.warehouse import apply_schema; apply_schema(Path('build/docs/audit.duckdb'))"
+	$(BIN)/python -c "from pathlib import Path; from flows.warehouse import Warehouse; Warehouse(Path('build/docs/audit.duckdb')).apply_schema()"
 	$(DBT) run --empty $(DBT_PLACES)
 	$(DBT) docs generate --static $(DBT_PLACES)
 	$(DBT) compile --select resource_type:analysis $(DBT_PLACES)

@@ -19,7 +19,7 @@ from flows.running import find_run
 from flows.settings import Settings
 from flows.spool import replay
 from flows.transform import transform
-from flows.warehouse import apply_schema, fetch, hold, land, now, read_published
+from flows.warehouse import Warehouse, now
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import read_text_table
 
@@ -28,7 +28,7 @@ MATCH = {
     **dict.fromkeys(("no", "n", "false", "0", "no match"), False),
 }
 MAX_NAME = 100
-STATE = "select state from raw.audit_runs where audit_run_id = ?"
+STATE = "select state from raw.audit_runs where audit_run_id = $audit_run_id"
 RULABLE = """
 select
     predictions.prediction_id,
@@ -46,7 +46,9 @@ where predictions.audit_run_id = $run
     and (samples.gold_label is not null or samples.reference_answers is not null)
 """
 PUBLISHED = """
-select count(*) filter (list_contains($verdicts, verdict_id)), count(*) from marts.fct_verdicts where audit_run_id = $run
+select count(*) filter (list_contains($verdicts, verdict_id)) as n_found, count(*) as n_rows
+from marts.fct_verdicts
+where audit_run_id = $run
 """
 AGREEMENT = """
 select task_id, raters, kind, cohen_kappa, agreement_rate, n_rated
@@ -114,18 +116,18 @@ def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str |
     """
     rulings, n_not_ruled = read_rulings(path, annotator)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    warehouse, audit_run_id = settings.warehouse, find_run(settings.warehouse, run)
-    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        apply_schema(warehouse)
+    warehouse, audit_run_id = Warehouse(settings.warehouse), find_run(Warehouse(settings.warehouse), run)
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+        warehouse.apply_schema()
         replay(warehouse)
-        (run_row,) = fetch(warehouse, STATE, [audit_run_id])
+        (run_row,) = warehouse.read(STATE, audit_run_id=audit_run_id)
         if run_row["state"] != "complete":
             msg = f"run {audit_run_id} is {run_row['state']}: `promptaudit run` finishes it first"
             raise UsageError(msg)
         without_retired(warehouse, [audit_run_id])
         kept = without_repeats(path, rulings, _answers_of(warehouse, audit_run_id, path, rulings))
         rows = [verdict_row(audit_run_id, ruling, path.name, sha256) for ruling in kept]
-        n_landed = land(warehouse, [("verdicts", frame_of("verdicts", rows))])
+        n_landed = warehouse.land([("verdicts", frame_of("verdicts", rows))])
         taken = Taken(
             audit_run_id=audit_run_id,
             path=path,
@@ -206,10 +208,10 @@ def _bad(path: Path, row: int, column: str, wanted: str, found: str | None, hint
     return DataError(f"{path} row {row}: {column}: {wanted}, found {shown}{hint}")
 
 
-def _answers_of(warehouse: Path, audit_run_id: str, path: Path, rulings: Sequence[Ruling]) -> dict[str, str]:
+def _answers_of(warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Sequence[Ruling]) -> dict[str, str]:
     """The answer of every item; raises DataError for the first that is none of the run's."""
     items = sorted({ruling.item for ruling in rulings})
-    rows = fetch(warehouse, RULABLE, {"run": audit_run_id, "items": items})
+    rows = warehouse.read(RULABLE, run=audit_run_id, items=items)
     answers = {row["prediction_id"]: row["answer"] for row in rows}
     for ruling in rulings:
         if ruling.item not in answers:
@@ -218,17 +220,17 @@ def _answers_of(warehouse: Path, audit_run_id: str, path: Path, rulings: Sequenc
     return answers
 
 
-def _hint(warehouse: Path, audit_run_id: str, item: str) -> str:
+def _hint(warehouse: Warehouse, audit_run_id: str, item: str) -> str:
     """Where an item that is none of the run's may be from."""
-    others = fetch(warehouse, "select audit_run_id from raw.predictions where prediction_id = ?", [item])
+    others = warehouse.read("select audit_run_id from raw.predictions where prediction_id = $item", item=item)
     if others:
         other = others[0]["audit_run_id"]
         return "; it is blank or has no key" if other == audit_run_id else f"; it is one of run {other}"
-    close = fetch(
-        warehouse,
+    close = warehouse.read(
         "select prediction_id from raw.predictions where audit_run_id = $run "
         "and levenshtein(prediction_id, $item) <= 8 order by levenshtein(prediction_id, $item), prediction_id limit 1",
-        {"run": audit_run_id, "item": item[:MAX_NAME]},
+        run=audit_run_id,
+        item=item[:MAX_NAME],
     )
     return f"; nearest: {close[0]['prediction_id']}" if close else "; take it as the sheet wrote it"
 
@@ -259,16 +261,15 @@ def verdict_row(audit_run_id: str, ruling: Ruling, file: str, sha256: str) -> di
     }  # fmt: skip
 
 
-def _are_published(warehouse: Path, audit_run_id: str, verdict_ids: Sequence[str]) -> bool:
+def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequence[str]) -> bool:
     if not verdict_ids:
         return True
     asked = {"run": audit_run_id, "verdicts": list(verdict_ids)}
-    ((n_found, n_rows),) = read_published(warehouse, PUBLISHED, asked)[1]
+    (found,) = warehouse.published.read(PUBLISHED, **asked)
     sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
     n_sealed = None if sealed is None else sealed.held["marts"].get("fct_verdicts", {}).get("n_rows")
-    return (n_found, n_rows) == (len(verdict_ids), n_sealed)
+    return (found["n_found"], found["n_rows"]) == (len(verdict_ids), n_sealed)
 
 
-def _agreement(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
-    names, rows = read_published(warehouse, AGREEMENT, {"run": audit_run_id})
-    return [dict(zip(names, row, strict=True)) for row in rows]
+def _agreement(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
+    return warehouse.published.read(AGREEMENT, run=audit_run_id)

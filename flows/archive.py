@@ -6,14 +6,15 @@ import hashlib
 import re
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
 
 import polars as pl
 
 from flows.files import force, private_folder, put_in_place
 from flows.manifest import file_sha256
-from flows.selection import Selection, of_file, of_run
-from flows.warehouse import Connection, beside, write_parquet
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.insert import write_parquet
+from flows.warehouse.selection import Selection, of_file, of_run
 from models_registry.errors import WarehouseError
 
 _Content = tuple[list[tuple[str, str]], int, int | None, int | None]
@@ -30,12 +31,7 @@ class Archived:
     sha256: str
 
 
-def archive_folder(warehouse: Path) -> Path:
-    """Where a warehouse's older raw rows lie, by whatever link it is reached."""
-    return beside(warehouse, "").parent / "archive"
-
-
-def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: str) -> Archived | None:
+def write_archive(con: Connection, warehouse: Warehouse, table: str, audit_run_id: str) -> Archived | None:
     """Writes a run's rows of `raw.<table>` to `archive/<table>/audit_run_id=<run>/data.parquet`; None where it has none.
 
     The file takes its place, forced to the disk, only after it reads back as the rows it was made of. What an interrupted
@@ -52,7 +48,7 @@ def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: st
     n_rows = content[1]
     if not n_rows:
         return None
-    folder = archive_folder(warehouse)
+    folder = warehouse.places.archive
     place = folder / table / f"audit_run_id={audit_run_id}"
     path, draft = place / "data.parquet", place / "data.parquet.new"
     try:
@@ -76,9 +72,9 @@ def write_archive(con: Connection, warehouse: Path, table: str, audit_run_id: st
         raise WarehouseError(msg) from None
 
 
-def read_archive(warehouse: Path, path: str, sha256: str) -> pl.DataFrame:
+def read_archive(warehouse: Warehouse, path: str, sha256: str) -> pl.DataFrame:
     """The rows of an archived file; raises WarehouseError where it is missing or not the one that was written."""
-    place = archive_folder(warehouse).parent / path
+    place = warehouse.places.archive.parent / path
     try:
         written = place.read_bytes()
     except OSError as error:

@@ -13,7 +13,8 @@ from typing import Any, TextIO
 from flows.progress import visible
 from flows.settings import Settings
 from flows.spreadsheets import CsvRows
-from flows.warehouse import open_published, stopped_after
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import stopped_after
 from models_registry.errors import WarehouseError
 
 FORMATS = ("table", "csv", "json")
@@ -33,7 +34,9 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
         sys.stderr.flush()
         os._exit(WarehouseError.exit_code)
 
-    with open_published(settings.warehouse, query, memory=settings.sql_memory, seconds=seconds, give_up=end) as (
+    with Warehouse(settings.warehouse).published.query(
+        query, memory=settings.sql_memory, seconds=seconds, give_up=end
+    ) as (
         columns,
         rows,
     ):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from prefect import flow, task
@@ -22,10 +21,11 @@ from flows.paraphrase import paraphrase
 from flows.plan import count_missing
 from flows.progress import Progress, meters_of_judges, meters_of_models
 from flows.steps import Order, Outcome, Step, derive
+from flows.warehouse import Warehouse
 from models_registry.errors import MeasureError
 
 
-def tracked(step: Callable[..., Any], warehouse: Path) -> Callable[..., Any]:
+def tracked(step: Callable[..., Any], warehouse: Warehouse) -> Callable[..., Any]:
     """The step as a Prefect task inside a flow run, as it is elsewhere; Prefect is away: the step goes on without it.
 
     A step that lands or publishes tables materializes them as assets.
@@ -43,7 +43,7 @@ def tracked(step: Callable[..., Any], warehouse: Path) -> Callable[..., Any]:
     return call
 
 
-def _task(name: str, warehouse: Path, work: Callable[[], Any]) -> Callable[..., Any]:
+def _task(name: str, warehouse: Warehouse, work: Callable[[], Any]) -> Callable[..., Any]:
     made, needed = assets_of(name, warehouse)
     options: Any = {"name": name, "cache_policy": NO_CACHE, "persist_result": False}
     if not made:

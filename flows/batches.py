@@ -6,14 +6,13 @@ import asyncio
 import json
 import shutil
 from collections.abc import Collection, Iterator
-from pathlib import Path
 
 from flows.collect import COLLECTED, SUBMITTED, Batch, Collecting, Lent
 from flows.engines import Answer, Request
 from flows.engines.batch_lines import Draft
 from flows.engines.batching import Batches
 from flows.files import private_folder
-from flows.warehouse import fetch
+from flows.warehouse import Warehouse
 from models_registry.cards import ModelCard
 from models_registry.errors import BudgetReached, EngineError
 
@@ -24,12 +23,12 @@ OF_RUN = "promptaudit_run"  # says in a batch's metadata whose it is
 BREATH = 200  # requests until other tasks get their turn
 
 
-def open_batches(card: ModelCard, warehouse: Path) -> Batches:
+def open_batches(card: ModelCard, warehouse: Warehouse) -> Batches:
     """Whoever takes the batches of a card; its files lie in a private folder beside the warehouse.
 
     Raises EngineError for a missing key, a malformed address, or no vLLM.
     """
-    folder = _folder(warehouse)
+    folder = warehouse.places.batches
     private_folder(folder)
     if card.batch is not None and card.batch.runner == "vllm":
         from flows.engines.run_batch import VllmBatch
@@ -40,11 +39,11 @@ def open_batches(card: ModelCard, warehouse: Path) -> Batches:
     return BatchApi(card, folder)
 
 
-def drop_batches(warehouse: Path, audit_run_ids: Collection[str]) -> None:
+def drop_batches(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
     """Removes what is left on this machine of batches of runs that ask nothing any more."""
     from flows.engines.run_batch import ABOUT
 
-    for batch in _folder(warehouse).glob(f"{LOCAL}*"):
+    for batch in warehouse.places.batches.glob(f"{LOCAL}*"):
         try:
             about = json.loads((batch / ABOUT).read_text(encoding="utf-8"))
             is_theirs = about["metadata"][OF_RUN] in audit_run_ids
@@ -52,10 +51,6 @@ def drop_batches(warehouse: Path, audit_run_ids: Collection[str]) -> None:
             continue
         if is_theirs:
             shutil.rmtree(batch)
-
-
-def _folder(warehouse: Path) -> Path:
-    return warehouse.parent / "batches"
 
 
 async def ask_in_batches(batches: Batches, lent: Lent) -> None:
@@ -89,11 +84,11 @@ async def ask_in_batches(batches: Batches, lent: Lent) -> None:
 
 async def _reattached(batches: Batches, lent: Lent, collecting: Collecting) -> list[Batch]:
     """Batches of this run and model that were handed over before and whose answers have not landed, oldest first."""
-    rows = fetch(
-        lent.warehouse,
+    rows = lent.warehouse.read(
         "select batch_id, max(n_requests) as n_requests, arg_max(state, recorded_at) as state, list(state) as states "
-        "from raw.batches where audit_run_id = ? and model_id = ? group by batch_id order by min(recorded_at)",
-        [lent.audit_run_id, lent.model_id],
+        "from raw.batches where audit_run_id = $run and model_id = $model group by batch_id order by min(recorded_at)",
+        run=lent.audit_run_id,
+        model=lent.model_id,
     )
     running = [
         Batch(batch_id=row["batch_id"], n_requests=row["n_requests"], state=row["state"])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
 
 from flows.engines import Request, Say, silent
 from flows.prices import prompt_bytes
-from flows.warehouse import fetch
+from flows.warehouse import Warehouse
 from models_registry.cards import Budget as Limits
 from models_registry.cards import Price, Sampling
 from models_registry.errors import BudgetReached
@@ -105,17 +104,21 @@ class Budget:
 class Purse:
     """Which run is paid for, where it lands, what it may still spend, and who hears what goes on."""
 
-    warehouse: Path
+    warehouse: Warehouse
     audit_run_id: str
     budget: Budget
     say: Say = silent
 
 
 def budget_of(
-    warehouse: Path, audit_run_id: str, limits: Limits, max_usd: float | None = None, max_requests: int | None = None
+    warehouse: Warehouse,
+    audit_run_id: str,
+    limits: Limits,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
 ) -> Budget:
     """The budget of a run, the command's limits before the card's, less what the run has spent."""
-    spent = fetch(warehouse, _SPENT, {"run": audit_run_id})[0]
+    spent = warehouse.read(_SPENT, run=audit_run_id)[0]
     return Budget(
         limits.max_usd if max_usd is None else max_usd,
         limits.max_requests if max_requests is None else max_requests,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from flows.engines import Answer, Request
 from flows.engines.batching import Batches, Seen
 from flows.rows import frame_of
-from flows.warehouse import land, now
+from flows.warehouse import Warehouse, now
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.model_cards import Batching
@@ -26,7 +25,7 @@ PATIENCE = 10  # times limits.max_attempts: looks in a row without an answer
 class Lent:
     """What the run lends. Answers of a batch that an earlier process handed over were reserved by none in this one."""
 
-    warehouse: Path
+    warehouse: Warehouse
     audit_run_id: str
     model_id: str
     card: ModelCard
@@ -91,7 +90,7 @@ class Collecting:
             "audit_run_id": self._lent.audit_run_id, "model_id": self._lent.model_id, "batch_id": batch.batch_id,
             "state": state, "recorded_at": now(), "n_requests": batch.n_requests, "error": error,
         }  # fmt: skip
-        land(self._lent.warehouse, [("batches", frame_of("batches", [row]))])
+        self._lent.warehouse.land([("batches", frame_of("batches", [row]))])
 
     def say(self, text: str) -> None:
         """One line, with the model's name before it."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from flows.keys import content_id
 from flows.publish import newest_published, publish
 from flows.rows import frame_of
 from flows.transform import Command, transform
-from flows.warehouse import fetch, land, look_into_published, now, read_published
+from flows.warehouse import Warehouse, now
 from models_registry.cards import AuditCard
 from models_registry.errors import UsageError
 
@@ -52,77 +51,75 @@ def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> 
     )
 
 
-def compare(warehouse: Path, pairs: Iterable[Pair]) -> list[str]:
+def compare(warehouse: Warehouse, pairs: Iterable[Pair]) -> list[str]:
     """Derives and publishes the comparisons of these pairs that are not published yet; returns the ids of all, in order.
 
     Raises UsageError for a run without marts.
     """
-    with look_into_published(warehouse):  # kept open, since each opening reads the catalog
+    with warehouse.published.connect():  # kept open, since each opening reads the catalog
         asked = {str(row["comparison_id"]): row for row in (_row(warehouse, pair) for pair in pairs)}
         known = {run: _published(warehouse, run) for run in {str(row["candidate_run_id"]) for row in asked.values()}}
     new = [each for each, row in asked.items() if each not in known[str(row["candidate_run_id"])]]
     for each in new:
-        land(warehouse, [("comparisons", frame_of("comparisons", [asked[each]]))])
+        warehouse.land([("comparisons", frame_of("comparisons", [asked[each]]))])
     derive(warehouse, new)
     if new:
         publish(warehouse, compared=new)
     return list(asked)
 
 
-def compare_again(warehouse: Path, audit_run_ids: Sequence[str]) -> list[str]:
+def compare_again(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
     """Derives every comparison anew that holds one of these runs against another; returns their ids."""
-    rows = fetch(
-        warehouse,
+    rows = warehouse.read(
         "select comparison_id from raw.comparisons where list_contains($runs, base_run_id) "
         "or list_contains($runs, candidate_run_id)",
-        {"runs": list(audit_run_ids)},
+        runs=list(audit_run_ids),
     )
     found = [row["comparison_id"] for row in rows]
     derive(warehouse, found)
     return found
 
 
-def _published(warehouse: Path, candidate_run_id: str) -> set[str]:
+def _published(warehouse: Warehouse, candidate_run_id: str) -> set[str]:
     """The comparisons of a run that the published copy has as they were sealed."""
     newest = newest_published(warehouse, candidate_run_id)
     return set() if newest is None else set(newest.held["comparisons"])
 
 
-def derive(warehouse: Path, comparison_ids: Sequence[str], command: Command = "build") -> None:
+def derive(warehouse: Warehouse, comparison_ids: Sequence[str], command: Command = "build") -> None:
     """Derives comparisons that have landed, a few a build."""
     for start in range(0, len(comparison_ids), AT_ONCE):
         some = list(comparison_ids[start : start + AT_ONCE])
-        rows = fetch(
-            warehouse,
+        rows = warehouse.read(
             "select distinct unnest([base_run_id, candidate_run_id]) as run from raw.comparisons "
             "where list_contains($ids, comparison_id)",
-            {"ids": some},
+            ids=some,
         )
         transform(warehouse, [row["run"] for row in rows], "comparisons", some, command=command)
 
 
-def n_tests(warehouse: Path, pair: Pair) -> int:
+def n_tests(warehouse: Warehouse, pair: Pair) -> int:
     """How many tests are made together at most: seven a group, and two more for each of its scoring methods."""
     runs = (pair.base_run_id, pair.candidate_run_id)
     counts = []
     for run in runs:
-        _, groups = read_published(
-            warehouse, "select model_id, task_id from marts.rpt_audit where audit_run_id = ?", [run]
+        groups = warehouse.published.read(
+            "select model_id, task_id from marts.rpt_audit where audit_run_id = $run", run=run
         )
-        _, methods = read_published(
-            warehouse,
-            "select model_id, task_id from marts.fct_scoring_sensitivity where audit_run_id = ?",
-            [run],
+        methods = warehouse.published.read(
+            "select model_id, task_id from marts.fct_scoring_sensitivity where audit_run_id = $run", run=run
         )
         if not groups:
             msg = f"run {run} has no published marts to compare; `promptaudit rebuild {run}` derives them"
             raise UsageError(msg)
-        n_methods = Counter(methods)
-        counts.append(sum(TESTS_A_GROUP + TESTS_A_METHOD * n_methods[group] for group in groups))
+        n_methods = Counter((row["model_id"], row["task_id"]) for row in methods)
+        counts.append(
+            sum(TESTS_A_GROUP + TESTS_A_METHOD * n_methods[row["model_id"], row["task_id"]] for row in groups)
+        )
     return max(counts)
 
 
-def _row(warehouse: Path, pair: Pair) -> dict[str, object]:
+def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:
     n_resamples = pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * n_tests(warehouse, pair))
     thresholds = (pair.min_effect, pair.max_cost_increase, pair.max_latency_increase, n_resamples, pair.seed)
     return {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flows.progress import Progress
 from flows.references import resolve, resolve_pair
 from flows.settings import Settings
-from flows.warehouse import apply_schema, hold, look_into_published, read_published
+from flows.warehouse import Warehouse
 from models_registry.errors import MeasureError
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def compare_runs(  # noqa: PLR0913 - an option each
     from flows.guard import guarded
     from flows.report.run_comparison import run_comparison
 
-    warehouse = settings.warehouse
-    with look_into_published(warehouse):
+    warehouse = Warehouse(settings.warehouse)
+    with warehouse.published.connect():
         first, second = resolve_pair(warehouse, base, candidate)
         pair = pair_of(first.audit_run_id, second.audit_run_id, card_of(registry, second.audit_id))
         pair = replace(pair, base_model_id=first.model_id, candidate_model_id=second.model_id, n_resamples=resamples)
@@ -44,11 +44,11 @@ def compare_runs(  # noqa: PLR0913 - an option each
             progress.warn(
                 f"{resamples} swaps are few for up to {n} tests: {SWAPS_A_TEST * n} can tell each from chance"
             )
-    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        apply_schema(warehouse)
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+        warehouse.apply_schema()
         progress.say(f"comparing {pair.base_run_id} with {pair.candidate_run_id}")
         (comparison_id,) = compare(warehouse, [pair])
-    with look_into_published(warehouse):
+    with warehouse.published.connect():
         return run_comparison(warehouse, comparison_id)
 
 
@@ -59,10 +59,10 @@ def check_named(settings: Settings, registry: Registry, run: str) -> Checked:
     """
     from flows.gate.check import check_run
 
-    with look_into_published(settings.warehouse):
-        found = resolve(settings.warehouse, run)
+    with Warehouse(settings.warehouse).published.connect():
+        found = resolve(Warehouse(settings.warehouse), run)
         _refuse_older(settings, found.audit_id, found.audit_run_id, run)
-        return check_run(settings.warehouse, found.audit_run_id, **rules_of(registry, found.audit_id))
+        return check_run(Warehouse(settings.warehouse), found.audit_run_id, **rules_of(registry, found.audit_id))
 
 
 def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
@@ -74,15 +74,16 @@ def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
 def _refuse_older(settings: Settings, audit_id: str, audit_run_id: str, name: str) -> None:
     if audit_run_id.startswith(name):  # it is meant by its id
         return
-    _, rows = read_published(
-        settings.warehouse,
-        "select audit_id, audit_run_id, state, started_at from raw.audit_runs where origin = 'run' order by started_at",
+    rows = Warehouse(settings.warehouse).published.read(
+        "select audit_id, audit_run_id, state, started_at from raw.audit_runs where origin = 'run' order by started_at"
     )
-    own = [row for row in rows if row[0] == audit_id]
-    if own and own[-1][1] != audit_run_id and own[-1][2] != "complete" and "~" not in name:
+    own = [row for row in rows if row["audit_id"] == audit_id]
+    newest = own[-1] if own else None
+    if newest and newest["audit_run_id"] != audit_run_id and newest["state"] != "complete" and "~" not in name:
         msg = (
-            f"run {own[-1][1]} of '{audit_id}' is newer than {audit_run_id} and {own[-1][2]}: there is nothing of it to "
-            f"pass; `promptaudit nightly {audit_id}` goes on with it, `promptaudit check {audit_run_id}` looks at the older"
+            f"run {newest['audit_run_id']} of '{audit_id}' is newer than {audit_run_id} and {newest['state']}: "
+            f"there is nothing of it to pass; `promptaudit nightly {audit_id}` goes on with it, "
+            f"`promptaudit check {audit_run_id}` looks at the older"
         )
         raise MeasureError(msg)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from flows.diagnosing.confusions import Confusion, find_confusions
@@ -17,6 +16,7 @@ from flows.figures import figure_id
 from flows.references import resolve
 from flows.report.gather import rows as rows_of
 from flows.report.text import LONG, cut, shown
+from flows.warehouse import Warehouse
 from models_registry.errors import UsageError, nearest
 
 Text = Literal["none", "excerpt", "full"]
@@ -128,7 +128,7 @@ class Diagnosis:
 
 
 def diagnose(  # noqa: PLR0913 - the command's options
-    warehouse: Path,
+    warehouse: Warehouse,
     run: str = "latest",
     *,
     model: str | None = None,

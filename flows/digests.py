@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from flows.selection import Selection
-from flows.warehouse import Connection
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.selection import Selection
 
 WORDS = ("row_high", "row_low", "key")
 

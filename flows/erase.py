@@ -16,32 +16,22 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from flows.archive import archive_folder
 from flows.batches import drop_batches
 from flows.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.keys import as_json, content_id
 from flows.leftovers import beyond_reach, still_quoting
 from flows.publish import publish
-from flows.report import BELOW, REPORT, from_below, report, report_of
+from flows.report import from_below, report
 from flows.report.text import shown
 from flows.retain import restore, retire_again, retired_runs
 from flows.rows import frame_of
-from flows.selection import of_file
 from flows.spool import replay
 from flows.verify import verify
-from flows.warehouse import (
-    KEYS,
-    PUBLISHED,
-    Connection,
-    apply_schema,
-    beside,
-    connect,
-    fetch,
-    folder_of,
-    insert_new,
-    now,
-    rewrite,
-)
+from flows.warehouse import Warehouse, now
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.insert import insert_new
+from flows.warehouse.schema import KEYS
+from flows.warehouse.selection import of_file
 from models_registry.errors import DataError, UsageError, nearest
 
 _THERE = (
@@ -94,7 +84,7 @@ class Erased:
         return [head, short, *left, *beyond, f"published  {self.published}"]
 
 
-def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erased:
+def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erased:
     """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of these runs again.
 
     Doing it again finds what an interrupted call left, and nothing else.
@@ -103,7 +93,7 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
         DataError: no run has such a sample.
         UsageError: a run that has it is not finished, and would ask it again.
     """
-    apply_schema(warehouse)
+    warehouse.apply_schema()
     replay(warehouse)
     found = _samples(warehouse, sample_id, task_id)
     texts = _texts(found)
@@ -115,10 +105,10 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
     _clean_backups(warehouse, found, texts)
     drop_batches(warehouse, {row["audit_run_id"] for row in found})
     for run in {row["audit_run_id"] for row in found}:
-        shutil.rmtree(folder_of(warehouse, PUBLISHED) / "traces" / run, ignore_errors=True)
+        shutil.rmtree(warehouse.places.traces(run), ignore_errors=True)
     newest = _newest_shown(warehouse)
     n_rows: Counter[str] = Counter()
-    with connect(warehouse) as con:
+    with warehouse.write() as con:
         con.execute("begin")
         runs = _blank(con, found, texts, n_rows)
         erasure_id = content_id("erasure", sample_id, task_id, now().isoformat())
@@ -134,14 +124,14 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
         ).fetchall():
             con.execute(f'delete from intermediate."{table}"')  # noqa: S608 - dbt's own names
         con.execute("commit")
-    runs |= {row["audit_run_id"] for row in fetch(warehouse, _INTERRUPTED)}
+    runs |= {row["audit_run_id"] for row in warehouse.read(_INTERRUPTED)}
     if runs:
-        rewrite(warehouse)
+        warehouse.rewrite()
     published = publish(warehouse, erased=runs)
     for run in archived:
         retire_again(warehouse, run)
     if archived:
-        rewrite(warehouse)
+        warehouse.rewrite()
         published = publish(warehouse)
     _write_reports(warehouse, runs, newest)
     left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
@@ -155,9 +145,9 @@ def erase(warehouse: Path, sample_id: str, task_id: str | None = None, reason: s
     )
 
 
-def _refuse_altered(warehouse: Path, runs: set[str]) -> None:
+def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
     """An erasure seals rows anew: what was altered before would be sealed with them."""
-    begun = {row["audit_run_id"] for row in fetch(warehouse, _INTERRUPTED)}  # whose rows an erasure has rewritten
+    begun = {row["audit_run_id"] for row in warehouse.read(_INTERRUPTED)}  # whose rows an erasure has rewritten
     for run in sorted(runs - begun):
         for each in verify(warehouse, run).findings:
             if each.kind != "unsealed" and each.where == "the warehouse":
@@ -166,24 +156,24 @@ def _refuse_altered(warehouse: Path, runs: set[str]) -> None:
                 raise DataError(msg)
 
 
-def _clean_backups(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> None:
-    for path in {warehouse.absolute(), beside(warehouse, "")}:  # as it is called, and where it is
+def _clean_backups(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> None:
+    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
         for backup in path.parent.glob(f"{escape(path.name)}.v*.backup"):
-            with connect(backup) as con:
+            with Warehouse(backup).write() as con:
                 _blank(con, found, texts, Counter())
-            rewrite(backup)
+            Warehouse(backup).rewrite()
 
 
-def _samples(warehouse: Path, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
-    found = fetch(
-        warehouse,
+def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
+    found = warehouse.read(
         f"select samples.*, {_GOES_ON} as goes_on "  # noqa: S608 - ours
         "from raw.samples as samples inner join raw.audit_runs as runs using (audit_run_id) "
         "where samples.sample_id = $sample and samples.task_id = coalesce($task, samples.task_id) order by all",
-        {"sample": sample_id, "task": task_id},
+        sample=sample_id,
+        task=task_id,
     )
     if not found:
-        known = fetch(warehouse, "select distinct sample_id from raw.samples")
+        known = warehouse.read("select distinct sample_id from raw.samples")
         of = "" if task_id is None else f" of task {task_id!r}"
         msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
         raise DataError(msg)
@@ -216,19 +206,19 @@ def _strings(value: object) -> Iterable[str]:
             yield from _strings(part)
 
 
-def _archived(warehouse: Path, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> list[str]:
+def _archived(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> list[str]:
     """Retired runs whose archived rows hold the sample's texts, or quote them; files of a run that was restored go."""
     due = []
     retired = retired_runs(warehouse)
     for run in sorted(
-        {path.parent.name.partition("=")[2] for path in archive_folder(warehouse).glob("*/*/data.parquet")}
+        {path.parent.name.partition("=")[2] for path in warehouse.places.archive.glob("*/*/data.parquet")}
     ):
         files = {
             path.parent.parent.name: path
-            for path in archive_folder(warehouse).glob(f"*/audit_run_id={run}/*.parquet")
+            for path in warehouse.places.archive.glob(f"*/audit_run_id={run}/*.parquet")
             if path.parent.parent.name in KEYS
         }
-        with connect(warehouse) as con:
+        with warehouse.write() as con:
             for table, path in files.items():
                 rows = of_file(path)
                 con.execute(f"create or replace temp table {table} as from {rows.sql}", rows.values)
@@ -348,20 +338,20 @@ def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reaso
     }  # fmt: skip
 
 
-def _newest_shown(warehouse: Path) -> str | None:
+def _newest_shown(warehouse: Warehouse) -> str | None:
     """The run that the newest report is about."""
-    newest = folder_of(warehouse, PUBLISHED) / REPORT
+    newest = warehouse.places.newest_report
     if not newest.is_file():
         return None
     page = newest.read_text(encoding="utf-8")
-    for path in sorted((newest.parent / BELOW).glob("*.html")):
+    for path in sorted(warehouse.places.reports.glob("*.html")):
         if path.read_text(encoding="utf-8") == from_below(page):
             return path.stem
     return None
 
 
-def _write_reports(warehouse: Path, runs: set[str], newest: str | None) -> None:
+def _write_reports(warehouse: Warehouse, runs: set[str], newest: str | None) -> None:
     """The pages of these runs anew; the newest report is about the run it was about before."""
-    kept = [run for run in sorted(runs) if report_of(warehouse, run).is_file()]
+    kept = [run for run in sorted(runs) if warehouse.places.report(run).is_file()]
     for run in (*(run for run in kept if run != newest), *([newest] if newest and kept else [])):
         report(warehouse, run)

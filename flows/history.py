@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.history_source import source_of
 from flows.report.gather import rows as rows_of
 from flows.report.nights import Nights, differs, gather_nights
-from flows.warehouse import look_into_published, published_path, read_published
+from flows.warehouse import Warehouse
 from models_registry.errors import UsageError, WarehouseError, nearest
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class History:
 
 
 def history(  # noqa: PLR0913 - the command's options
-    warehouse: Path,
+    warehouse: Warehouse,
     measure: str,
     *,
     audit: str | None = None,
@@ -125,23 +124,18 @@ def history(  # noqa: PLR0913 - the command's options
     strategy: one of each; default all. A night without a figure stands with None. Raises UsageError with the nearest name
     for one that is not there, WarehouseError where nothing is published or no run is complete.
     """
-
-    def ask(query: str) -> list[Row]:
-        names, found = read_published(warehouse, query)
-        return [dict(zip(names, row, strict=True)) for row in found]
-
     if limit < 1:
         msg = f"--limit {limit}: 1 or more"
         raise UsageError(msg)
-    with look_into_published(warehouse):
-        runs = ask(RUNS)
+    with warehouse.published.connect():
+        runs = warehouse.published.read(RUNS)
         if not runs:
-            msg = f"{published_path(warehouse)}: no complete run is published"
+            msg = f"{warehouse.published.path}: no complete run is published"
             raise WarehouseError(msg)
         newest = {row["audit_id"]: row["audit_run_id"] for row in runs}  # the last of each counts
         audit = runs[-1]["audit_id"] if audit is None else audit
         run = newest[_known("audit", audit, newest, "has a complete run")]
-        source = source_of(ask, measure)
+        source = source_of(warehouse.published.read, measure)
         found = gather_nights(lambda query: rows_of(warehouse, query, run), source.columns, limit, source.table)
     figures = [row for row in found.figures if source.method is None or row["scoring_method"] == source.method]
     wanted = {"task": task, "model": model, "strategy": strategy}

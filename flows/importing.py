@@ -17,7 +17,7 @@ from flows.manifest import file_sha256, made_by
 from flows.recordings import VARIANT, fail, read_recordings, samples_of, typed, variants_of, without_duplicates
 from flows.rows import SCHEMAS, frame_of, label_rows, task_row
 from flows.runs import run_row
-from flows.warehouse import fetch, land, now
+from flows.warehouse import Warehouse, now
 from models_registry.cards import FormatLimits, TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
@@ -94,7 +94,9 @@ class Imported:
     notes: tuple[str, ...]
 
 
-def import_predictions(warehouse: Path, files: Sequence[Path], registry: Registry, options: ImportOptions) -> Imported:
+def import_predictions(
+    warehouse: Warehouse, files: Sequence[Path], registry: Registry, options: ImportOptions
+) -> Imported:
     """Lands files of recorded predictions as one run, in one transaction; raises DataError naming file and row."""
     digests = {str(path): _sha256(path) for path in files}
     tasks_known = {name: entry.card for name, entry in registry.entries.get("tasks", {}).items()}
@@ -113,7 +115,9 @@ def import_predictions(warehouse: Path, files: Sequence[Path], registry: Registr
     fingerprint = content_id(as_json(source), *(cards[task_id].canonical_json() for task_id in sorted(cards)))
     source["files"] = [{"name": path.name, "sha256": digests[str(path)]} for path in files]
     audit_run_id = content_id("import", audit_id, fingerprint)
-    known = fetch(warehouse, "select state from raw.audit_runs where audit_run_id = ?", [audit_run_id])
+    known = warehouse.read(
+        "select state from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
+    )
     if known:
         return Imported(
             audit_run_id=audit_run_id,
@@ -150,8 +154,7 @@ def import_predictions(warehouse: Path, files: Sequence[Path], registry: Registr
         seed=options.seed, n_resamples=options.resamples, source=source,
         manifest={"data": {"files": source["files"]}, **made_by()},
     )  # fmt: skip
-    land(
-        warehouse,
+    warehouse.land(
         [
             ("audit_runs", run),
             ("models", models),

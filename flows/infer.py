@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from flows.budget import Purse, most_usd
 from flows.design import Design, model_order
@@ -15,7 +14,7 @@ from flows.look import Ceiling, Look, label_reader
 from flows.plan import Variant, missing_requests
 from flows.prices import price_of
 from flows.rows import reader_json
-from flows.warehouse import fetch
+from flows.warehouse import Warehouse
 from flows.workers import OnAnswer, Workers, run_to_end
 from models_registry.ages import age_of
 from models_registry.cards import ModelCard, Price
@@ -158,7 +157,7 @@ class _Asking:
 class LandedAnswers:
     """Completions that another model has landed in the same run, a prompt variant at a time."""
 
-    def __init__(self, warehouse: Path, audit_run_id: str) -> None:
+    def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
         self._warehouse, self._run = warehouse, audit_run_id
         self._held: tuple[str, str] | None = None
         self._completions: dict[tuple[str, int], str | None] = {}
@@ -167,11 +166,12 @@ class LandedAnswers:
         """The landed completion of the same cell by `model_id`; None where none has landed."""
         wanted = (model_id, request.prompt_variant_id)
         if wanted != self._held:
-            rows = fetch(
-                self._warehouse,
-                "select sample_id, repetition, completion from raw.predictions where audit_run_id = ? "
-                "and model_id = ? and prompt_variant_id = ?",
-                [self._run, *wanted],
+            rows = self._warehouse.read(
+                "select sample_id, repetition, completion from raw.predictions where audit_run_id = $run "
+                "and model_id = $model and prompt_variant_id = $variant",
+                run=self._run,
+                model=model_id,
+                variant=request.prompt_variant_id,
             )
             self._completions = {(row["sample_id"], row["repetition"]): row["completion"] for row in rows}
             self._held = wanted

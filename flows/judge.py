@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from flows.budget import Purse
@@ -17,7 +16,7 @@ from flows.land import Landing, cost_of
 from flows.look import Look
 from flows.rows import answer_columns, frame_of
 from flows.rulings import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
-from flows.warehouse import fetch, land, now
+from flows.warehouse import Warehouse, now
 from flows.workers import Workers, run_to_end
 from models_registry.ages import age_of
 from models_registry.cards import JudgeCard, ModelCard, Price
@@ -133,20 +132,19 @@ def asked_judges(design: Design) -> list[str]:
     return [name for name, card in design.judges.items() if card.model is not None]
 
 
-def count_missing_rulings(warehouse: Path, audit_run_id: str, design: Design) -> int:
+def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Design) -> int:
     """Rulings of a run that are not settled, over all judges."""
     controls = controls_of(design)
     judges = asked_judges(design)
     return sum(len(missing_rulings(warehouse, audit_run_id, design, name, controls)) for name in judges)
 
 
-def land_changed_judges(warehouse: Path, audit_run_id: str, design: Design) -> list[str]:
+def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
     """Keeps the judges that are new or changed since the run opened, and the controls; returns their names."""
-    newest = fetch(
-        warehouse,
-        "select judge_id, judge_key, card from raw.judges where audit_run_id = ? "
+    newest = warehouse.read(
+        "select judge_id, judge_key, card from raw.judges where audit_run_id = $audit_run_id "
         "qualify recorded_at = max(recorded_at) over (partition by judge_id)",
-        [audit_run_id],
+        audit_run_id=audit_run_id,
     )
     known = {(row["judge_id"], row["judge_key"], row["card"]) for row in newest}
     rows = [
@@ -168,22 +166,21 @@ def land_changed_judges(warehouse: Path, audit_run_id: str, design: Design) -> l
         }
         for control in controls_of(design)
     ]  # fmt: skip
-    land(warehouse, [("judges", frame_of("judges", changed)), ("judge_controls", frame_of("judge_controls", hidden))])
+    warehouse.land([("judges", frame_of("judges", changed)), ("judge_controls", frame_of("judge_controls", hidden))])
     return [str(row["judge_id"]) for row in changed]
 
 
 def missing_rulings(
-    warehouse: Path, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
+    warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
 ) -> list[_Wanted]:
     """What a judge has not ruled on, controls where a hash puts them among the answers."""
     card, key = design.judges[judge_id], judge_key(design, judge_id)
     about = {"run": audit_run_id, "judge": judge_id, "key": key}
-    found = fetch(warehouse, ANSWERS, {**about, "repetitions": card.repetitions})
-    settled = fetch(
-        warehouse,
+    found = warehouse.read(ANSWERS, **about, repetitions=card.repetitions)
+    settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
-        about,
+        **about,
     )
     done = {(row["control_id"], row["repetition"]) for row in settled}
     wanted = [_Wanted(**row) for row in found] + [
@@ -305,11 +302,13 @@ class _Rulings:
 
     def _asked_before(self) -> dict[tuple[str, int], int]:
         """How often an unsettled ruling has been asked for by an execution that was stopped."""
-        rows = fetch(
-            self._purse.warehouse,
+        rows = self._purse.warehouse.read(
             "select coalesce(prediction_id, control_id) as judged_id, repetition, max(ask) as ask from raw.verdicts "
-            "where audit_run_id = ? and judge_id = ? and judge_key = ? group by all having not bool_or(is_settled)",
-            [self._purse.audit_run_id, self.name, self._key],
+            "where audit_run_id = $run and judge_id = $judge and judge_key = $key group by all "
+            "having not bool_or(is_settled)",
+            run=self._purse.audit_run_id,
+            judge=self.name,
+            key=self._key,
         )
         return {(row["judged_id"], row["repetition"]): row["ask"] for row in rows}
 
@@ -333,12 +332,12 @@ def _signs(reader: str | None) -> Sequence[str]:
     return found.get("option_letter", ()) if isinstance(found, dict) else ()
 
 
-def _completions(warehouse: Path, audit_run_id: str, some: Sequence[_Wanted]) -> dict[str, str]:
+def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_Wanted]) -> dict[str, str]:
     ids = [each.prediction_id for each in some if each.prediction_id is not None]
-    rows = fetch(
-        warehouse,
+    rows = warehouse.read(
         "select prediction_id, completion from raw.predictions where audit_run_id = $run "
         "and prediction_id in (select unnest($ids))",
-        {"run": audit_run_id, "ids": ids},
+        run=audit_run_id,
+        ids=ids,
     )
     return {row["prediction_id"]: row["completion"] for row in rows}

@@ -6,13 +6,12 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from flows.engines import Answer, Attempt, Request
 from flows.rows import answer_columns, attempt_row
 from flows.spool import Spool, land_segment
-from flows.warehouse import now
+from flows.warehouse import Warehouse, now
 from models_registry.cards import Price
 
 BATCH_ROWS = 20_000
@@ -23,7 +22,7 @@ BATCH_SECONDS = 1.0
 class Landing:
     """Takes the answers of one run; a counted answer is in the spool, and in the warehouse after the next `flush`."""
 
-    def __init__(self, warehouse: Path, audit_run_id: str) -> None:
+    def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
         self._warehouse = warehouse
         self._run = audit_run_id
         self._spool = Spool(warehouse, audit_run_id)

@@ -11,16 +11,14 @@ from typing import Any
 
 from markupsafe import escape
 
-from flows.archive import archive_folder
-from flows.spool import spool_folder
-from flows.warehouse import beside, fetch, published_path
+from flows.warehouse import Warehouse
 
 HANDED_OUT = (
     "what left this folder: copies and exports made by hand, sheets to annotate, messages sent, the providers' own logs"
 )
 
 
-def still_quoting(warehouse: Path, texts: Sequence[str]) -> list[Path]:
+def still_quoting(warehouse: Warehouse, texts: Sequence[str]) -> list[Path]:
     """Files under the warehouse's folder that hold one of the texts, as it is or as HTML has it, or that cannot be read.
 
     Of the folders there ours alone are looked at; what a file packs, as Parquet does, is not seen.
@@ -29,10 +27,10 @@ def still_quoting(warehouse: Path, texts: Sequence[str]) -> list[Path]:
     return [path for path in sorted(set(_files(warehouse))) if _holds(path, wanted)]
 
 
-def _files(warehouse: Path) -> Iterator[Path]:
-    own = (published_path(warehouse).parent, archive_folder(warehouse), spool_folder(warehouse))
+def _files(warehouse: Warehouse) -> Iterator[Path]:
+    own = (warehouse.published.path.parent, warehouse.places.archive, warehouse.places.spool)
     yield from (path for folder in own for path in folder.rglob("*"))
-    for path in {warehouse.absolute(), beside(warehouse, "")}:  # as it is called, and where it is
+    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
         yield from path.parent.glob(f"{escape_pattern(path.name)}*")
         yield from (
             file for name in ("batches", "dbt", "lineage", "prefect") for file in (path.parent / name).rglob("*")
@@ -51,17 +49,17 @@ def _holds(path: Path, wanted: Iterable[bytes]) -> bool:
         return True
 
 
-def beyond_reach(warehouse: Path, found: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+def beyond_reach(warehouse: Warehouse, found: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """The data files that these runs were made from, by their manifests, what a link does not reach, and what nobody can list."""
     files = set()
     for run in {row["audit_run_id"] for row in found}:
-        (row,) = fetch(warehouse, "select manifest from raw.audit_runs where audit_run_id = ?", [run])
+        (row,) = warehouse.read("select manifest from raw.audit_runs where audit_run_id = $run", run=run)
         for task_id, data in json.loads(row["manifest"] or "{}").get("data", {}).items():
             if task_id == "files":
                 files |= {f"the imported file {each['name']}" for each in data}
             elif task_id in {each["task_id"] for each in found}:
                 files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
-    other = published_path(beside(warehouse, ""))  # of a link: where it points to may have been published too
-    if other.exists() and not other.samefile(published_path(warehouse)):
+    other = Warehouse(warehouse.places.file).published.path  # of a link: where it points to may have been published too
+    if other.exists() and not other.samefile(warehouse.published.path):
         files.add(f"what was published of the warehouse as it is called there: {other.parent}")
     return (*sorted(files), HANDED_OUT)

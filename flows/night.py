@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Literal
 
 from cronsim import CronSim
@@ -40,7 +39,7 @@ from flows.telling.alarms import Changes, Finding, open_alarms, open_bases, sett
 from flows.telling.findings import CHURN, compared
 from flows.telling.message import Message, Night, compose
 from flows.telling.notify import Delivery, heartbeat, notify, report_link
-from flows.warehouse import apply_schema, fetch, hold, kept_open, land, now
+from flows.warehouse import Warehouse, now
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError, WarehouseLocked
@@ -155,7 +154,7 @@ def night(  # noqa: PLR0913 - one option each
     code: int | None = None
     began: list[str] = []
     try:
-        with guarded(), hold(settings.warehouse, settings.lock_wait_s, progress.say, what="night"):
+        with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say, what="night"):
             try:
                 registry = load()
                 limit = longest(registry.audit(audit_id), scheduled_at)
@@ -190,11 +189,11 @@ class _Audit:
     scheduled_at: datetime | None
 
     @property
-    def warehouse(self) -> Path:
-        return self.settings.warehouse
+    def warehouse(self) -> Warehouse:
+        return Warehouse(self.settings.warehouse)
 
     def locked(self) -> AbstractContextManager[None]:
-        return hold(self.warehouse, self.settings.lock_wait_s, self.progress.say)
+        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.say)
 
     def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
         record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome, self.scheduled_at)
@@ -218,10 +217,10 @@ def _night(  # noqa: PLR0913 - what a night is told
         scheduled_at=scheduled_at,
     )
     with audit.locked():
-        apply_schema(audit.warehouse)
+        audit.warehouse.apply_schema()
     plan = design_audit(registry, audit_id).plan_fingerprint
     tonight = None if new else tonights_run(audit.warehouse, audit.card, audit_id, plan, scheduled_at)
-    for row in fetch(audit.warehouse, _UNTOLD, {"audit": audit_id}):
+    for row in audit.warehouse.read(_UNTOLD, audit=audit_id):
         if row["audit_run_id"] != tonight:
             _finish_older(audit, row["audit_run_id"], row["finished_at"])
 
@@ -239,7 +238,7 @@ def _night(  # noqa: PLR0913 - what a night is told
 
 
 def tonights_run(
-    warehouse: Path, card: AuditCard, audit_id: str, plan_fingerprint: str, scheduled_at: datetime | None
+    warehouse: Warehouse, card: AuditCard, audit_id: str, plan_fingerprint: str, scheduled_at: datetime | None
 ) -> str | None:
     """Returns the run that is tonight's; None where tonight has not begun, or asked what the cards ask no longer."""
     found = newest_run(warehouse, audit_id)
@@ -256,10 +255,10 @@ def tonights_run(
     return found.audit_run_id if now() - last < _until_next(card, last) / 2 else None
 
 
-def _steps(warehouse: Path, audit_id: str, audit_run_id: str) -> dict[str, dict[str, Any]]:
+def _steps(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> dict[str, dict[str, Any]]:
     """The steps that a run's night has taken, by their names."""
-    query = "select step, recorded_at, scheduled_at from raw.nights where night_id = ?"
-    return {row["step"]: row for row in fetch(warehouse, query, [night_id_of(audit_id, audit_run_id)])}
+    query = "select step, recorded_at, scheduled_at from raw.nights where night_id = $night"
+    return {row["step"]: row for row in warehouse.read(query, night=night_id_of(audit_id, audit_run_id))}
 
 
 def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
@@ -289,7 +288,7 @@ def night_id_of(audit_id: str, audit_run_id: str) -> str:
 
 
 def record_night(  # noqa: PLR0913 - a row
-    warehouse: Path,
+    warehouse: Warehouse,
     audit_id: str,
     audit_run_id: str,
     step: str,
@@ -302,7 +301,7 @@ def record_night(  # noqa: PLR0913 - a row
         "step": step, "outcome": None if outcome is None else as_json(outcome), "recorded_at": now(),
         "scheduled_at": scheduled_at,
     }  # fmt: skip
-    land(warehouse, [("nights", frame_of("nights", [row]))])
+    warehouse.land([("nights", frame_of("nights", [row]))])
 
 
 def _finish_older(audit: _Audit, run: str, finished_at: datetime) -> None:
@@ -323,21 +322,21 @@ def _finish(
     warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
     with audit.locked():
         audit.progress.step("comparing with earlier runs")
-        with kept_open(warehouse):
+        with warehouse.kept_open():
             against, before = _references(warehouse, audit_id, run)
             ids = compare(warehouse, [pair_of(base, run, card) for base in against])
-            rows = fetch(warehouse, _COMPARED, {"ids": ids})
+            rows = warehouse.read(_COMPARED, ids=ids)
             if before is not None and before not in against and _has_churned(rows, against):
                 against[before] = "night_before_last"
                 ids += compare(warehouse, [pair_of(before, run, card)])
-                rows = fetch(warehouse, _COMPARED, {"ids": ids})
+                rows = warehouse.read(_COMPARED, ids=ids)
         page = report(warehouse, run)
     done = None if done is None else replace(done, report=page)
     checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
-    with audit.locked(), kept_open(warehouse):
+    with audit.locked(), warehouse.kept_open():
         worse, verdicts = compared(rows, against, before)
         changes = settle(warehouse, audit_id, run, [*worse, *_gated(checked)], verdicts)
-        (started,) = fetch(warehouse, _STARTED, {"run": run})
+        (started,) = warehouse.read(_STARTED, run=run)
     link = report_link(warehouse, run, audit.settings)
     message = compose(
         Night(
@@ -355,7 +354,7 @@ def _finish(
     if message is not None:
         audit.progress.step("telling")
         delivery = notify(warehouse, run, message.kind, message, audit.settings, audit.progress)
-    with audit.locked(), kept_open(warehouse):
+    with audit.locked(), warehouse.kept_open():
         nights = card.retention.raw_nights
         retired = () if nights is None else tuple(retain(warehouse, audit_id, nights, keep=against))
         audit.record(run, "finished", {"exit_code": checked.exit_code, "delivery": delivery})
@@ -368,19 +367,19 @@ def _finish(
     )  # fmt: skip
 
 
-def _references(warehouse: Path, audit_id: str, run: str) -> tuple[dict[str, Against], str | None]:
+def _references(warehouse: Warehouse, audit_id: str, run: str) -> tuple[dict[str, Against], str | None]:
     """The runs tonight is held against, and as what, and the night before last.
 
     They are last night's, the pinned baselines and those of open alarms. The night before last is looked at where answers
     changed since last night.
     """
-    earlier = [row["audit_run_id"] for row in fetch(warehouse, _EARLIER, {"audit": audit_id, "run": run})]
+    earlier = [row["audit_run_id"] for row in warehouse.read(_EARLIER, audit=audit_id, run=run)]
     found: dict[str, Against] = dict.fromkeys(earlier[:1], "last_night")
-    for row in fetch(warehouse, _PINNED, {"audit": audit_id, "run": run}):
+    for row in warehouse.read(_PINNED, audit=audit_id, run=run):
         found.setdefault(row["audit_run_id"], "baseline")
     for base in open_bases(open_alarms(warehouse, audit_id, run)):
         found.setdefault(base, "alarm")
-    derived = {row["audit_run_id"] for row in fetch(warehouse, f"{_DERIVED} group by all")}
+    derived = {row["audit_run_id"] for row in warehouse.read(f"{_DERIVED} group by all")}
     held = {base: reference for base, reference in found.items() if base in derived and base != run}
     return held, earlier[1] if len(earlier) > 1 else None
 
@@ -411,13 +410,13 @@ def _gated(checked: Checked) -> list[Finding]:
 
 def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
     """Tells that the night could not be measured, even where nothing can land; a run whose format gate failed is over."""
-    warehouse = settings.warehouse
+    warehouse = Warehouse(settings.warehouse)
     run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
     said = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
     finding = Finding(kind="unmeasured", summary="; ".join(said))
     code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
     try:
-        with hold(warehouse, settings.lock_wait_s, progress.say):
+        with warehouse.hold(settings.lock_wait_s, progress.say):
             changes = settle(warehouse, audit_id, run, [finding], {})
     except PromptauditError as failure:
         progress.warn(f"the alarm did not land: {failure}")
@@ -426,8 +425,8 @@ def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     if message is not None:
         notify(warehouse, run, message.kind, message, settings, progress)
     try:
-        with hold(warehouse, settings.lock_wait_s, progress.say):
-            rows = fetch(warehouse, "select state from raw.audit_runs where audit_run_id = ?", [run])
+        with warehouse.hold(settings.lock_wait_s, progress.say):
+            rows = warehouse.read("select state from raw.audit_runs where audit_run_id = $run", run=run)
             if rows and rows[0]["state"] == "failed":
                 record_night(warehouse, audit_id, run, "finished", {"exit_code": code})
             if rows:  # so that the gate of the published copy sees that there is a newer run

@@ -49,6 +49,7 @@ from flows.report.text import shown
 from flows.settings import Settings, silence
 from flows.telling.notify import report_link
 from flows.tracking import apart
+from flows.warehouse import Warehouse
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError, PromptauditError, UsageError, raise_all
 from models_registry.registry import Registry
@@ -177,7 +178,7 @@ class Bar(Progress):
 
 def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
     """The scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
-    warehouse, key = settings.warehouse, _key(told.audit_id)
+    warehouse, key = Warehouse(settings.warehouse), _key(told.audit_id)
     bar.show(
         lambda: create_table_artifact(
             [_figures(row) for row in scorecard_rows(warehouse, told.audit_run_id)],

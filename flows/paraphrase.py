@@ -23,7 +23,6 @@ from flows.rows import frame_of
 from flows.schemas import Cell, field_of, original_schema, reworded_schemas
 from flows.templates import left_open, reader_of
 from flows.variants import landed_variants, made_before, rows_made_before
-from flows.warehouse import land
 from flows.wordings import Proposal, rephrasing_key
 from models_registry.tables import escape
 
@@ -74,7 +73,7 @@ def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[
             rows.append(_row(purse.audit_run_id, design, variant, proposal, key))
             if proposal.refused_because is None:
                 variants.append(variant)
-    land(purse.warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
+    purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
     return variants
 
 
@@ -105,7 +104,7 @@ def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Varian
              "repetitions": list(variant.repetitions), "rephrasing_key": key}
         )  # fmt: skip
         variants.append(variant)
-    land(purse.warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
+    purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
     return variants
 
 

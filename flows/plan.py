@@ -6,14 +6,13 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from flows.design import Design
 from flows.engines import Request
 from flows.keys import prediction_id, request_sha256, sent_by
 from flows.prompts import Messages, dressed, label_block, render, template
 from flows.templates import answers_to_weigh, ask, question_of
-from flows.warehouse import fetch
+from flows.warehouse import Warehouse
 from models_registry.cards import Template
 from models_registry.samples import Sample
 
@@ -41,18 +40,17 @@ def n_planned(design: Design, variants: Sequence[Variant]) -> int:
     return cells * len(design.models)
 
 
-def count_landed(warehouse: Path, audit_run_id: str) -> dict[tuple[str, str], int]:
+def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str], int]:
     """Landed cells of a run by model and prompt variant."""
-    rows = fetch(
-        warehouse,
-        "select model_id, prompt_variant_id, count(*) as n from raw.predictions where audit_run_id = ? group by all",
-        [audit_run_id],
+    rows = warehouse.read(
+        "select model_id, prompt_variant_id, count(*) as n from raw.predictions where audit_run_id = $audit_run_id group by all",
+        audit_run_id=audit_run_id,
     )
     return {(row["model_id"], row["prompt_variant_id"]): row["n"] for row in rows}
 
 
 def missing_requests(
-    warehouse: Path, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
+    warehouse: Warehouse, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
 ) -> Iterator[Request]:
     """Wanted cells minus landed cells of one model, streamed; variants that share a prefix together."""
     landed = count_landed(warehouse, audit_run_id)
@@ -109,12 +107,13 @@ def template_of(variant: Variant) -> Template | None:
     return None if variant.template is None else Template.model_validate_json(variant.template)
 
 
-def _landed_cells(warehouse: Path, audit_run_id: str, model_id: str, variant: Variant) -> set[tuple[str, int]]:
-    rows = fetch(
-        warehouse,
+def _landed_cells(warehouse: Warehouse, audit_run_id: str, model_id: str, variant: Variant) -> set[tuple[str, int]]:
+    rows = warehouse.read(
         "select sample_id, repetition from raw.predictions "
-        "where audit_run_id = ? and model_id = ? and prompt_variant_id = ?",
-        [audit_run_id, model_id, variant.prompt_variant_id],
+        "where audit_run_id = $audit_run_id and model_id = $model_id and prompt_variant_id = $prompt_variant_id",
+        audit_run_id=audit_run_id,
+        model_id=model_id,
+        prompt_variant_id=variant.prompt_variant_id,
     )
     return {(row["sample_id"], row["repetition"]) for row in rows}
 
@@ -126,6 +125,6 @@ def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> 
     return json.dumps([{"role": r, "content": c} for r, c in template(card, instruction, block)], ensure_ascii=False)
 
 
-def count_missing(warehouse: Path, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:
+def count_missing(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:
     """Cells of a run that have not landed."""
     return n_planned(design, variants) - sum(count_landed(warehouse, audit_run_id).values())

@@ -8,8 +8,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from flows.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -97,7 +98,9 @@ class Progress:
             self.say("; ".join(meter.line() for meter in meters))
 
 
-def meters_of_models(design: Design, variants: Sequence[Variant], warehouse: Path, audit_run_id: str) -> list[Meter]:
+def meters_of_models(
+    design: Design, variants: Sequence[Variant], warehouse: Warehouse, audit_run_id: str
+) -> list[Meter]:
     """How far each model of a run is."""
     from flows.plan import count_landed
     from flows.prices import price_of

@@ -10,26 +10,16 @@ from typing import Any
 from flows.files import copy_durably, private_folder
 from flows.lineage.follow import published
 from flows.seal import Seal, has_seals, marts, seal_runs, seals
-from flows.selection import Selection
-from flows.warehouse import (
-    DEFAULT_NAME,
-    PUBLISHED,
-    Connection,
-    connect,
-    fetch,
-    folder_of,
-    kept_open,
-    let_go,
-    look_into,
-    look_into_published,
-    published_path,
-    write_parquet,
-)
+from flows.warehouse import Published, Warehouse
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.insert import write_parquet
+from flows.warehouse.places import DEFAULT_NAME
+from flows.warehouse.selection import Selection
 from models_registry.errors import WarehouseError, WarehouseLocked
 
 
 def publish(
-    warehouse: Path,
+    warehouse: Warehouse,
     audit_run_ids: Collection[str] = (),
     compared: Collection[str] = (),
     erased: Collection[str] = (),
@@ -40,11 +30,11 @@ def publish(
     taken out (`flows.seal.seal_runs`).
     A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
     """
-    target = published_path(warehouse)
+    target = warehouse.published.path
     private_folder(target.parent)
-    files = folder_of(warehouse, PUBLISHED) / "marts"
+    files = warehouse.places.marts
     known = {found.seal for found in _published_seals(warehouse)}
-    with connect(warehouse) as con:
+    with warehouse.write() as con:
         seal_runs(con, audit_run_ids, compared, erased)
         con.execute("force checkpoint")
         chain = seals(con)
@@ -56,19 +46,19 @@ def publish(
         for run, names in remade.items():
             for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
                 _export(con, files, mart, of_runs[mart], run)
-    let_go(warehouse)
-    copy_durably(warehouse, target)
-    with kept_open(warehouse):
+    warehouse.let_go()
+    copy_durably(warehouse.path, target)
+    with warehouse.kept_open():
         published(warehouse, {*audit_run_ids, *(run for run, names in remade.items() if names)})
     return target
 
 
-def _take_own_files(warehouse: Path, audit_run_ids: Collection[str]) -> None:
+def _take_own_files(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
     """Moves what an earlier version published of these runs in the place of all warehouses of a folder to this one's own.
 
     Runs that the warehouse has whose place that is now, of which this one may be a copy, are left where they are.
     """
-    shared, own = published_path(warehouse).parent, folder_of(warehouse, PUBLISHED)
+    shared, own = warehouse.published.path.parent, warehouse.places.published
     if shared == own or not (shared / "marts").is_dir():
         return
     theirs = _runs_of(shared / DEFAULT_NAME)
@@ -90,7 +80,7 @@ def _runs_of(copy: Path) -> set[str]:
     """The runs of a published copy; none where there is no copy."""
     if not copy.is_file():
         return set()
-    with look_into(copy) as con:
+    with Published(copy).inspect() as con:
         return {run for (run,) in con.execute("select audit_run_id from raw.audit_runs").fetchall()}
 
 
@@ -128,7 +118,7 @@ def _entries(found: Seal) -> dict[str, Any]:
     return entries
 
 
-def is_published(warehouse: Path, audit_run_id: str) -> bool:
+def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
     """Whether the published copy has the marts of a run as it was last closed.
 
     Whoever publishes copies the warehouse as it stands, half of another run's build with it. A run that is derived again
@@ -137,22 +127,24 @@ def is_published(warehouse: Path, audit_run_id: str) -> bool:
     newest = newest_published(warehouse, audit_run_id)
     if newest is None:
         return False
-    rows = fetch(warehouse, "select finished_at from raw.audit_runs where audit_run_id = ?", [audit_run_id])
+    rows = warehouse.read(
+        "select finished_at from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
+    )
     closed = rows[0]["finished_at"] if rows else None
     return closed is not None and newest.held["derived_at"] == closed.isoformat()
 
 
-def newest_published(warehouse: Path, audit_run_id: str) -> Seal | None:
+def newest_published(warehouse: Warehouse, audit_run_id: str) -> Seal | None:
     """The newest seal of a run that the published copy has."""
     return next(reversed(_published_seals(warehouse, audit_run_id)), None)
 
 
-def _published_seals(warehouse: Path, audit_run_id: str | None = None) -> list[Seal]:
+def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> list[Seal]:
     """A copy that is not there, or cannot be read, has none: the next publication replaces it."""
-    if not published_path(warehouse).exists():
+    if not warehouse.published.exists():
         return []
     try:
-        with look_into_published(warehouse) as con:
+        with warehouse.published.connect() as con:
             return seals(con, audit_run_id) if has_seals(con) else []
     except WarehouseLocked:
         raise

@@ -14,9 +14,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
-from flows.warehouse import published_path, read_published
+from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError, nearest
 
 LATEST = "latest"
@@ -42,11 +41,11 @@ class Reference:
     model_id: str | None = None
 
 
-def resolve(warehouse: Path, text: str) -> Reference:
+def resolve(warehouse: Warehouse, text: str) -> Reference:
     """The run, and perhaps model, that a text names; raises UsageError with the nearest name there is."""
     known = _known_runs(warehouse)
     if all(run.is_trial for run in known):
-        msg = f"{published_path(warehouse)} holds no complete run"
+        msg = f"{warehouse.published.path} holds no complete run"
         raise DataError(msg)
     parts = _RUN.fullmatch(text)
     if parts is None:
@@ -62,7 +61,7 @@ def resolve(warehouse: Path, text: str) -> Reference:
     return Reference(run.audit_run_id, run.audit_id, model)
 
 
-def resolve_pair(warehouse: Path, base: str, candidate: str) -> tuple[Reference, Reference]:
+def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Reference, Reference]:
     """Base and candidate; two names that are both models of the newest run are these."""
     known = complete_runs(warehouse)
     if known and (models := models_of(warehouse, known[0].audit_run_id)) >= {base, candidate}:
@@ -81,38 +80,37 @@ def resolve_pair(warehouse: Path, base: str, candidate: str) -> tuple[Reference,
     return first, second
 
 
-def complete_runs(warehouse: Path, audit_id: str | None = None) -> list[Known]:
+def complete_runs(warehouse: Warehouse, audit_id: str | None = None) -> list[Known]:
     """The published complete runs that are no trials, of an audit or all, newest first."""
     return [run for run in _known_runs(warehouse) if not run.is_trial and audit_id in (None, run.audit_id)]
 
 
-def _known_runs(warehouse: Path) -> list[Known]:
-    _, rows = read_published(
-        warehouse,
-        "select audit_run_id, audit_id, started_at, origin = 'trial' from marts.dim_audit_runs where state = 'complete' "
-        "order by started_at desc, audit_run_id desc",
+def _known_runs(warehouse: Warehouse) -> list[Known]:
+    rows = warehouse.published.read(
+        "select audit_run_id, audit_id, started_at, origin = 'trial' as is_trial from marts.dim_audit_runs "
+        "where state = 'complete' order by started_at desc, audit_run_id desc"
     )
-    return [Known(*row) for row in rows]
+    return [Known(**row) for row in rows]
 
 
-def models_of(warehouse: Path, audit_run_id: str) -> set[str]:
+def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
     """The models of a published run."""
-    _, rows = read_published(warehouse, "select audit_run_id, model_id from marts.dim_models")
-    return {model for run, model in rows if run == audit_run_id}
+    rows = warehouse.published.read("select model_id from marts.dim_models where audit_run_id = $run", run=audit_run_id)
+    return {row["model_id"] for row in rows}
 
 
-def baselines(warehouse: Path) -> dict[str, str]:
+def baselines(warehouse: Warehouse) -> dict[str, str]:
     """The run pinned under each name, the newest where it was pinned twice; none in the copy of an older version."""
-    _, tables = read_published(
-        warehouse, "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'baselines'"
+    tables = warehouse.published.read(
+        "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'baselines'"
     )
     if not tables:
         return {}
-    _, rows = read_published(warehouse, "select name, audit_run_id from raw.baselines order by pinned_at")
-    return dict(rows)
+    rows = warehouse.published.read("select name, audit_run_id from raw.baselines order by pinned_at")
+    return {row["name"]: row["audit_run_id"] for row in rows}
 
 
-def _run_named(warehouse: Path, known: list[Known], name: str, back: int, text: str) -> Known:
+def _run_named(warehouse: Warehouse, known: list[Known], name: str, back: int, text: str) -> Known:
     whole = [run for run in known if not run.is_trial]
     audits = {run.audit_id for run in whole}
     pinned = baselines(warehouse)

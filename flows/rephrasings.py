@@ -12,7 +12,7 @@ from flows.keys import content_id, temperature_key
 from flows.land import cost_of
 from flows.prices import price_of
 from flows.rows import answer_columns, attempt_row, frame_of
-from flows.warehouse import fetch, land, now
+from flows.warehouse import now
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import EngineError
 
@@ -33,10 +33,10 @@ class KeptEngine(Engine):
         run = self._purse.audit_run_id
         temperature = temperature_key(request.paraphrase_temperature)
         rephrasing_id = content_id("rephrasing", run, request.task_id, temperature, request.request_sha256)
-        found = fetch(
-            self._purse.warehouse,
-            "select completion, error from raw.rephrasings where audit_run_id = ? and rephrasing_id = ?",
-            [run, rephrasing_id],
+        found = self._purse.warehouse.read(
+            "select completion, error from raw.rephrasings where audit_run_id = $run and rephrasing_id = $rephrasing_id",
+            run=run,
+            rephrasing_id=rephrasing_id,
         )
         if found:
             return Answer(**found[0])
@@ -72,7 +72,7 @@ class KeptEngine(Engine):
 
     def _land(self, rows: list[dict[str, object]], attempts: list[dict[str, object]]) -> None:
         tables = [("rephrasings", frame_of("rephrasings", rows)), ("attempts", frame_of("attempts", attempts))]
-        land(self._purse.warehouse, tables)
+        self._purse.warehouse.land(tables)
 
 
 def _row(run: str, rephrasing_id: str, request: Request, answer: Answer, price: Price | None) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from pathlib import Path
 
-from flows.archive import archive_folder, read_archive, write_archive
+from flows.archive import read_archive, write_archive
 from flows.rows import frame_of
-from flows.warehouse import connect, fetch, insert_new, land, now
+from flows.warehouse import Warehouse, now
+from flows.warehouse.insert import insert_new
 from models_registry.errors import UsageError, WarehouseError
 from udfs.retired import HEAVY, RETIRED_RUNS
 
@@ -86,7 +86,7 @@ class Retired:
         )
 
 
-def retain(warehouse: Path, audit_id: str, raw_nights: int, keep: Collection[str] = ()) -> list[Retired]:
+def retain(warehouse: Warehouse, audit_id: str, raw_nights: int, keep: Collection[str] = ()) -> list[Retired]:
     """Moves the raw rows of an audit's complete runs to the archive, but for the newest `raw_nights` of them.
 
     Imports, runs that are not complete, the run that a baseline's name stands for, the base runs of open alarms and those
@@ -112,15 +112,15 @@ def retain(warehouse: Path, audit_id: str, raw_nights: int, keep: Collection[str
     if raw_nights < 1:
         msg = f"raw_nights is {raw_nights}: the newest night keeps its raw rows, so at least 1 is wanted"
         raise ValueError(msg)
-    due = fetch(warehouse, _DUE, {"audit": audit_id, "raw_nights": raw_nights, "keep": list(keep)})
+    due = warehouse.read(_DUE, audit=audit_id, raw_nights=raw_nights, keep=list(keep))
     retired = [_retire(warehouse, row["audit_run_id"], row["started_at"]) for row in due]
     if retired:
-        with connect(warehouse) as con:
+        with warehouse.write() as con:
             con.execute("force checkpoint")
     return retired
 
 
-def restore(warehouse: Path, audit_run_id: str) -> int:
+def restore(warehouse: Warehouse, audit_run_id: str) -> int:
     """Lands the archived rows of a run again, and returns how many were missing; landing twice adds nothing.
 
     The archive keeps its files, and a `retain` that finds the run due moves it again. The caller holds the warehouse.
@@ -129,19 +129,19 @@ def restore(warehouse: Path, audit_run_id: str) -> int:
         UsageError: the run was never retired.
         WarehouseError: a file is missing or is not the one that was written; nothing is landed.
     """
-    rows = fetch(warehouse, _ARCHIVED, {"run": audit_run_id, "tables": list(HEAVY)})
+    rows = warehouse.read(_ARCHIVED, run=audit_run_id, tables=list(HEAVY))
     if not rows:
-        msg = f"run {audit_run_id} was never retired: {archive_folder(warehouse)} holds nothing of it"
+        msg = f"run {audit_run_id} was never retired: {warehouse.places.archive} holds nothing of it"
         raise UsageError(msg)
-    return land(warehouse, [(row["table_name"], read_archive(warehouse, row["path"], row["sha256"])) for row in rows])
+    return warehouse.land([(row["table_name"], read_archive(warehouse, row["path"], row["sha256"])) for row in rows])
 
 
-def retired_runs(warehouse: Path) -> set[str]:
+def retired_runs(warehouse: Warehouse) -> set[str]:
     """The runs whose raw rows are in the archive and not in the warehouse."""
-    return {row["audit_run_id"] for row in fetch(warehouse, RETIRED_RUNS)}
+    return {row["audit_run_id"] for row in warehouse.read(RETIRED_RUNS)}
 
 
-def without_retired(warehouse: Path, audit_run_ids: Sequence[str]) -> list[str]:
+def without_retired(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
     """Those of some runs that can be derived again; the marts of a retired one would come out empty.
 
     Raises UsageError where every one is retired.
@@ -151,22 +151,24 @@ def without_retired(warehouse: Path, audit_run_ids: Sequence[str]) -> list[str]:
     if audit_run_ids and not kept:
         run = audit_run_ids[-1]
         msg = (
-            f"run {run} is retired: its raw rows are in {archive_folder(warehouse)}; "
+            f"run {run} is retired: its raw rows are in {warehouse.places.archive}; "
             f"`promptaudit rebuild {run} --restore` lands them again"
         )
         raise UsageError(msg)
     return kept
 
 
-def retire_again(warehouse: Path, audit_run_id: str) -> Retired:
+def retire_again(warehouse: Warehouse, audit_run_id: str) -> Retired:
     """Moves the rows of a run that was restored back to the archive, whose files they replace."""
-    (row,) = fetch(warehouse, "select started_at from raw.audit_runs where audit_run_id = ?", [audit_run_id])
+    (row,) = warehouse.read(
+        "select started_at from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
+    )
     return _retire(warehouse, audit_run_id, row["started_at"])
 
 
-def _retire(warehouse: Path, audit_run_id: str, started_at: datetime) -> Retired:
+def _retire(warehouse: Warehouse, audit_run_id: str, started_at: datetime) -> Retired:
     retired_at = now()
-    with connect(warehouse) as con:
+    with warehouse.write() as con:
         con.execute("begin")
         files = [file for table in HEAVY if (file := write_archive(con, warehouse, table, audit_run_id)) is not None]
         rows = [

@@ -21,7 +21,7 @@ from flows.lineage.follow import following
 from flows.paraphrase import make_proposals
 from flows.progress import Progress
 from flows.publish import is_published, publish
-from flows.report import report, report_of
+from flows.report import report
 from flows.retain import restore, without_retired
 from flows.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.settings import Settings
@@ -30,17 +30,7 @@ from flows.steps import Order, Outcome, derive
 from flows.transform import transform
 from flows.trust import refuse_untrusted
 from flows.variants import made_before, same_wordings
-from flows.warehouse import (
-    PUBLISHED,
-    apply_schema,
-    fetch,
-    folder_of,
-    hold,
-    kept_open,
-    now,
-    published_path,
-    read_published,
-)
+from flows.warehouse import Warehouse, now
 from flows.wordings import rephrasing_key
 from models_registry.errors import DataError, UsageError, nearest, raise_all
 from models_registry.registry import Entry, Registry
@@ -74,7 +64,7 @@ class Done:
         """The folder of the marts as Parquet."""
         if self.published is None:
             return None
-        return folder_of(self.published.parents[1] / self.published.name, PUBLISHED) / "marts"
+        return Warehouse(self.published.parents[1] / self.published.name).places.published / "marts"
 
     def as_dict(self) -> dict[str, object]:
         """For --json."""
@@ -123,9 +113,9 @@ def run_audit(  # noqa: PLR0913 - one option each
     design = design_audit(registry, audit_id, checked)
     if prompts is not None:
         read_prompts(prompts, design)
-    warehouse = settings.warehouse
-    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        with kept_open(warehouse):
+    warehouse = Warehouse(settings.warehouse)
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+        with warehouse.kept_open():
             make_ready(warehouse, progress)
             found = None if new or rephrase else _same_run(warehouse, design, prompts)
             changed = [] if found is None else _changes(warehouse, found.audit_run_id, design, progress)
@@ -140,7 +130,7 @@ def run_audit(  # noqa: PLR0913 - one option each
                     headline=f"{headline} (--new asks everything again)",
                     n_asked=0,
                     notes=notes,
-                    published=published_path(warehouse),
+                    published=warehouse.published.path,
                     report=_page_of(warehouse, found.audit_run_id),
                 )
             if found is None:
@@ -153,7 +143,7 @@ def run_audit(  # noqa: PLR0913 - one option each
         from flows.tracking import run_tracked
 
         # they get ready while the first answers come in
-        start(DBT, warehouse.resolve().name)
+        start(DBT, warehouse.places.file.name)
         start(CHECKS)
         order = Order(
             warehouse=warehouse,
@@ -175,8 +165,8 @@ def run_import(
     settings: Settings, registry: Registry, files: Sequence[Path], options: ImportOptions, progress: Progress
 ) -> Done:
     """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
-    warehouse = settings.warehouse
-    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
+    warehouse = Warehouse(settings.warehouse)
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress)
         taken = import_predictions(warehouse, files, registry, options)
         audit_run_id = taken.audit_run_id
@@ -187,7 +177,7 @@ def run_import(
                 headline=f"run {audit_run_id}: this import is here already: nothing done",
                 n_asked=0,
                 notes=(),
-                published=published_path(warehouse),
+                published=warehouse.published.path,
                 report=_page_of(warehouse, audit_run_id),
             )
         outcome = Outcome(audit_run_id=audit_run_id, notes=list(taken.notes))
@@ -202,9 +192,9 @@ def run_import(
     )
 
 
-def _page_of(warehouse: Path, audit_run_id: str) -> Path:
+def _page_of(warehouse: Warehouse, audit_run_id: str) -> Path:
     """The page of a published run, written where that was cut short."""
-    page = report_of(warehouse, audit_run_id)
+    page = warehouse.places.report(audit_run_id)
     if not page.is_file():
         report(warehouse, audit_run_id)
     return page
@@ -230,15 +220,15 @@ def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
     )
 
 
-def make_ready(warehouse: Path, progress: Progress) -> None:
+def make_ready(warehouse: Warehouse, progress: Progress) -> None:
     """The warehouse at this version, with what a killed run had been answered and not landed."""
-    apply_schema(warehouse)
+    warehouse.apply_schema()
     n_rows = replay(warehouse)
     if n_rows:
         progress.say(f"landed {n_rows} rows that an interrupted run had kept")
 
 
-def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | None:
+def _same_run(warehouse: Warehouse, design: Design, prompts: Path | None) -> Run | None:
     """The newest run, if it asks what the cards ask now."""
     found = newest_run(warehouse, design.audit_id)
     if found is None or found.plan_fingerprint != design.plan_fingerprint:
@@ -248,7 +238,7 @@ def _same_run(warehouse: Path, design: Design, prompts: Path | None) -> Run | No
     return found
 
 
-def _are_made(warehouse: Path, design: Design) -> bool:
+def _are_made(warehouse: Warehouse, design: Design) -> bool:
     """Whether an earlier run made the wordings of every task, so that no rephraser is asked."""
     reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
     return all(made_before(warehouse, rephrasing_key(design, task_id)) is not None for task_id in reworded)
@@ -261,15 +251,17 @@ def _without_rephraser(checked: Checked) -> dict[str, Entry]:
     return {name: entry for name, entry in checked.models.items() if name in asked}
 
 
-def _is_kept_otherwise(warehouse: Path, audit_run_id: str, design: Design) -> bool:
+def _is_kept_otherwise(warehouse: Warehouse, audit_run_id: str, design: Design) -> bool:
     """Whether the audit's card says otherwise now than the run keeps."""
-    (row,) = fetch(warehouse, "select card from raw.audit_runs where audit_run_id = ?", [audit_run_id])
+    (row,) = warehouse.read(
+        "select card from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
+    )
     now_written = design.audit.model_dump(mode="json", exclude_defaults=True, include=KEPT)
     kept = {name: value for name, value in json.loads(row["card"])["audits"][design.audit_id].items() if name in KEPT}
     return kept != now_written
 
 
-def _changes(warehouse: Path, audit_run_id: str, design: Design, progress: Progress) -> list[str]:
+def _changes(warehouse: Warehouse, audit_run_id: str, design: Design, progress: Progress) -> list[str]:
     """Tasks and judges whose cards changed since in what asks the models nothing: they hold for what has landed."""
     tasks = land_changed_tasks(warehouse, audit_run_id, design)
     judges = land_changed_judges(warehouse, audit_run_id, design)
@@ -305,16 +297,15 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
     return export_prompts({task_id: make_proposals(design, task_id) for task_id in reworded}, path)
 
 
-def find_run(warehouse: Path, audit_run_id: str | None) -> str:
+def find_run(warehouse: Warehouse, audit_run_id: str | None) -> str:
     """A published run by id or the beginning of one; the newest without."""
-    _, rows = read_published(
-        warehouse,
+    rows = warehouse.published.read(
         "select audit_run_id from marts.dim_audit_runs "
-        "order by origin = 'trial', started_at desc, audit_run_id desc",  # a trial is meant by its id
+        "order by origin = 'trial', started_at desc, audit_run_id desc"  # a trial is meant by its id
     )
-    known = [row[0] for row in rows]
+    known = [row["audit_run_id"] for row in rows]
     if not known:
-        msg = f"{published_path(warehouse)} holds no run"
+        msg = f"{warehouse.published.path} holds no run"
         raise DataError(msg)
     if audit_run_id is None:
         return str(known[0])
@@ -336,11 +327,11 @@ def rebuild_runs(
     if restore_first and audit_run_id is None:
         msg = "--restore lands the archive of one run again: which?"
         raise UsageError(msg)
-    warehouse = settings.warehouse
-    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
-        start(DBT, warehouse.resolve().name)
+    warehouse = Warehouse(settings.warehouse)
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+        start(DBT, warehouse.places.file.name)
         make_ready(warehouse, progress)
-        rows = fetch(warehouse, "select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
+        rows = warehouse.read("select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
         if audit_run_id is not None:
             known = [row["audit_run_id"] for row in rows]
             rows = [row for row in rows if row["audit_run_id"].startswith(audit_run_id)]

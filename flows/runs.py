@@ -18,7 +18,7 @@ from flows.keys import as_json, content_id
 from flows.manifest import manifest_of
 from flows.prices import price_of
 from flows.rows import frame_of, label_rows, sample_row, task_row
-from flows.warehouse import connect, fetch, land, now
+from flows.warehouse import Warehouse, now
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
 
@@ -75,47 +75,46 @@ def run_row(  # noqa: PLR0913 - one row's columns
     return frame_of("audit_runs", [row])
 
 
-def close_run(warehouse: Path, audit_run_id: str, state: str) -> None:
+def close_run(warehouse: Warehouse, audit_run_id: str, state: str) -> None:
     """Closes a run, once: complete, or failed, which other limits may still make complete."""
-    with connect(warehouse) as con:
+    with warehouse.write() as con:
         con.execute(
             "update raw.audit_runs set state = ?, finished_at = ? where audit_run_id = ? and state != 'complete'",
             [state, now(), audit_run_id],
         )
 
 
-def land_changed_tasks(warehouse: Path, audit_run_id: str, design: Design) -> list[str]:
+def land_changed_tasks(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
     """Keeps task cards that changed since the run opened in what asks nothing, and returns their names.
 
     A reader, a level or a scoring method then holds for the answers that have landed: what decides requests opens a run.
     """
-    newest = fetch(
-        warehouse,
-        "select task_id, fingerprint from raw.tasks where audit_run_id = ? "
+    newest = warehouse.read(
+        "select task_id, fingerprint from raw.tasks where audit_run_id = $audit_run_id "
         "qualify recorded_at is not distinct from max(recorded_at) over (partition by task_id)",
-        [audit_run_id],
+        audit_run_id=audit_run_id,
     )
     known = {(row["task_id"], row["fingerprint"]) for row in newest}
     changed = {name: card for name, card in design.tasks.items() if (name, card.fingerprint()) not in known}
-    land(warehouse, [("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in changed.items()]))])
+    warehouse.land([("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in changed.items()]))])
     return list(changed)
 
 
-def reopen_run(warehouse: Path, audit_run_id: str) -> None:
+def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
     """A complete run whose rules or judges changed is none until it is derived again, however that is interrupted."""
-    with connect(warehouse) as con:
+    with warehouse.write() as con:
         con.execute(
             "update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = ?", [audit_run_id]
         )
 
 
-def newest_run(warehouse: Path, audit_id: str, origin: str = "run") -> Run | None:
+def newest_run(warehouse: Warehouse, audit_id: str, origin: str = "run") -> Run | None:
     """The run of an audit that started last."""
-    rows = fetch(
-        warehouse,
+    rows = warehouse.read(
         "select audit_run_id, audit_id, origin, state, started_at, fingerprint, plan_fingerprint from raw.audit_runs "
-        "where audit_id = ? and origin = ? order by started_at desc, audit_run_id desc limit 1",
-        [audit_id, origin],
+        "where audit_id = $audit_id and origin = $origin order by started_at desc, audit_run_id desc limit 1",
+        audit_id=audit_id,
+        origin=origin,
     )
     return Run(**rows[0]) if rows else None
 
@@ -155,7 +154,7 @@ def code_commit() -> tuple[str | None, bool | None]:
         return None, None
 
 
-def open_run(warehouse: Path, design: Design) -> str:
+def open_run(warehouse: Warehouse, design: Design) -> str:
     """Lands the run's row and everything it uses, in one transaction."""
     audit_run_id = content_id("run", design.audit_id, design.plan_fingerprint, now().isoformat(), os.urandom(8).hex())
     used = design.registry.used_by(design.audit_id)
@@ -180,9 +179,7 @@ def open_run(warehouse: Path, design: Design) -> str:
         for index, sample in enumerate(chosen.samples)
     ]
     audit = design.audit
-    land(
-        warehouse,
-        [
+    warehouse.land([
             (
                 "audit_runs",
                 run_row(

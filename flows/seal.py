@@ -22,8 +22,11 @@ from flows.figures import grains
 from flows.keys import as_json, sha256_of
 from flows.manifest import made_by
 from flows.rows import frame_of
-from flows.selection import Selection, of_run
-from flows.warehouse import KEYS, Connection, insert_new, now
+from flows.warehouse import now
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.insert import insert_new
+from flows.warehouse.schema import KEYS
+from flows.warehouse.selection import Selection, of_run
 
 OWN = ("seals", "row_digests")
 SEALED = tuple(table for table in KEYS if table not in OWN)

@@ -13,7 +13,7 @@ from typing import Any
 from flows.keys import content_id
 from flows.settings import Settings
 from flows.spreadsheets import CsvRows, cell_of
-from flows.warehouse import read_published
+from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError, nearest
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
@@ -40,9 +40,12 @@ with answers as (
 
 select
     answers.item,
-    list(distinct is_correct) filter (is_correct is not null and not starts_with(scoring_method, 'judge:')),
-    list(distinct is_correct) filter (is_correct is not null and starts_with(scoring_method, 'judge:')),
+    list(distinct is_correct) filter (is_correct is not null and not starts_with(scoring_method, 'judge:'))
+        as rules,
+    list(distinct is_correct) filter (is_correct is not null and starts_with(scoring_method, 'judge:'))
+        as judges,
     coalesce(bool_or(score_state = 'unscored') filter (not starts_with(scoring_method, 'judge:')), true)
+        as is_unscored
 from answers
 left join marts.fct_scores as scores on scores.audit_run_id = $run and scores.prediction_id = answers.item
 group by all
@@ -107,21 +110,20 @@ def write_sheet(  # noqa: PLR0913 - one option each
         raise UsageError(_is_there(path))
     from flows.running import find_run
 
-    audit_run_id = find_run(settings.warehouse, run)
-    _, rows = read_published(settings.warehouse, TASKS, {"run": audit_run_id})
-    tasks = [row[0] for row in rows]
+    audit_run_id = find_run(Warehouse(settings.warehouse), run)
+    published = Warehouse(settings.warehouse).published
+    tasks = [row["task_id"] for row in published.read(TASKS, run=audit_run_id)]
     if task is not None and task not in tasks:
         msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
         raise UsageError(msg)
     asked = {"run": audit_run_id, "tasks": tasks if task is None else [task]}
-    _, answers = read_published(settings.warehouse, ANSWERS, asked)
+    answers = published.read(ANSWERS, **asked)
     if not answers:
         msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
         raise DataError(msg)
-    strata = {item: stratum_of(rules or (), judges or (), is_unscored) for item, rules, judges, is_unscored in answers}
+    strata = {row["item"]: stratum_of(row["rules"] or (), row["judges"] or (), row["is_unscored"]) for row in answers}
     items = choose(strata, n, seed)
-    names, rows = read_published(settings.warehouse, TEXTS, {"run": audit_run_id, "items": items})
-    texts = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
+    texts = {row["item"]: row for row in published.read(TEXTS, run=audit_run_id, items=items)}
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
     there, written = Counter(strata.values()), Counter(strata[item] for item in items)
     counts = {name: (written[name], there[name]) for name in STRATA if there[name]}

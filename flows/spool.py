@@ -20,7 +20,7 @@ import polars as pl
 
 from flows.files import private_folder
 from flows.rows import SCHEMAS, TIME
-from flows.warehouse import beside, land
+from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from models_registry.tables import escape
 
@@ -30,8 +30,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Spool:
     """One run's rows on their way to the warehouse; one writer."""
 
-    def __init__(self, warehouse: Path, audit_run_id: str) -> None:
-        self._folder = spool_folder(warehouse) / audit_run_id
+    def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
+        self._folder = warehouse.places.spool / audit_run_id
         private_folder(self._folder)
         self._number = 1 + max((_number(path) for path in self._folder.glob("[0-9]*.jsonl")), default=0)
         self._open: dict[str, tuple[Path, int]] = {}  # table to its file and handle
@@ -90,22 +90,17 @@ class Spool:
         return path, handle
 
 
-def spool_folder(warehouse: Path) -> Path:
-    """Where a warehouse's rows wait."""
-    return beside(warehouse, ".spool")
-
-
-def land_segment(warehouse: Path, files: Sequence[Path]) -> None:
+def land_segment(warehouse: Warehouse, files: Sequence[Path]) -> None:
     """Lands the files of one segment in one transaction, then removes them."""
-    land(warehouse, [(_table(path), read_spooled(path)) for path in files])
+    warehouse.land([(_table(path), read_spooled(path)) for path in files])
     for path in files:
         path.unlink()
 
 
-def replay(warehouse: Path) -> int:
+def replay(warehouse: Warehouse) -> int:
     """Lands what runs that were killed left in the spool; returns how many rows it held."""
     n_rows = 0
-    for folder in sorted(spool_folder(warehouse).glob("*/")):
+    for folder in sorted(warehouse.places.spool.glob("*/")):
         for _, segment in groupby(sorted(folder.glob("[0-9]*.jsonl"), key=_number), key=_number):
             files = list(segment)
             n_rows += sum(read_spooled(path).height for path in files)
@@ -113,7 +108,7 @@ def replay(warehouse: Path) -> int:
         with contextlib.suppress(OSError):  # somebody put another file there
             folder.rmdir()
     with contextlib.suppress(OSError):
-        spool_folder(warehouse).rmdir()
+        warehouse.places.spool.rmdir()
     return n_rows
 
 

@@ -17,7 +17,7 @@ from flows.publish import publish
 from flows.runs import close_run
 from flows.transform import transform
 from flows.validate import Validated, validate
-from flows.warehouse import kept_open, published_path
+from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.errors import MeasureError
 
@@ -34,7 +34,7 @@ def plain(step: Callable[..., Any]) -> Callable[..., Any]:
 class Order:
     """What one execution is asked to do."""
 
-    warehouse: Path
+    warehouse: Warehouse
     audit_run_id: str
     design: Design
     rephrase: bool = False
@@ -64,7 +64,7 @@ class Outcome:
 
 
 def derive(  # noqa: PLR0913 - what its steps need
-    warehouse: Path,
+    warehouse: Warehouse,
     outcome: Outcome,
     limits: FormatLimits,
     progress: Progress,
@@ -78,7 +78,7 @@ def derive(  # noqa: PLR0913 - what its steps need
     Raises MeasureError when the format gate's policy is fail, or leaves nothing to measure: the last publication stays.
     """
     run = outcome.audit_run_id
-    with kept_open(warehouse):
+    with warehouse.kept_open():
         landed(warehouse, run)
         progress.step("reading answers")
         step(transform)(warehouse, [run], "up_to_formats")
@@ -87,7 +87,7 @@ def derive(  # noqa: PLR0913 - what its steps need
         refuse_failed(warehouse, outcome)
     if judge is not None:
         judge()
-    with kept_open(warehouse):
+    with warehouse.kept_open():
         landed(warehouse, run)
         close_run(warehouse, run, "complete")
         progress.step("deriving measures")
@@ -102,7 +102,7 @@ def derive(  # noqa: PLR0913 - what its steps need
     return outcome
 
 
-def refuse_failed(warehouse: Path, outcome: Outcome) -> None:
+def refuse_failed(warehouse: Warehouse, outcome: Outcome) -> None:
     """Closes a run that cannot be measured as failed, and says why."""
     found = outcome.validated
     if found is None:
@@ -110,7 +110,7 @@ def refuse_failed(warehouse: Path, outcome: Outcome) -> None:
     is_empty = found.n_variants > 0 and found.n_quarantined == found.n_variants
     if found.action == "failed" or is_empty:
         close_run(warehouse, outcome.audit_run_id, "failed")
-        kept = published_path(warehouse)
+        kept = warehouse.published.path
         stays = f"; {kept} stays as it was" if kept.exists() else ""
         why = "every prompt variant is quarantined" if is_empty else "the format gate failed"
         msg = f"{why}: {found.failures[0]} ({len(found.failures)} in all){stays}"

@@ -21,7 +21,7 @@ from flows.lineage.follow import built
 from flows.manifest import made_by
 from flows.seal import views
 from flows.settings import dbt_project
-from flows.warehouse import connect, folder_of, let_go
+from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 
 Command = Literal["build", "run"]
@@ -29,7 +29,7 @@ Part = Literal["up_to_formats", "after_formats", "comparisons"]
 
 
 def transform(
-    warehouse: Path,
+    warehouse: Warehouse,
     audit_run_ids: Sequence[str],
     part: Part,
     comparison_ids: Sequence[str] = (),
@@ -47,25 +47,25 @@ def transform(
     try:
         dbt(warehouse, command, "--selector", *how, audit_run_ids=audit_run_ids, comparison_ids=comparison_ids)
         if part == "after_formats" and not stands:
-            cache.keep(_built_by(warehouse), _shape(warehouse), instead_of=f"{warehouse.resolve().name}.*.shape")
+            cache.keep(_built_by(warehouse), _shape(warehouse), instead_of=f"{warehouse.places.file.name}.*.shape")
     finally:
         if command == "build":
             built(warehouse, audit_run_ids, comparison_ids)
 
 
-def _built_by(warehouse: Path) -> str:
+def _built_by(warehouse: Warehouse) -> str:
     """Where the user's cache keeps what this very code makes of a warehouse of this file name.
 
     A warehouse may be somebody else's, so what it says of itself, its seals too, proves nothing here.
     """
     made = "".join(digest[:16] for digest in made_by().values())
-    return f"{warehouse.resolve().name}.{made}.{version('duckdb')}.shape"
+    return f"{warehouse.places.file.name}.{made}.{version('duckdb')}.shape"
 
 
-def _shape(warehouse: Path) -> bytes:
+def _shape(warehouse: Warehouse) -> bytes:
     """Returns the project's views as hashes of their SQL, and the columns of its marts with their types."""
     names = {path.stem for path in (dbt_project() / "models").rglob("*.sql")}
-    with connect(warehouse) as con:
+    with warehouse.write() as con:
         seen = {name: digest for name, digest in views(con).items() if name.partition(".")[2] in names}
         columns = con.execute(
             "select table_name, column_name, data_type from duckdb_columns() where schema_name = 'marts' order by all"
@@ -74,26 +74,26 @@ def _shape(warehouse: Path) -> bytes:
 
 
 def dbt(
-    warehouse: Path,
+    warehouse: Warehouse,
     command: str,
     *arguments: str,
     audit_run_ids: Sequence[str] = (),
     comparison_ids: Sequence[str] = (),
 ) -> None:
     """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
-    warehouse = warehouse.resolve()
-    target = folder_of(warehouse, "dbt") / "target"
+    warehouse = Warehouse(warehouse.places.file)
+    target = warehouse.places.dbt / "target"
     private_folder(target)
     (target / "run_results.json").unlink(missing_ok=True)
     request = {
         "warehouse": str(warehouse), "target": str(target), "arguments": [command, *arguments],
         "runs": list(audit_run_ids), "comparisons": list(comparison_ids),
     }  # fmt: skip
-    if not let_go(warehouse):
+    if not warehouse.let_go():
         msg = f"transform: {warehouse} is open in this process, and dbt runs in another"
         raise WarehouseError(msg)
     try:
-        failure = start(DBT, warehouse.name).ask(request)
+        failure = start(DBT, warehouse.path.name).ask(request)
     except ChildEnded as error:
         failure = f"transform: the process that runs dbt ended: {error}"
     if failure is not None:
@@ -103,7 +103,7 @@ def dbt(
 def compiled() -> dict[str, Any]:
     """Returns the manifest of the whole project with the SQL of every model, as dbt makes it in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="promptaudit-dbt-") as folder:
-        dbt(Path(folder) / "audit.duckdb", "compile")
+        dbt(Warehouse(Path(folder) / "audit.duckdb"), "compile")
         return manifest_of_build(Path(folder) / "dbt" / "target")
 
 

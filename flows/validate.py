@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flows.children import CHECKS, ChildEnded, start
 from flows.rows import frame_of
-from flows.warehouse import fetch, land, now
+from flows.warehouse import Warehouse, now
 from models_registry.cards import FormatLimits
 from models_registry.errors import WarehouseError
 
@@ -37,10 +36,10 @@ left join (
         count(*) filter (answer_status = 'valid' and label is null and kind != 'open_ended') as n_outside_labels
     from intermediate.int_predictions_labelled
     inner join staging.stg_tasks using (audit_run_id, task_id)
-    where audit_run_id = $1
+    where audit_run_id = $run
     group by all
 ) as texts using (audit_run_id, model_id, prompt_variant_id)
-where formats.audit_run_id = $1
+where formats.audit_run_id = $run
 group by all
 order by formats.task_id, strategy, variant_index, formats.model_id
 """
@@ -57,9 +56,9 @@ class Validated:
     n_variants: int  # model × variant pairs that were asked
 
 
-def validate(warehouse: Path, audit_run_id: str, limits: FormatLimits) -> Validated:
+def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> Validated:
     """Checks the format summary of a run against its limits and lands every result in raw.format_checks."""
-    summary = fetch(warehouse, SUMMARY, [audit_run_id])
+    summary = warehouse.read(SUMMARY, run=audit_run_id)
     # completeness and the label set are no rates a card may loosen; quarantine cannot mend them
     allowed: dict[str, tuple[str, float | None]] = {
         "every planned cell landed": ("n_missing", 0.0),
@@ -94,7 +93,7 @@ def validate(warehouse: Path, audit_run_id: str, limits: FormatLimits) -> Valida
                     "action": action, "reason": reason, "checked_at": checked_at,
                 }
             )  # fmt: skip
-    land(warehouse, [("format_checks", frame_of("format_checks", rows))])
+    warehouse.land([("format_checks", frame_of("format_checks", rows))])
     actions = {row["action"] for row in rows}
     worst = next((action for action in ("failed", "quarantined", "warned") if action in actions), "none")
     lines = tuple(line for _, line in sorted(failures, key=lambda pair: -pair[0]))

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.commands import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, show, state
+from flows.warehouse import Warehouse
 
 
 @app.command()
@@ -33,7 +34,7 @@ def run(
         settings, registry, audit, state.progress(),
         new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
     )  # fmt: skip
-    _close(settings.warehouse, done)
+    _close(Warehouse(settings.warehouse), done)
 
 
 @app.command("import")
@@ -77,14 +78,13 @@ def import_(
         labels=labels, level=level, task=task, strategy=strategy, audit=audit, reader=reader, policy=policy,
         resamples=resamples, seed=seed,
     )  # fmt: skip
-    _close(settings.warehouse, run_import(settings, registry, files, options, state.progress()))
+    _close(Warehouse(settings.warehouse), run_import(settings, registry, files, options, state.progress()))
 
 
-def _close(warehouse: Path, done: Any) -> None:  # noqa: ANN401 - flows.running.Done, imported late
+def _close(warehouse: Warehouse, done: Any) -> None:  # noqa: ANN401 - flows.running.Done, imported late
     """The closing scorecard and the paths of what was written."""
     from flows.report import comparison_rows
     from flows.report.scorecard import scorecard, scorecard_rows
-    from flows.warehouse import look_into_published
 
     if state.as_json:
         run = done.audit_run_id
@@ -95,7 +95,7 @@ def _close(warehouse: Path, done: Any) -> None:  # noqa: ANN401 - flows.running.
 
     console = Console(width=None if sys.stdout.isatty() else 130)
     if done.is_published:
-        with look_into_published(warehouse):
+        with warehouse.published.connect():
             console.print(scorecard(warehouse, done.audit_run_id))
     for line in done.lines():
         sys.stdout.write(line + "\n")

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from flows.commands import app, show, state
+from flows.warehouse import Warehouse
 
 WIDTH = 160  # of a tree that no terminal shows
 
@@ -26,15 +27,17 @@ def verify(
     """Hold what stands in the warehouse and its copies against the seals, and name what differs."""
     from flows.verify import verify as verify_runs
     from flows.verify import verify_report
-    from flows.warehouse import hold
+    from flows.warehouse import Warehouse
 
     settings, progress = state.settings(), state.progress()
     is_ours = os.access(settings.warehouse.parent, os.W_OK)  # a copy on a medium that nobody writes needs no lock
-    with hold(settings.warehouse, settings.lock_wait_s, progress.say) if is_ours else contextlib.nullcontext():
+    with (
+        Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say) if is_ours else contextlib.nullcontext()
+    ):
         if what is not None and Path(what).suffix == ".html":
-            found = verify_report(settings.warehouse, Path(what), seal=seal)
+            found = verify_report(Warehouse(settings.warehouse), Path(what), seal=seal)
         else:
-            found = verify_runs(settings.warehouse, what, seal=seal, say=progress.say)
+            found = verify_runs(Warehouse(settings.warehouse), what, seal=seal, say=progress.say)
     show(found.as_dict(), "\n".join(found.lines()))
     return found.exit_code
 
@@ -48,11 +51,11 @@ def erase(
     """Take a sample's texts out of every run, copy and report, and leave a sealed note that they were."""
     from flows.erase import erase as erase_sample
     from flows.guard import guarded
-    from flows.warehouse import hold
+    from flows.warehouse import Warehouse
 
     settings, progress = state.settings(), state.progress()
-    with guarded(), hold(settings.warehouse, settings.lock_wait_s, progress.say):
-        found = erase_sample(settings.warehouse, sample, task, reason)
+    with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say):
+        found = erase_sample(Warehouse(settings.warehouse), sample, task, reason)
     show(found.as_dict(), "\n".join(found.lines()))
 
 
@@ -78,7 +81,7 @@ def trace(
 
     settings, progress = state.settings(), state.progress()
     traced = trace_figures(
-        settings.warehouse, figures, text, with_lineage=lineage, with_recompute=recompute, say=progress.say
+        Warehouse(settings.warehouse), figures, text, with_lineage=lineage, with_recompute=recompute, say=progress.say
     )
     show([each.as_dict() for each in traced] if len(traced) > 1 else traced[0].as_dict())
     if not state.as_json:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.commands import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, show, state
+from flows.warehouse import Warehouse
 
 ModelOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")]
 TaskOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")]
@@ -31,7 +32,7 @@ def diagnose(
     from flows.diagnose import diagnose as diagnosis_of
 
     settings = state.settings()
-    found = diagnosis_of(settings.warehouse, run, model=model, task=task, strategy=strategy, text=text)
+    found = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
     show(found.as_dict(top), "\n".join(found.lines(top)))
 
 

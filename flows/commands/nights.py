@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from flows.commands import AuditName, app, show, state
+from flows.warehouse import Warehouse
 
 RunName = Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")]
 WIDTH = 130  # of a table that no terminal shows
@@ -135,7 +136,7 @@ def accept(
     from flows.references import resolve
 
     settings, registry = state.load()
-    rules = rules_of(registry, resolve(settings.warehouse, run).audit_id)
+    rules = rules_of(registry, resolve(Warehouse(settings.warehouse), run).audit_id)
     waived = waive_run(settings, run, reason, until, state.progress(), **rules)
     show(waived.as_dict(), "\n".join(waived.lines()))
 
@@ -171,7 +172,9 @@ def history(
     from flows.history import history as history_of
 
     settings = state.settings()
-    found = history_of(settings.warehouse, measure, audit=audit, model=model, task=task, strategy=strategy, limit=limit)
+    found = history_of(
+        Warehouse(settings.warehouse), measure, audit=audit, model=model, task=task, strategy=strategy, limit=limit
+    )
     if state.as_json:
         show(found.as_dict())
         return

@@ -58,26 +58,26 @@ def report(
     from flows.report import report as write_report
     from flows.report.texts import policy_of
     from flows.running import find_run
-    from flows.warehouse import hold
+    from flows.warehouse import Warehouse
 
     form = next((known for known in FORMS if known == format_), None)
     if form is None:
         msg = f"--format {format_}{nearest(format_, FORMS)}"
         raise UsageError(msg)
     policy, settings = policy_of(text), state.settings()
-    run = find_run(settings.warehouse, audit_run_id)
+    run = find_run(Warehouse(settings.warehouse), audit_run_id)
     if form == "html" and output is None:
         try:
-            with hold(settings.warehouse, wait_s=0):
-                path = write_report(settings.warehouse, run, policy)
+            with Warehouse(settings.warehouse).hold(wait_s=0):
+                path = write_report(Warehouse(settings.warehouse), run, policy)
         except WarehouseLocked:
-            path = write_report(settings.warehouse, run, policy, is_held=False)
+            path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)
             state.progress().warn(
                 "a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone"
             )
         show({"report": str(path)}, str(path))
         return
-    made = report_as(settings.warehouse, run, form, policy)
+    made = report_as(Warehouse(settings.warehouse), run, form, policy)
     if output is not None:
         write_text(made, output, SHARED)
         show({"report": str(output)}, str(output))

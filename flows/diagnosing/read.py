@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flows.report.gather import rows as rows_of
+from flows.warehouse import Warehouse
 from models_registry.errors import MeasureError, UsageError, nearest
 
 Row = dict[str, Any]
@@ -122,7 +122,9 @@ class Material:
     tasks: dict[str, Task]
 
 
-def read_material(warehouse: Path, run: str, *, model: str | None, task: str | None, strategy: str | None) -> Material:
+def read_material(
+    warehouse: Warehouse, run: str, *, model: str | None, task: str | None, strategy: str | None
+) -> Material:
     """The chosen units of a published run; raises UsageError for a name it has not, MeasureError where nothing is measured."""
     found = rows_of(warehouse, _UNITS, run)
     for option, column, value in (
@@ -150,7 +152,7 @@ def read_material(warehouse: Path, run: str, *, model: str | None, task: str | N
     )
 
 
-def _unit(warehouse: Path, run: str, unit: Row, labels: list[str] | None) -> Unit | None:
+def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -> Unit | None:
     def ask(query: str) -> list[Row]:
         named = {"model": unit["model_id"], "task": unit["task_id"], "strategy": unit["strategy"]}
         return rows_of(warehouse, query, run, named | {"most": MOST_TESTED})

@@ -17,7 +17,7 @@ from flows.references import LATEST, complete_runs, resolve
 from flows.report.text import cut, when
 from flows.rows import frame_of
 from flows.settings import Settings
-from flows.warehouse import apply_schema, hold, land
+from flows.warehouse import Warehouse
 from flows.warehouse import now as this_instant
 from models_registry.errors import UsageError
 from models_registry.gate_rules import LAST_NIGHT
@@ -98,7 +98,7 @@ def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
     moment = now or this_instant()
     why = _reason(reason)
     valid_until = _until(until, moment)
-    warehouse = settings.warehouse
+    warehouse = Warehouse(settings.warehouse)
     found = resolve(warehouse, run or LATEST)
     checked = check_run(warehouse, found.audit_run_id, rules=rules, max_age=max_age, now=moment)
     failed = [(result, row) for result in checked.results for row in result.findings if row.state == "failed"]
@@ -117,9 +117,9 @@ def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
         }
         for result, row in failed
     ]  # fmt: skip
-    with hold(warehouse, settings.lock_wait_s, progress.say):
-        apply_schema(warehouse)
-        n_new = land(warehouse, [("waivers", frame_of("waivers", rows))])
+    with warehouse.hold(settings.lock_wait_s, progress.say):
+        warehouse.apply_schema()
+        n_new = warehouse.land([("waivers", frame_of("waivers", rows))])
         published = publish(warehouse)
     names = tuple(dict.fromkeys(result.rule for result, _ in failed))
     return Accepted(
@@ -146,7 +146,7 @@ def pin_run(  # noqa: PLR0913 - what is said
 
     Raises UsageError for a name that could be read as something else: a run's id, `latest`, `last_night`, an audit.
     """
-    warehouse = settings.warehouse
+    warehouse = Warehouse(settings.warehouse)
     found = resolve(warehouse, run or LATEST)
     _refuse_name(name, {known.audit_id for known in complete_runs(warehouse)})
     why = _reason(reason) if reason is not None else None
@@ -156,9 +156,9 @@ def pin_run(  # noqa: PLR0913 - what is said
         "audit_run_id": found.audit_run_id, "audit_id": found.audit_id, "name": name, "reason": why,
         "pinned_at": now or this_instant(),
     }  # fmt: skip
-    with hold(warehouse, settings.lock_wait_s, progress.say):
-        apply_schema(warehouse)
-        land(warehouse, [("baselines", frame_of("baselines", [row]))])
+    with warehouse.hold(settings.lock_wait_s, progress.say):
+        warehouse.apply_schema()
+        warehouse.land([("baselines", frame_of("baselines", [row]))])
         published = publish(warehouse)
     return Pinned(
         audit_run_id=found.audit_run_id, audit_id=found.audit_id, name=name, before=before, published=published

@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from flows.gate.checked import Checked, Finding, Result
@@ -19,6 +18,7 @@ from flows.gate.rows import Row, Source, source_of
 from flows.gate.values import check_values
 from flows.gate.verdicts import check_verdicts
 from flows.report.text import when
+from flows.warehouse import Warehouse
 from flows.warehouse import now as this_instant
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
@@ -28,7 +28,7 @@ from models_registry.gates import parse_gate
 
 
 def check_run(  # noqa: PLR0913 - what may be said beside the card
-    warehouse: Path,
+    warehouse: Warehouse,
     audit_run_id: str,
     *,
     rules: Sequence[str] | None = None,
@@ -73,7 +73,7 @@ def check_run(  # noqa: PLR0913 - what may be said beside the card
     )
 
 
-def bases(warehouse: Path, audit_run_id: str, rules: Sequence[str]) -> dict[str, str]:
+def bases(warehouse: Warehouse, audit_run_id: str, rules: Sequence[str]) -> dict[str, str]:
     """The run behind each reference that rules compare with, of those that there are: what to compare before checking."""
     references = {rule.reference for rule in parse_gate(rules) if isinstance(rule, VerdictRule)}
     with source_of(warehouse, audit_run_id) as source:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from flows.warehouse import Connection, fetch, look_into_published, published_path, rows_of
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection, rows_of
 from models_registry.errors import UsageError, nearest
 from models_registry.gate_columns import COMPARISONS
 from models_registry.gate_rules import BASELINE, LAST_NIGHT
@@ -19,11 +19,11 @@ RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.a
 
 
 @contextmanager
-def source_of(warehouse: Path, audit_run_id: str, comparison_ids: Collection[str] = ()) -> Iterator[Source]:
+def source_of(warehouse: Warehouse, audit_run_id: str, comparison_ids: Collection[str] = ()) -> Iterator[Source]:
     """The rows of one run as long as the block lasts, all of one publication; none where nothing is published."""
     with ExitStack() as stack:
-        is_there = published_path(warehouse).exists()
-        con = stack.enter_context(look_into_published(warehouse)) if is_there else None
+        is_there = warehouse.published.path.exists()
+        con = stack.enter_context(warehouse.published.connect()) if is_there else None
         yield Source(warehouse, con, audit_run_id, frozenset(comparison_ids))
 
 
@@ -31,7 +31,7 @@ class Source:
     """The rows of one run; each table is read once. Raises UsageError where no such run is known at all."""
 
     def __init__(
-        self, warehouse: Path, con: Connection | None, audit_run_id: str, comparison_ids: frozenset[str]
+        self, warehouse: Warehouse, con: Connection | None, audit_run_id: str, comparison_ids: frozenset[str]
     ) -> None:
         self.warehouse = warehouse
         self.audit_run_id = audit_run_id
@@ -40,7 +40,7 @@ class Source:
         self._marts: dict[str, list[Row]] = {}
 
     def _read(self, query: str, values: Mapping[str, object]) -> list[Row]:
-        return [] if self._con is None else rows_of(self._con, query, values)
+        return [] if self._con is None else rows_of(self._con, query, **values)
 
     @cached_property
     def _tables(self) -> set[str]:
@@ -57,7 +57,7 @@ class Source:
         runs = self._of("raw.audit_runs", RUN)
         found = [row | {"is_published": True} for row in runs if row["audit_run_id"] == self.audit_run_id]
         if not found and self.warehouse.exists():
-            rows = fetch(self.warehouse, f"{RUN} where audit_run_id = ?", [self.audit_run_id])
+            rows = self.warehouse.read(f"{RUN} where audit_run_id = $audit_run_id", audit_run_id=self.audit_run_id)
             found = [row | {"is_published": False} for row in rows]
         if not found:
             msg = f"no run is {self.audit_run_id!r}{nearest(self.audit_run_id, (row['audit_run_id'] for row in runs))}"

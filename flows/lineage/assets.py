@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from flows.figures import grains
 from flows.lineage.names import asset_of
+from flows.warehouse import Warehouse
 
 _LANDED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "paraphrase": (("prompt_variants",), ("tasks",)),
@@ -20,7 +20,7 @@ _DERIVED_FROM = (
 )  # fmt: skip
 
 
-def assets_of(step: str, warehouse: Path) -> tuple[dict[str, str], dict[str, str]]:
+def assets_of(step: str, warehouse: Warehouse) -> tuple[dict[str, str], dict[str, str]]:
     """What a step makes and what it needs, as keys of assets with their names; nothing of a step that makes no table."""
     if step == "publish":
         return _named(warehouse, "marts", sorted(grains())), _named(warehouse, "raw", _DERIVED_FROM)
@@ -28,5 +28,5 @@ def assets_of(step: str, warehouse: Path) -> tuple[dict[str, str], dict[str, str
     return _named(warehouse, "raw", made), _named(warehouse, "raw", needed)
 
 
-def _named(warehouse: Path, schema: str, tables: Iterable[str]) -> dict[str, str]:
+def _named(warehouse: Warehouse, schema: str, tables: Iterable[str]) -> dict[str, str]:
     return {asset_of(warehouse, schema, table): f"{schema}.{table}" for table in tables}

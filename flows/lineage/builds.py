@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, RunEvent, RunState
@@ -21,6 +20,7 @@ from flows.lineage.derived import Derived
 from flows.lineage.events import PRODUCER, Types, sorted_by_time
 from flows.lineage.names import JOBS, dataset_of, namespace_of
 from flows.lineage.project import Model
+from flows.warehouse import Warehouse
 
 
 class Build(DbtArtifactProcessor):  # type: ignore[misc]
@@ -28,7 +28,7 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
 
     def __init__(  # noqa: PLR0913 - what a build is told from
         self,
-        warehouse: Path,
+        warehouse: Warehouse,
         manifest: Mapping[str, Any],
         results: Mapping[str, Any],
         types: Types,

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState, set_producer
@@ -24,6 +23,7 @@ from openlineage.client.facet_v2 import (
 )
 
 from flows.lineage.names import JOBS, dataset_of, namespace_of
+from flows.warehouse import Warehouse
 
 PRODUCER = f"urn:promptaudit:{version('promptaudit')}"
 set_producer(PRODUCER)
@@ -75,13 +75,13 @@ def parent_of(job: str, run_id: str) -> parent_run.ParentRunFacet:
     return parent_run.ParentRunFacet(run=parent_run.Run(runId=run_id), job=parent_run.Job(namespace=JOBS, name=job))
 
 
-def table_in(warehouse: Path, schema: str, table: str, columns: Columns = ()) -> InputDataset:
+def table_in(warehouse: Warehouse, schema: str, table: str, columns: Columns = ()) -> InputDataset:
     """A table of the warehouse that is read."""
     return InputDataset(namespace_of(warehouse), dataset_of(warehouse, schema, table), facets=_facets(columns))
 
 
 def table_out(
-    warehouse: Path, schema: str, table: str, columns: Columns = (), n_rows: int | None = None
+    warehouse: Warehouse, schema: str, table: str, columns: Columns = (), n_rows: int | None = None
 ) -> OutputDataset:
     """A table of the warehouse that is written, with how many rows of the run it holds."""
     name = dataset_of(warehouse, schema, table)

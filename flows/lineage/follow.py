@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from flows.settings import Settings
-from flows.warehouse import fetch, folder_of
+from flows.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from flows.lineage.parts import Told
@@ -23,7 +22,7 @@ _current: list[Told] = []
 
 
 @contextlib.contextmanager
-def following(warehouse: Path, audit_run_id: str, say: Callable[[str], None]) -> Iterator[None]:
+def following(warehouse: Warehouse, audit_run_id: str, say: Callable[[str], None]) -> Iterator[None]:
     """Tells of a run while it is executed: that it starts, and that it is complete, failed or was interrupted."""
     with _telling(warehouse, [audit_run_id], say) as told:
         if told is None:
@@ -47,7 +46,7 @@ def following(warehouse: Path, audit_run_id: str, say: Callable[[str], None]) ->
             _current.remove(told)
 
 
-def landed(warehouse: Path, audit_run_id: str) -> None:
+def landed(warehouse: Warehouse, audit_run_id: str) -> None:
     """Tells what of a run has landed since the last call: answers first, then what checks and judges said."""
     with _telling(warehouse, [audit_run_id]) as told:
         if told is not None:
@@ -56,9 +55,9 @@ def landed(warehouse: Path, audit_run_id: str) -> None:
             _try(_warn, lambda: told.sender.send(parts.later(told) if told.landed else parts.landing(told)))
 
 
-def built(warehouse: Path, audit_run_ids: Sequence[str], comparison_ids: Sequence[str] = ()) -> None:
+def built(warehouse: Warehouse, audit_run_ids: Sequence[str], comparison_ids: Sequence[str] = ()) -> None:
     """Tells of every model that dbt's last build made, or failed to make."""
-    results = folder_of(warehouse.resolve(), "dbt") / "target" / "run_results.json"
+    results = warehouse.places.dbt / "target" / "run_results.json"
     if not results.exists():  # it never came to building
         return
     with _telling(warehouse, audit_run_ids, comparison_ids=comparison_ids) as told:
@@ -68,7 +67,7 @@ def built(warehouse: Path, audit_run_ids: Sequence[str], comparison_ids: Sequenc
             _try(_warn, lambda: told.sender.send(parts.built(told, results)))
 
 
-def published(warehouse: Path, audit_run_ids: Collection[str]) -> None:
+def published(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
     """Tells of the published copy and of the Parquet files of these runs' marts; of no run nothing is new."""
     if not audit_run_ids:
         return
@@ -81,7 +80,7 @@ def published(warehouse: Path, audit_run_ids: Collection[str]) -> None:
 
 @contextlib.contextmanager
 def _telling(
-    warehouse: Path,
+    warehouse: Warehouse,
     audit_run_ids: Collection[str],
     say: Callable[[str], None] | None = None,
     comparison_ids: Sequence[str] = (),
@@ -97,12 +96,12 @@ def _telling(
 
 
 def _open(
-    warehouse: Path, audit_run_ids: Collection[str], comparison_ids: Collection[str], say: Callable[[str], None]
+    warehouse: Warehouse, audit_run_ids: Collection[str], comparison_ids: Collection[str], say: Callable[[str], None]
 ) -> Told:
     runs = list(audit_run_ids)
     if comparison_ids:  # a comparison is its candidate's
         query = "select distinct audit_run_id from raw.comparisons where list_contains($ids, comparison_id)"
-        runs = [row["audit_run_id"] for row in fetch(warehouse, query, {"ids": list(comparison_ids)})]
+        runs = [row["audit_run_id"] for row in warehouse.read(query, ids=list(comparison_ids))]
     from flows.lineage.parts import SEVERAL, Told
     from flows.lineage.sending import Sender
 
@@ -110,8 +109,8 @@ def _open(
     for told in _current:
         if (told.warehouse, told.run) == (warehouse, run):
             return told
-    rows = fetch(warehouse, "select audit_id from raw.audit_runs where audit_run_id = ?", [run])
-    sender = Sender(warehouse.parent / FOLDER / f"{run}.jsonl", say)
+    rows = warehouse.read("select audit_id from raw.audit_runs where audit_run_id = $run", run=run)
+    sender = Sender(warehouse.path.parent / FOLDER / f"{run}.jsonl", say)
     return Told(warehouse=warehouse, run=run, audit_id=rows[0]["audit_id"] if rows else SEVERAL, sender=sender)
 
 

@@ -7,24 +7,25 @@ from pathlib import Path
 from urllib.parse import quote
 
 from flows.engines.scrub import scrub
+from flows.warehouse import Warehouse
 
 JOBS = "promptaudit"
 """The namespace of every job."""
 
 
-def namespace_of(warehouse: Path) -> str:
+def namespace_of(warehouse: Warehouse) -> str:
     """`duckdb://audit.duckdb`: the warehouse by its file's name."""
-    return f"duckdb://{quote(warehouse.name, safe='')}"
+    return f"duckdb://{quote(warehouse.path.name, safe='')}"
 
 
-def dataset_of(warehouse: Path, schema: str, table: str) -> str:
+def dataset_of(warehouse: Warehouse, schema: str, table: str) -> str:
     """`audit.raw.predictions`, as dbt names it."""
-    return f"{warehouse.stem}.{schema}.{table}"
+    return f"{warehouse.path.stem}.{schema}.{table}"
 
 
-def asset_of(warehouse: Path, schema: str, table: str) -> str:
+def asset_of(warehouse: Warehouse, schema: str, table: str) -> str:
     """`duckdb://audit.duckdb/raw/predictions`: the key of an asset of Prefect, which takes few signs."""
-    return f"duckdb://{re.sub(r'[^A-Za-z0-9._-]', '_', warehouse.name)}/{schema}/{table}"
+    return f"duckdb://{re.sub(r'[^A-Za-z0-9._-]', '_', warehouse.path.name)}/{schema}/{table}"
 
 
 def endpoints_of(hosts: str) -> list[str]:

@@ -16,7 +16,7 @@ from flows.lineage.events import Types, event, file_out, other_in, parent_of, ru
 from flows.lineage.names import endpoints_of, file_of
 from flows.lineage.project import learn
 from flows.lineage.sending import Sender
-from flows.warehouse import PUBLISHED, fetch, folder_of, published_path
+from flows.warehouse import Warehouse
 
 SEVERAL = "several"
 """In place of a run's id and an audit's: a build of more than one run."""
@@ -41,7 +41,7 @@ _MODELS = """
 class Told:
     """A run that is being told of; `landed` are the raw tables that were told already."""
 
-    warehouse: Path
+    warehouse: Warehouse
     run: str
     audit_id: str
     sender: Sender
@@ -101,12 +101,10 @@ def built(told: Told, results: Path) -> list[RunEvent]:
 
 def published(told: Told, audit_run_ids: Collection[str]) -> list[RunEvent]:
     """The marts' way into the copy that readers open and into the Parquet files of these runs."""
-    warehouse, copy = told.warehouse, published_path(told.warehouse)
+    warehouse, copy = told.warehouse, told.warehouse.published.path
     types = {name: columns for name, columns in types_of(warehouse).items() if name[0] == "marts"}
     files = [
-        path
-        for run in audit_run_ids
-        for path in (folder_of(warehouse, PUBLISHED) / "marts").glob(f"*/audit_run_id={run}")
+        path for run in audit_run_ids for path in (warehouse.places.published / "marts").glob(f"*/audit_run_id={run}")
     ]
     marts = sorted({path.parent.name for path in files})
     outputs = [
@@ -116,10 +114,10 @@ def published(told: Told, audit_run_ids: Collection[str]) -> list[RunEvent]:
     return _part(told, "publish", [table_in(warehouse, *name) for name in types], outputs)
 
 
-def types_of(warehouse: Path) -> Types:
+def types_of(warehouse: Warehouse) -> Types:
     """Columns and their types of every table there is."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for row in fetch(warehouse, _TYPES):
+    for row in warehouse.read(_TYPES):
         found.setdefault((row["table_schema"], row["table_name"]), []).append((row["column_name"], row["data_type"]))
     return dict(found)
 
@@ -145,7 +143,7 @@ def _counts(told: Told, types: Types) -> dict[str, int]:
         for table in tables
         if table not in _NOT_LANDED
     ]
-    rows = fetch(told.warehouse, " union all ".join(parts), {"run": told.run})
+    rows = told.warehouse.read(" union all ".join(parts), run=told.run)
     return {row["name"]: row["n"] for row in rows if row["n"]}
 
 
@@ -155,15 +153,15 @@ def _tables(told: Told, types: Types, counts: dict[str, int]) -> list[OutputData
 
 def _files(told: Told) -> list[InputDataset]:
     """The data files a run reads: those that were imported, else those its tasks' cards name."""
-    (row,) = fetch(told.warehouse, "select source from raw.audit_runs where audit_run_id = ?", [told.run])
+    (row,) = told.warehouse.read("select source from raw.audit_runs where audit_run_id = $run", run=told.run)
     if row["source"] is not None:
         return [other_in("file", file_of(file["name"]), file["sha256"]) for file in json.loads(row["source"])["files"]]
-    query = "select distinct card->'data' as data from raw.tasks where audit_run_id = ? order by all"
-    cards = [json.loads(row["data"] or "{}") for row in fetch(told.warehouse, query, [told.run])]
+    query = "select distinct card->'data' as data from raw.tasks where audit_run_id = $run order by all"
+    cards = [json.loads(row["data"] or "{}") for row in told.warehouse.read(query, run=told.run)]
     places = [("file", file_of(data["path"])) if data.get("path") else ("hub", data.get("hub")) for data in cards]
     return [other_in(*place) for place in dict.fromkeys(places) if place[1]]
 
 
 def _models(told: Told, *, of_judges: bool = False) -> list[InputDataset]:
-    rows = fetch(told.warehouse, _MODELS, {"run": told.run, "of_judges": of_judges})
+    rows = told.warehouse.read(_MODELS, run=told.run, of_judges=of_judges)
     return [other_in(place, row["name"]) for row in rows for place in endpoints_of(row["endpoint"])]

@@ -15,7 +15,7 @@ from typing import Any
 from flows import cache
 from flows.lineage.derived import Derived
 from flows.settings import dbt_project
-from flows.warehouse import SCHEMA_SQL
+from flows.warehouse.schema import SCHEMA_SQL
 
 PREFIX = "model.promptaudit."
 _READ = (".sql", ".yml")

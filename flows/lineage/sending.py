@@ -103,7 +103,7 @@ class _Receiver:
             try:
                 self._transport.emit(each)
                 self._n_taken += 1
-            except Exception as error:  # noqa: BLE001 - whatever a transport raises; its words may be a server's
+            except Exception as error:  # noqa: BLE001 - whatever a transport makes of its configuration, which may hold a key
                 self._failure = type(error).__name__
 
 

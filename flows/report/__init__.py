@@ -9,6 +9,7 @@ from flows.report.scorecard import comparison_rows, scorecard, scorecard_rows
 
 if TYPE_CHECKING:
     from flows.report.texts import Policy
+    from flows.warehouse import Warehouse
 
 __all__ = [
     "BELOW",
@@ -18,7 +19,6 @@ __all__ = [
     "comparison_rows",
     "report",
     "report_as",
-    "report_of",
     "scorecard",
     "scorecard_rows",
 ]
@@ -28,7 +28,7 @@ Form = Literal["html", "md", "csv"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 
-def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is_held: bool = True) -> Path:
+def report(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, *, is_held: bool = True) -> Path:
     """Writes `report.html` about a run beside the published copy, kept as `reports/<run>.html` too; returns the first.
 
     The pages' hashes land and are sealed where the warehouse is held by the caller, so that `verify` knows them again.
@@ -38,17 +38,16 @@ def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is
     from flows.files import private_folder, write_text
     from flows.report.record import record
     from flows.trace.page import write_pages
-    from flows.warehouse import PUBLISHED, folder_of
 
     write_pages(warehouse, audit_run_id, text)
     pages = _as_pages(warehouse, audit_run_id, text)
-    kept = {report_of(warehouse, audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)}
-    private_folder(report_of(warehouse, audit_run_id).parent)
+    kept = {warehouse.places.report(audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)}
+    private_folder(warehouse.places.reports)
     for path, page in kept.items():
         write_text(page, path)
-    for path in set(report_of(warehouse, audit_run_id).parent.glob(f"{audit_run_id}-*.html")) - set(kept):
+    for path in set(warehouse.places.reports.glob(f"{audit_run_id}-*.html")) - set(kept):
         path.unlink()
-    newest = write_text(pages[0], folder_of(warehouse, PUBLISHED) / REPORT)
+    newest = write_text(pages[0], warehouse.places.newest_report)
     if is_held:
         record(
             warehouse, audit_run_id, {REPORT: pages[0]} | {f"{BELOW}/{path.name}": page for path, page in kept.items()}
@@ -56,7 +55,7 @@ def report(warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is
     return newest
 
 
-def _as_pages(warehouse: Path, audit_run_id: str, text: Policy | None) -> list[str]:
+def _as_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> list[str]:
     """The page with links to the pages about its rows that are there, and where it is long its further pages."""
     from flows.report.gather import gather
     from flows.report.page import render_parts
@@ -68,7 +67,7 @@ def _as_pages(warehouse: Path, audit_run_id: str, text: Policy | None) -> list[s
 
 
 def as_written(
-    warehouse: Path, audit_run_id: str, text: Policy | None = None, *, is_below: bool = False, part: int = 1
+    warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, *, is_below: bool = False, part: int = 1
 ) -> str:
     """A page of the report as `report` writes it; `is_below`: as it is kept in `reports/`."""
     pages = _as_pages(warehouse, audit_run_id, text)
@@ -81,7 +80,7 @@ def from_below(page: str) -> str:
     return page.replace('href="traces/', 'href="../traces/').replace('href="reports/', 'href="')
 
 
-def report_as(warehouse: Path, audit_run_id: str, form: Form, text: Policy | None = None) -> str:
+def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy | None = None) -> str:
     """The report on a run as text: html (one page), md (for chat), csv (a line a figure). Raises WarehouseError likewise."""
     from flows.report.gather import gather
     from flows.report.page import render
@@ -93,11 +92,3 @@ def report_as(warehouse: Path, audit_run_id: str, form: Form, text: Policy | Non
     if form == "html":
         return render(found, traces=pages_of(warehouse, audit_run_id))
     return markdown(found) if form == "md" else figures_csv(found)
-
-
-def report_of(warehouse: Path, audit_run_id: str, part: int = 1) -> Path:
-    """Where the report of one run stays when another run is reported, or a further page of it."""
-    from flows.warehouse import PUBLISHED, folder_of
-
-    name = audit_run_id if part == 1 else f"{audit_run_id}-{part}"
-    return folder_of(warehouse, PUBLISHED) / BELOW / f"{name}.html"

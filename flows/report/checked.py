@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.report.blocks import Block, Row, Section, Table, limited
 from flows.report.text import cut
+from flows.warehouse import Warehouse
 from models_registry.errors import CardError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ MOST_FINDINGS = 8
 LONGEST = 400  # characters of a rule, of what is found, of a command
 
 
-def gather_checked(warehouse: Path, run: Row) -> Checked | None:
+def gather_checked(warehouse: Warehouse, run: Row) -> Checked | None:
     """What the gate says of a run, its age left aside; None without its landed row, and for rules of another version."""
     from flows.gate.check import check_run
 

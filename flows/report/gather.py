@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.report import queries
@@ -15,7 +14,8 @@ from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
 from flows.report.text import LONG
 from flows.report.texts import Policy, Texts
-from flows.warehouse import Connection, look_into_published, published_path, rows_of
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection, rows_of
 from models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
@@ -54,33 +54,33 @@ class Gathered:
 
 
 def rows(
-    warehouse: Path, query: str, audit_run_id: str, values: Mapping[str, object] | None = None, *, long: int = LONG
+    warehouse: Warehouse, query: str, audit_run_id: str, values: Mapping[str, object] | None = None, *, long: int = LONG
 ) -> list[Row]:
     """Returns the rows of one query about one run, from the published copy; long texts with one character more than `long`.
 
     `values` are bound by name, beside `$run` and `$long`.
     """
-    with look_into_published(warehouse) as con:
-        return rows_of(con, query, {"run": audit_run_id, "long": long + 1, **(values or {})})
+    with warehouse.published.connect() as con:
+        return rows_of(con, query, run=audit_run_id, long=long + 1, **values or {})
 
 
 def _rows(con: Connection, query: str, audit_run_id: str, long: int) -> list[Row]:
-    return rows_of(con, query, {"run": audit_run_id, "long": long + 1})
+    return rows_of(con, query, run=audit_run_id, long=long + 1)
 
 
-def gather(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> Gathered:
+def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> Gathered:
     """Everything the report prints, texts as `text` says; raises WarehouseError where the run is not published."""
-    with look_into_published(warehouse) as con:
+    with warehouse.published.connect() as con:
         return _gathered(con, warehouse, audit_run_id, Texts(text))
 
 
-def _gathered(con: Connection, warehouse: Path, audit_run_id: str, texts: Texts) -> Gathered:
+def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: Texts) -> Gathered:
     def ask(query: str) -> list[Row]:
         return texts.kept(_rows(con, query, audit_run_id, texts.long))
 
     runs = ask(queries.RUN)
     if not runs:
-        msg = f"{published_path(warehouse)}: no run '{audit_run_id[:80]}' is published"
+        msg = f"{warehouse.published.path}: no run '{audit_run_id[:80]}' is published"
         raise WarehouseError(msg)
     cards = _rows(con, queries.TASKS, audit_run_id, texts.long)
     texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])

@@ -200,4 +200,4 @@ left join marts.dim_samples as samples
     on samples.audit_run_id = $run and samples.task_id = chosen.task_id and samples.sample_id = chosen.sample_id
 left join marts.dim_tasks as tasks on tasks.audit_run_id = $run and tasks.task_id = chosen.task_id
 order by chosen.task_id, chosen.rank, rulings.is_judge, rulings.scoring_method
-"""  # noqa: S608 - our own text and numbers
+"""  # noqa: S608 - our own text

@@ -66,7 +66,7 @@ qualify row_number() over (
     order by requests.requested_at desc, found.comparison_id desc
 ) = 1
 order by pairs.audit_run_id, found.task_id, found.strategy, found.model_id, found.measure
-"""  # noqa: S608
+"""  # noqa: S608 - our own words
 
 
 @dataclass(slots=True)

@@ -129,7 +129,7 @@ from top
 left join marts.dim_samples as samples
     on samples.audit_run_id = $run and samples.task_id = top.task_id and samples.sample_id = top.sample_id
 order by top.sensitivity desc, top.task_id, top.sample_id
-"""  # noqa: S608
+"""  # noqa: S608 - our own number
 
 TOP_SENSITIVITIES = f"""{_TOP}
 select found.task_id, found.sample_id, found.strategy, found.model_id, found.sensitivity
@@ -137,7 +137,7 @@ from marts.fct_sensitivity as found
 semi join top on found.task_id = top.task_id and found.sample_id = top.sample_id
 where found.audit_run_id = $run
 order by found.task_id, found.sample_id, found.strategy, found.model_id
-"""  # noqa: S608
+"""  # noqa: S608 - our own number
 
 _ANSWERS = """
 answers as (
@@ -153,7 +153,7 @@ answers as (
 TOP_LABELS = f"""{_TOP}, {_ANSWERS}
 select task_id, sample_id, strategy, model_id, label, count(*) as n
 from answers group by all order by task_id, sample_id, strategy, model_id, n desc, label nulls last
-"""  # noqa: S608
+"""  # noqa: S608 - our own number
 
 # an example of each label first, the commonest of each
 TOP_EXAMPLES = f"""{_TOP}, {_ANSWERS},
@@ -172,4 +172,4 @@ qualify row_number() over (
     partition by task_id, sample_id, strategy, model_id order by place, n desc, label nulls last
 ) <= {EXAMPLES}
 order by task_id, sample_id, strategy, model_id, n desc, completion
-"""  # noqa: S608
+"""  # noqa: S608 - our own number

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from pathlib import Path
 
 from flows.rows import frame_of
 from flows.seal import seal_runs
-from flows.warehouse import connect, insert_new, now
+from flows.warehouse import Warehouse, now
+from flows.warehouse.insert import insert_new
 
 
-def record(warehouse: Path, audit_run_id: str, pages: Mapping[str, str]) -> None:
+def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) -> None:
     """Lands a row for each page by its name; nothing where there is a published copy alone."""
-    if not warehouse.is_file():
+    if not warehouse.exists():
         return
     rows = [
         {"audit_run_id": audit_run_id, "sha256": page_sha256(page.encode()), "name": name, "written_at": now()}
         for name, page in pages.items()
     ]
-    with connect(warehouse) as con:
+    with warehouse.write() as con:
         insert_new(con, "reports", frame_of("reports", rows))
         seal_runs(con)
 

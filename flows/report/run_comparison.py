@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from flows.report.text import cut, interval, number, when
-from flows.warehouse import read_published
+from flows.warehouse import Warehouse
 
 VERDICTS = ("regressed", "changed", "improved", "not_comparable", "not_judged", "within_noise")
 NEWS = ("regressed", "changed", "improved")
@@ -101,21 +100,20 @@ class RunComparison:
         return table
 
 
-def run_comparison(warehouse: Path, comparison_id: str) -> RunComparison:
+def run_comparison(warehouse: Warehouse, comparison_id: str) -> RunComparison:
     """Everything that is published of a comparison."""
     rows = _of(warehouse, "rpt_run_comparisons", comparison_id, "task_id, strategy, model_id, measure")
     changes = _of(warehouse, "rpt_run_changes", comparison_id, "model_id, task_id, what")
     flips = _of(warehouse, "fct_flips", comparison_id, "flip, task_id, strategy, model_id, sample_id")
-    names, runs = read_published(warehouse, "select audit_run_id, audit_id, started_at from marts.dim_audit_runs")
-    known = {run[0]: dict(zip(names, run, strict=True)) for run in runs}
+    runs = warehouse.published.read("select audit_run_id, audit_id, started_at from marts.dim_audit_runs")
+    known = {run["audit_run_id"]: run for run in runs}
     sides = [known[rows[0][side]] for side in ("base_run_id", "candidate_run_id")] if rows else []
     return RunComparison(comparison_id=comparison_id, rows=rows, changes=changes, flips=flips, runs=sides)
 
 
-def _of(warehouse: Path, table: str, comparison_id: str, order: str) -> list[Row]:
-    query = f"select * from marts.{table} where comparison_id = ? order by {order}"  # noqa: S608 - a mart of ours
-    names, rows = read_published(warehouse, query, [comparison_id])
-    return [dict(zip(names, row, strict=True)) for row in rows]
+def _of(warehouse: Warehouse, table: str, comparison_id: str, order: str) -> list[Row]:
+    query = f"select * from marts.{table} where comparison_id = $comparison order by {order}"  # noqa: S608 - a mart of ours
+    return warehouse.published.read(query, comparison=comparison_id)
 
 
 def _by_flip(flips: Sequence[Row]) -> dict[str, list[str]]:

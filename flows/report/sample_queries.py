@@ -105,7 +105,7 @@ select
     task_id, model_id, strategy, least(floor(mean_consistency * {N_BINS}), {N_BINS - 1})::integer as bin, count(*) as n
 from marts.fct_sensitivity where audit_run_id = $run and mean_consistency is not null
 group by all order by all
-"""  # noqa: S608 - our own number
+"""  # noqa: S608 - our own words and numbers
 
 # of each task the class that is treated least alike, with the labels of its samples
 PAIRS = """

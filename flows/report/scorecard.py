@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.report.comparison_card import ComparisonCard
@@ -12,6 +11,7 @@ from flows.report.judged import comparisons
 from flows.report.queries import SCORECARD
 from flows.report.terminal import tables
 from flows.report.text import NAME, count, cut, interval, number, percent, usd
+from flows.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -30,12 +30,12 @@ FIGURES = (
 )  # fmt: skip
 
 
-def scorecard_rows(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
+def scorecard_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
     """Rows of marts.rpt_audit of one run at full precision, by task, strategy and model; empty for an unknown run."""
     return rows(warehouse, SCORECARD, audit_run_id)
 
 
-def comparison_rows(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
+def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
     """Rows of marts.rpt_rule_against_judge of one run at full precision, by task, model, rule and judge; empty without judges.
 
     `accuracy_std_rule` and `_judge` beside them are the published standard deviations (ddof 1) of the accuracies.
@@ -43,7 +43,7 @@ def comparison_rows(warehouse: Path, audit_run_id: str) -> list[dict[str, Any]]:
     return comparisons(lambda query: rows(warehouse, query, audit_run_id))
 
 
-def scorecard(warehouse: Path, audit_run_id: str) -> RenderableType:
+def scorecard(warehouse: Warehouse, audit_run_id: str) -> RenderableType:
     """The scorecard as a rich renderable: one table from about 120 columns, several under each other below that.
 
     Under it each task's rules against its judges, where there are judges.

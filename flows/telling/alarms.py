@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from flows.keys import content_id
 from flows.rows import frame_of
-from flows.warehouse import fetch, land, now
+from flows.warehouse import Warehouse, now
 
 Kind = Literal["regressed", "changed", "gate", "unmeasured"]
 Place = tuple[str | None, str | None, str | None, str | None, str | None]
@@ -46,12 +45,12 @@ _OPEN = """
 """
 _WAIVERS = """
     select rule, model_id, task_id, strategy, measure, accepted_at from raw.waivers
-    where audit_id = ? and valid_until > ? order by accepted_at, waiver_id
+    where audit_id = $audit_id and valid_until > $now order by accepted_at, waiver_id
 """
 _PINNED = """
     select baselines.name, baselines.pinned_at, audit_runs.started_at
     from raw.baselines inner join raw.audit_runs using (audit_run_id)
-    where baselines.audit_id = ?
+    where baselines.audit_id = $audit_id
     qualify row_number() over (partition by baselines.name order by baselines.pinned_at desc) = 1
     order by baselines.pinned_at
 """
@@ -275,9 +274,9 @@ def _is_over_for_all(key: Key, before: Sequence[Key], now_open: Sequence[Key]) -
     return not any(other.kind == key.kind and other.measure == key.measure for other in now_open)
 
 
-def open_alarms(warehouse: Path, audit_id: str, audit_run_id: str) -> list[Alarm]:
+def open_alarms(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> list[Alarm]:
     """The alarms of an audit that no earlier night has ended, oldest first, with those this run itself has raised already."""
-    rows = fetch(warehouse, _OPEN, {"audit": audit_id, "run": audit_run_id})
+    rows = warehouse.read(_OPEN, audit=audit_id, run=audit_run_id)
     return [
         Alarm(
             alarm_id=row["alarm_id"],
@@ -294,7 +293,7 @@ def open_alarms(warehouse: Path, audit_id: str, audit_run_id: str) -> list[Alarm
 
 
 def settle(
-    warehouse: Path, audit_id: str, audit_run_id: str, findings: Sequence[Finding], recheck: Mapping[Place, str]
+    warehouse: Warehouse, audit_id: str, audit_run_id: str, findings: Sequence[Finding], recheck: Mapping[Place, str]
 ) -> Changes:
     """Compares tonight's findings with the open alarms and lands what was raised and what recovered.
 
@@ -304,8 +303,8 @@ def settle(
     keys = {finding.key for finding in findings}
     known = open_alarms(warehouse, audit_id, audit_run_id)
     before = [alarm for alarm in known if alarm.audit_run_id != audit_run_id or alarm.key not in keys]
-    waivers = [Waiver(**row) for row in fetch(warehouse, _WAIVERS, [audit_id, now()])]
-    pinned = fetch(warehouse, _PINNED, [audit_id])
+    waivers = [Waiver(**row) for row in warehouse.read(_WAIVERS, audit_id=audit_id, now=now())]
+    pinned = warehouse.read(_PINNED, audit_id=audit_id)
     accepted = {
         alarm.alarm_id: f"run pinned as baseline {pin['name']}"
         for pin in pinned
@@ -324,5 +323,5 @@ def settle(
         | {"alarm_id": item.alarm.alarm_id, "event": "recovered", "summary": item.alarm.summary, "reason": item.reason}
         for item in found.recovered
     ]  # fmt: skip
-    land(warehouse, [("alarms", frame_of("alarms", rows))])
+    warehouse.land([("alarms", frame_of("alarms", rows))])
     return found

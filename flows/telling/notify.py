@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -27,7 +26,7 @@ from flows.progress import Progress
 from flows.rows import frame_of
 from flows.settings import SILENT, Settings
 from flows.telling.message import Message
-from flows.warehouse import fetch, land, now, published_path
+from flows.warehouse import Warehouse, now
 from models_registry.errors import PromptauditError
 
 SECONDS = 20.0  # for all targets together
@@ -52,7 +51,7 @@ def targets_of(settings: Settings) -> list[str]:
 
 
 def notify(  # noqa: PLR0913 - what a message needs to be sent once
-    warehouse: Path, audit_run_id: str, kind: str, message: Message, settings: Settings, progress: Progress
+    warehouse: Warehouse, audit_run_id: str, kind: str, message: Message, settings: Settings, progress: Progress
 ) -> Delivery:
     """Sends a night's message of one kind to every target, once.
 
@@ -72,7 +71,7 @@ def notify(  # noqa: PLR0913 - what a message needs to be sent once
             "n_targets": len(targets), "error": error, "recorded_at": now(),
         }  # fmt: skip
         try:
-            land(warehouse, [("notifications", frame_of("notifications", [row]))])
+            warehouse.land([("notifications", frame_of("notifications", [row]))])
         except PromptauditError as failure:  # what cannot be kept is told all the same
             progress.warn(f"the message's state did not land: {failure}")
 
@@ -89,10 +88,12 @@ def notify(  # noqa: PLR0913 - what a message needs to be sent once
     return state
 
 
-def _was_sent(warehouse: Path, audit_run_id: str, notification_id: str, progress: Progress) -> bool:
-    done = "select 1 from raw.notifications where audit_run_id = ? and notification_id = ? and state = 'sent' limit 1"
+def _was_sent(warehouse: Warehouse, audit_run_id: str, notification_id: str, progress: Progress) -> bool:
+    done = (
+        "select 1 from raw.notifications where audit_run_id = $run and notification_id = $id and state = 'sent' limit 1"
+    )
     try:
-        return bool(fetch(warehouse, done, [audit_run_id, notification_id]))
+        return bool(warehouse.read(done, run=audit_run_id, id=notification_id))
     except PromptauditError as failure:
         progress.warn(f"whether it was told before is not known: {failure}")
         return False
@@ -116,14 +117,12 @@ def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_pl
     return not why
 
 
-def report_link(warehouse: Path, audit_run_id: str, settings: Settings) -> str:
+def report_link(warehouse: Warehouse, audit_run_id: str, settings: Settings) -> str:
     """Where the run's page is: under PROMPTAUDIT_REPORT_URL, which serves the published folder, else its path here."""
-    from flows.report import report_of
-
-    page = report_of(warehouse, audit_run_id)
+    page = warehouse.places.report(audit_run_id)
     if not settings.report_url:
         return str(page.absolute())
-    return f"{settings.report_url.rstrip('/')}/{quote(page.relative_to(published_path(warehouse).parent).as_posix())}"
+    return f"{settings.report_url.rstrip('/')}/{quote(page.relative_to(warehouse.published.path.parent).as_posix())}"
 
 
 def _called(settings: Settings) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from flows.report.text import cut
 from flows.report.texts import Policy
 from flows.settings import Settings
 from flows.trace.trace import Trace, described, trace_row
-from flows.warehouse import PUBLISHED, folder_of, look_into_published, rows_of
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import rows_of
 
 TEMPLATE = "page.html.j2"
 MOST_PAGES = 60
@@ -26,23 +27,18 @@ MOST_ROWS = 50
 LONGEST = 300  # characters of a text
 
 
-def traces_folder(warehouse: Path, audit_run_id: str) -> Path:
-    """Where the pages of a run lie."""
-    return folder_of(warehouse, PUBLISHED) / "traces" / audit_run_id
-
-
-def pages_of(warehouse: Path, audit_run_id: str) -> frozenset[str]:
+def pages_of(warehouse: Warehouse, audit_run_id: str) -> frozenset[str]:
     """The names of the rows of a run about which a page is there."""
-    return frozenset(path.stem for path in traces_folder(warehouse, audit_run_id).glob("*.html"))
+    return frozenset(path.stem for path in warehouse.places.traces(audit_run_id).glob("*.html"))
 
 
-def write_pages(warehouse: Path, audit_run_id: str, text: Policy | None = None) -> None:
+def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> None:
     """Writes the pages of a run's scorecard rows anew, the first 60."""
-    folder, policy = traces_folder(warehouse, audit_run_id), text or Settings().text
+    folder, policy = warehouse.places.traces(audit_run_id), text or Settings().text
     shutil.rmtree(folder, ignore_errors=True)
     query = "select * from marts.rpt_audit where audit_run_id = $run order by task_id, strategy, model_id limit $most"
-    with look_into_published(warehouse) as con:
-        for row in rows_of(con, query, {"run": audit_run_id, "most": MOST_PAGES}):
+    with warehouse.published.connect() as con:
+        for row in rows_of(con, query, run=audit_run_id, most=MOST_PAGES):
             found = trace_row(con, row_id("rpt_audit", row), row, policy, most=MOST_ROWS)
             private_folder(folder)
             write_text(page_of(found), folder / f"{found.figure}.html")

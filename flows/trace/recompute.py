@@ -17,14 +17,16 @@ from flows.rows import SCHEMAS, frame_of
 from flows.trace.scope import COMPARED
 from flows.trace.trace import Row, Trace
 from flows.transform import transform
-from flows.warehouse import KEYS, Connection, apply_schema, fetch, land, look_into_published, rows_of
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection, rows_of
+from flows.warehouse.schema import KEYS
 from models_registry.errors import UsageError
 
 TOLERANCE = 1e-9
 OF_NIGHTS = ("noise_floor", "noise_source", "reason")  # of a comparison, which looks at earlier ones
 
 
-def recompute(warehouse: Path, traces: Sequence[Trace]) -> list[Any]:
+def recompute(warehouse: Warehouse, traces: Sequence[Trace]) -> list[Any]:
     """The values that the figures have when each is derived from its own listed rows, in their order.
 
     The runs of each trace become runs of its own, so one build derives all of them.
@@ -37,8 +39,8 @@ def recompute(warehouse: Path, traces: Sequence[Trace]) -> list[Any]:
             msg = f"{found.figure} cannot be recomputed: {why}"
             raise UsageError(msg)
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
-        fresh = Path(folder) / "audit.duckdb"
-        apply_schema(fresh)
+        fresh = Warehouse(Path(folder) / "audit.duckdb")
+        fresh.apply_schema()
         for place, found in enumerate(traces):
             _land(warehouse, fresh, found, place)
         runs = [_again(found, place, run) for place, found in enumerate(traces) for run in _runs(found)]
@@ -79,12 +81,12 @@ def _again(found: Trace, place: int, name: str) -> str:
     return content_id("recomputed", found.figure, str(place), name)
 
 
-def _land(warehouse: Path, fresh: Path, found: Trace, place: int) -> None:
+def _land(warehouse: Warehouse, fresh: Warehouse, found: Trace, place: int) -> None:
     """The listed rows as runs of the fresh warehouse."""
-    with look_into_published(warehouse) as con:
+    with warehouse.published.connect() as con:
         rows = {table: _listed(con, table, listed) for table, listed in found.raw.items() if listed}
         query = "select * from raw.audit_runs where list_contains($runs, audit_run_id)"
-        rows["audit_runs"] = rows_of(con, query, {"runs": _runs(found)})
+        rows["audit_runs"] = rows_of(con, query, runs=_runs(found))
     named = ("audit_run_id", "base_run_id", "candidate_run_id", "comparison_id")
     for run in _runs(found):
         tables = []
@@ -96,7 +98,7 @@ def _land(warehouse: Path, fresh: Path, found: Trace, place: int) -> None:
                 if row["audit_run_id"] == run
             ]
             tables.append((table, frame_of(table, own)))
-        land(fresh, tables)
+        fresh.land(tables)
 
 
 def _listed(con: Connection, table: str, listed: Sequence[Row]) -> list[Row]:
@@ -111,11 +113,11 @@ def _listed(con: Connection, table: str, listed: Sequence[Row]) -> list[Row]:
     return found
 
 
-def _value(fresh: Path, found: Trace, place: int) -> Any:  # noqa: ANN401 - a value of any column
+def _value(fresh: Warehouse, found: Trace, place: int) -> Any:  # noqa: ANN401 - a value of any column
     ids = ("audit_run_id", "comparison_id")
     key = {
         name: _again(found, place, found.row[name]) if name in ids else found.row[name] for name in grains()[found.mart]
     }
     same = " and ".join(f"{name} is not distinct from ${name}" for name in key)
-    rows = fetch(fresh, f"select {found.column} as value from marts.{found.mart} where {same}", key)  # noqa: S608 - our own names
+    rows = fresh.read(f"select {found.column} as value from marts.{found.mart} where {same}", **key)  # noqa: S608 - our own names
     return rows[0]["value"] if rows else None

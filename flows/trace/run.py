@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.tree import Tree
@@ -13,6 +12,7 @@ from flows.report.texts import policy_of
 from flows.trace.recompute import agrees, recompute
 from flows.trace.show import tree_of
 from flows.trace.trace import Trace, trace
+from flows.warehouse import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Traced:
 
 
 def trace_figures(  # noqa: PLR0913 - options of a command
-    warehouse: Path,
+    warehouse: Warehouse,
     figures: Sequence[str],
     text: str | None,
     *,

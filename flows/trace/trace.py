@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from flows.digests import columns_of
 from flows.figures import grains, parse_figure, project_models, row_id
 from flows.lineage.columns import Column, lineage_of
 from flows.report.texts import LEFT_OUT, TEXTS, Policy, Texts
-from flows.selection import Selection
 from flows.settings import dbt_project
 from flows.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
-from flows.warehouse import Connection, look_into_published, rows_of
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection, rows_of
+from flows.warehouse.selection import Selection
 from models_registry.errors import UsageError, nearest
 
 Row = dict[str, Any]
@@ -93,7 +93,7 @@ def _plain(value: object) -> object:
 
 
 def trace(
-    warehouse: Path, figure: str, text: Policy | None = None, *, with_lineage: bool = True, most: int | None = None
+    warehouse: Warehouse, figure: str, text: Policy | None = None, *, with_lineage: bool = True, most: int | None = None
 ) -> Trace:
     """What a figure, or a row of a mart, rests on; `most` answers and samples are listed of it, all without.
 
@@ -105,7 +105,7 @@ def trace(
         WarehouseError: nothing is published.
     """
     mart, column, _ = parse_figure(figure)
-    with look_into_published(warehouse) as con:
+    with warehouse.published.connect() as con:
         row = _row(con, figure, mart, column)
         return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most)
 
@@ -115,25 +115,25 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
 ) -> Trace:
     """The same of a row of a mart that is at hand, on an open copy."""
     mart, column, _ = parse_figure(figure)
-    compared = rows_of(con, COMPARISONS, {"comparison": row["comparison_id"]}) if mart in COMPARED else []
+    compared = rows_of(con, COMPARISONS, comparison=row["comparison_id"]) if mart in COMPARED else []
     whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
     where, parameters = scope_of(mart, column, whose)
     runs = rows_of(
-        con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", {"runs": parameters["runs"]}
+        con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", runs=parameters["runs"]
     )
     runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
     run = runs[-1]  # of a comparison the candidate
     listed = {**parameters, "most": ALL if most is None else most}
-    answers = rows_of(con, ANSWERS.format(where), listed)
-    is_retired = not answers and bool(answers := rows_of(con, RETIRED.format(where), listed))
-    served = rows_of(con, SERVED.format(where), parameters)
+    answers = rows_of(con, ANSWERS.format(where), **listed)
+    is_retired = not answers and bool(answers := rows_of(con, RETIRED.format(where), **listed))
+    served = rows_of(con, SERVED.format(where), **parameters)
     texts = Texts(text, _sensitive(con, run["audit_run_id"]))
     raw = {"predictions": answers, **_beside(con, row, where, listed)}
     if mart in JUDGED or mart in COMPARED or is_ruled(row):
         raw |= _rulings(con, parameters["runs"], answers)
     if compared:
         raw["comparisons"] = compared
-    raw["format_checks"] = rows_of(con, CHECKS, {"runs": parameters["runs"], "most": listed["most"]})
+    raw["format_checks"] = rows_of(con, CHECKS, runs=parameters["runs"], most=listed["most"])
     tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
     tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
     for name, rows in raw.items():
@@ -169,7 +169,7 @@ def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
     for row in rows_of(con, f"select distinct {grain} from marts.{mart}"):  # noqa: S608 - our own names
         if row_id(mart, row) == wanted:
             same = " and ".join(f'"{name}" is not distinct from ${name}' for name in row)
-            return rows_of(con, f"select * from marts.{mart} where {same}", row)[0]  # noqa: S608 - our own names
+            return rows_of(con, f"select * from marts.{mart} where {same}", **row)[0]  # noqa: S608 - our own names
     msg = f"no row of marts.{mart} is {wanted}: is it of another warehouse, or of a run that is not published?"
     raise UsageError(msg)
 
@@ -188,7 +188,7 @@ def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, lis
             "order by all limit $most"
         )
         most = listed["most"] if table == "samples" else ALL
-        found[table] = rows_of(con, query, {**listed, **known, "most": most})
+        found[table] = rows_of(con, query, **{**listed, **known, "most": most})
     return found
 
 
@@ -198,9 +198,9 @@ def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> di
     own, of_runs = {"runs": list(runs)}, "where list_contains($runs, audit_run_id)"
     of_answers = f"{of_runs} and (control_id is not null or list_contains($ids, prediction_id))"
     return {
-        "verdicts": rows_of(con, f"select * from raw.verdicts {of_answers} order by verdict_id", own | {"ids": ids}),  # noqa: S608 - ours
-        "judges": rows_of(con, f"select * from raw.judges {of_runs} order by all", own),  # noqa: S608
-        "judge_controls": rows_of(con, f"select * from raw.judge_controls {of_runs} order by all", own),  # noqa: S608
+        "verdicts": rows_of(con, f"select * from raw.verdicts {of_answers} order by verdict_id", **own, ids=ids),  # noqa: S608 - ours
+        "judges": rows_of(con, f"select * from raw.judges {of_runs} order by all", **own),  # noqa: S608
+        "judge_controls": rows_of(con, f"select * from raw.judge_controls {of_runs} order by all", **own),  # noqa: S608
     }
 
 
@@ -217,7 +217,7 @@ def _sensitive(con: Connection, run: str) -> frozenset[str]:
     query = (
         "select task_id from raw.tasks where audit_run_id = $run and coalesce((card ->> 'sensitive')::boolean, false)"
     )
-    return frozenset(row["task_id"] for row in rows_of(con, query, {"run": run}))
+    return frozenset(row["task_id"] for row in rows_of(con, query, run=run))
 
 
 def described(mart: str) -> tuple[str, dict[str, str], str]:
@@ -229,7 +229,7 @@ def described(mart: str) -> tuple[str, dict[str, str], str]:
 
 def _seal(con: Connection, run: str) -> str | None:
     query = "select seal from raw.seals where audit_run_id = $run order by seal_index desc limit 1"
-    rows = rows_of(con, query, {"run": run})
+    rows = rows_of(con, query, run=run)
     return str(rows[0]["seal"]) if rows else None
 
 
@@ -241,4 +241,4 @@ def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row
         return []
     asked = {"task": row["task_id"], "strategy": row["strategy"], "samples": samples}
     models = sorted({row["model_id"], row.get("base_model_id") or row["model_id"]})
-    return rows_of(con, P_TAU, asked | {"runs": list(runs), "models": models})
+    return rows_of(con, P_TAU, **(asked | {"runs": list(runs), "models": models}))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flows.diagnose import diagnose
 from flows.references import resolve
 from flows.report.gather import rows as rows_of
+from flows.warehouse import Warehouse
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.samples import Sample
@@ -63,7 +63,7 @@ class Chosen:
     strategy: str | None
 
 
-def base_run(warehouse: Path, audit: str) -> tuple[str, str]:
+def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
     """Id and audit of the run to start from: an audit's newest complete one, or a named one; raises UsageError for an import."""
     found = resolve(warehouse, audit)
     (run,) = rows_of(warehouse, _RUN, found.audit_run_id)
@@ -75,7 +75,7 @@ def base_run(warehouse: Path, audit: str) -> tuple[str, str]:
 
 
 def choose(  # noqa: PLR0913 - the command's options
-    warehouse: Path, run: str, wanted: str, *, task: str | None, model: str | None, strategy: str | None
+    warehouse: Warehouse, run: str, wanted: str, *, task: str | None, model: str | None, strategy: str | None
 ) -> Chosen:
     """The samples that `--on` names: `worst:N`, `group:K` of diagnose under the same options, or ids with commas between."""
     kind, _, value = wanted.partition(":")
@@ -96,7 +96,7 @@ def choose(  # noqa: PLR0913 - the command's options
     return Chosen(_only(task, tasks), tuple(dict.fromkeys(ids)), model, strategy)
 
 
-def read_base(warehouse: Path, run: str, audit_id: str, chosen: Chosen) -> Base:
+def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> Base:
     """What a trial copies of its base run; raises UsageError for a name the run has not, or a task it cannot try."""
     cards = {row["task_id"]: row["card"] for row in rows_of(warehouse, _TASKS, run)}
     card = TaskCard.model_validate_json(cards[chosen.task_id])
@@ -134,7 +134,7 @@ def _sample(sample_id: str, row: Row) -> Sample:
 
 
 def _group(  # noqa: PLR0913 - the command's options
-    warehouse: Path, run: str, place: int, *, task: str | None, model: str | None, strategy: str | None
+    warehouse: Warehouse, run: str, place: int, *, task: str | None, model: str | None, strategy: str | None
 ) -> Chosen:
     groups = diagnose(warehouse, run, task=task, model=model, strategy=strategy).groups
     if place > len(groups):
@@ -144,7 +144,7 @@ def _group(  # noqa: PLR0913 - the command's options
     return Chosen(group.task_id, group.sample_ids, group.model_id, group.strategy)
 
 
-def _worst(warehouse: Path, run: str, n: int, chosen: Chosen) -> Chosen:
+def _worst(warehouse: Warehouse, run: str, n: int, chosen: Chosen) -> Chosen:
     """The samples of largest sensitivity, on average over the chosen models and strategies."""
     figures: dict[str, list[float]] = {}
     rows = rows_of(warehouse, _SENSITIVITIES, run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from flows.prompts import FILLED, TRIED
 from flows.report.gather import rows as rows_of
 from flows.trying.levels import Level, corrected_difference, finite, levels
 from flows.trying.trial import Trial
+from flows.warehouse import Warehouse
 from udfs.comparison import compare_answers
 
 Row = dict[str, Any]
@@ -80,7 +80,7 @@ class Effects:
     effects: tuple[Effect, ...]
 
 
-def effects_of(warehouse: Path, audit_run_id: str, trial: Trial) -> list[Effects]:
+def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Effects]:
     """What a published trial changed, for each model and strategy; on the cells that every arm answered."""
     found = []
     before_run = audit_run_id if trial.control else trial.base.audit_run_id
@@ -99,7 +99,7 @@ def effects_of(warehouse: Path, audit_run_id: str, trial: Trial) -> list[Effects
 
 
 def _asked(  # noqa: PLR0913 - what is asked of which arm
-    warehouse: Path, query: str, run: str, trial: Trial, model: str, strategy: str
+    warehouse: Warehouse, query: str, run: str, trial: Trial, model: str, strategy: str
 ) -> list[Row]:
     named = {"model": model, "task": trial.base.task_id, "strategy": strategy, "samples": list(trial.base.samples)}
     return rows_of(warehouse, query, run, named)

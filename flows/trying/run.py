@@ -20,12 +20,13 @@ from flows.trust import refuse_untrusted
 from flows.trying.effects import Effects, effects_of
 from flows.trying.show import lines_of
 from flows.trying.trial import ORIGIN, Trial, Wanted, plan_trial
-from flows.warehouse import fetch, hold, land
+from flows.warehouse import Warehouse
 from models_registry.errors import raise_all
 from models_registry.registry import Registry
 
 _SAME = """
-select audit_run_id, state from raw.audit_runs where audit_id = ? and origin = ? and plan_fingerprint = ?
+select audit_run_id, state from raw.audit_runs where audit_id = $audit_id and origin = $origin
+    and plan_fingerprint = $plan_fingerprint
 order by started_at desc limit 1
 """
 
@@ -80,13 +81,13 @@ def try_change(  # noqa: PLR0913 - what the command may say
 ) -> Tried:
     """Asks the chosen samples under every variant, as it was and changed; the same trial again asks nothing and shows it."""
     trial = plan_trial(settings, registry, wanted)
-    design, warehouse = trial.design, settings.warehouse
+    design, warehouse = trial.design, Warehouse(settings.warehouse)
     trial.refuse_unpriced(max_usd)
     refuse_untrusted(settings, trial.models, progress)
     n_asked = 0
-    with guarded(), hold(warehouse, settings.lock_wait_s, progress.say):
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress)
-        found = fetch(warehouse, _SAME, [design.audit_id, ORIGIN, design.plan_fingerprint])
+        found = warehouse.read(_SAME, audit_id=design.audit_id, origin=ORIGIN, plan_fingerprint=design.plan_fingerprint)
         if not found:
             raise_all(lacking_engines(trial.models))
         run = found[0]["audit_run_id"] if found else open_run(warehouse, design)
@@ -95,7 +96,7 @@ def try_change(  # noqa: PLR0913 - what the command may say
         else:
             progress.say(f"{'continuing trial' if found else 'trial'} {run} of '{design.audit_id}'")
             rows = [{**row, "audit_run_id": run} for row in trial.variants]
-            land(warehouse, [("prompt_variants", frame_of("prompt_variants", rows))])
+            warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
             from flows.tracking import run_small
 
             order = Order(

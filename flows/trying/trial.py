@@ -15,6 +15,7 @@ from flows.settings import Settings
 from flows.trying.arms import FILLER, Change, arms, change_of
 from flows.trying.base import Base, Row, base_run, choose, read_base
 from flows.variants import made_before
+from flows.warehouse import Warehouse
 from flows.wordings import Proposal, rephrasing_key
 from models_registry.cards import AuditCard, FormatLimits, ModelCard, TaskCard
 from models_registry.errors import UsageError, raise_all
@@ -80,7 +81,7 @@ def plan_trial(settings: Settings, registry: Registry, wanted: Wanted) -> Trial:
     if (wanted.added is None) == (not wanted.edited):
         msg = "give one of --add TEXT and --edited: what is tried"
         raise UsageError(msg)
-    warehouse = settings.warehouse
+    warehouse = Warehouse(settings.warehouse)
     run, audit_id = base_run(warehouse, wanted.audit)
     chosen = choose(warehouse, run, wanted.on, task=wanted.task, model=wanted.model, strategy=wanted.strategy)
     base = read_base(warehouse, run, audit_id, chosen)
@@ -170,7 +171,7 @@ def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposa
     """Wordings of the edited instruction: an earlier run's, else the rephraser's, which asks no model."""
     (task_id,) = design.tasks
     edited = replace(design, tasks={task_id: now})
-    made = made_before(settings.warehouse, rephrasing_key(edited, task_id))
+    made = made_before(Warehouse(settings.warehouse), rephrasing_key(edited, task_id))
     if made is not None:
         return made
     rephrasing = design.audit.rephrasing

@@ -20,7 +20,8 @@ from flows.trace.recompute import TOLERANCE
 from flows.transform import transform
 from flows.verify.chain import RULINGS, landed_since
 from flows.verify.findings import Finding
-from flows.warehouse import Connection, beside, connect, look_into, rows_of
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection, rows_of
 from models_registry.errors import PromptauditError, WarehouseError
 
 _GONE = """
@@ -31,7 +32,7 @@ _GONE = """
 _BASES = "select base_run_id from raw.comparisons where list_contains($ids, comparison_id)"
 
 
-def check_again(warehouse: Path, found: Sequence[Finding], kept: Seal) -> list[Finding]:
+def check_again(warehouse: Warehouse, found: Sequence[Finding], kept: Seal) -> list[Finding]:
     """Returns the findings about marts that seals have otherwise than `kept`, less those that come out of their rows.
 
     The rows themselves are held against the seals elsewhere. What comes out otherwise by more than 1e-9 has `changed`. Marts of
@@ -39,25 +40,24 @@ def check_again(warehouse: Path, found: Sequence[Finding], kept: Seal) -> list[F
     were found. Nothing is written but in a temporary folder.
     """
     runs = {each.audit_run_id for each in found if each.audit_run_id is not None}
-    own = beside(warehouse, "")
-    if not own.is_file():
+    if not warehouse.exists():
         return list(found)
     compared = [each.which for each in found if each.which]
-    with look_into(own) as con:
+    with warehouse.inspect() as con:
         chain = seals(con)
-        bases = {row["base_run_id"] for row in rows_of(con, _BASES, {"ids": compared})}
-        gone = {row["audit_run_id"] for row in rows_of(con, _GONE, {"runs": sorted(runs | bases)})}
+        bases = {row["base_run_id"] for row in rows_of(con, _BASES, ids=compared)}
+        gone = {row["audit_run_id"] for row in rows_of(con, _GONE, runs=sorted(runs | bases))}
     gone |= {run for run, landed in landed_since(chain, kept).items() if landed.keys() - set(RULINGS)}
     derived_by = {each.audit_run_id: each.held["derived_by"] for each in chain}
     runs = {run for run in runs if derived_by.get(run) == made_by()} - gone
     if not runs:
         return list(found)
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
-        fresh = Path(folder) / "audit.duckdb"
+        fresh = Warehouse(Path(folder) / "audit.duckdb")
         try:
             for ending in ("", ".wal"):
-                if (file := beside(warehouse, ending)).is_file():
-                    shutil.copyfile(file, fresh.with_name(fresh.name + ending))
+                if (file := warehouse.places.beside(ending)).is_file():
+                    shutil.copyfile(file, fresh.places.beside(ending))
         except OSError as error:
             msg = f"{folder}: the warehouse cannot be copied there to derive its marts again: {error.strerror}"
             raise WarehouseError(msg) from None
@@ -69,7 +69,7 @@ def check_again(warehouse: Path, found: Sequence[Finding], kept: Seal) -> list[F
                 derive(fresh, compared, command="run")
         except PromptauditError:  # what cannot be derived proves nothing
             return list(found)
-        with look_into(own) as stands, look_into(fresh) as again:
+        with warehouse.inspect() as stands, fresh.inspect() as again:
             return [
                 left
                 for each in found
@@ -77,9 +77,9 @@ def check_again(warehouse: Path, found: Sequence[Finding], kept: Seal) -> list[F
             ]
 
 
-def _clear(fresh: Path, runs: Collection[str], compared: Collection[str]) -> None:
+def _clear(fresh: Warehouse, runs: Collection[str], compared: Collection[str]) -> None:
     """Takes the rows out that are to be derived: a build leaves those of a run of which it makes none."""
-    with connect(fresh) as con:
+    with fresh.write() as con:
         for mart, of_run in marts(con).items():
             of, values = (OF_COMPARISONS, compared) if compares(mart) else (of_run, runs)
             con.execute(f'delete from marts."{mart}" where list_contains($values, {of})', {"values": list(values)})  # noqa: S608

@@ -7,7 +7,7 @@ from typing import Any
 
 from flows.seal import BY_COMPARING, Seal, seal_of
 from flows.verify.findings import Finding
-from flows.warehouse import Connection
+from flows.warehouse.duckdb_file import Connection
 from models_registry.errors import UsageError
 
 MEASURED = ("predictions", "verdicts", "judges", "judge_controls", "tasks", "format_checks")

@@ -13,7 +13,7 @@ from flows.trace.recompute import TOLERANCE
 from flows.verify.findings import Finding, Kind, few, named
 from flows.verify.places import Place
 from flows.verify.rows import rows_of
-from flows.warehouse import DatabaseError
+from flows.warehouse.duckdb_file import DatabaseError
 
 
 def check_marts(run: str, newest: Seal, place: Place, others: Sequence[Place]) -> list[Finding]:

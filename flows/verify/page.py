@@ -18,7 +18,8 @@ from flows.report.text import ABSENT, count, milliseconds, number, percent, shar
 from flows.report.texts import POLICIES
 from flows.seal import marts
 from flows.verify.findings import Finding, few
-from flows.warehouse import Connection, beside, look_into, published_path
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection
 from models_registry.errors import DataError, UsageError
 
 MOST_DIGITS = 7  # that a report prints
@@ -64,7 +65,7 @@ def figures_of(page: str) -> list[Printed]:
     return parser.found
 
 
-def check_page(warehouse: Path, path: Path) -> tuple[list[Finding], str, str | None]:
+def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, str | None]:
     """What differs on a report's page, a sentence on what it was held against, and the run it is about.
 
     A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
@@ -79,8 +80,8 @@ def check_page(warehouse: Path, path: Path) -> tuple[list[Finding], str, str | N
         raise DataError(msg) from None
     page = content.decode("utf-8", "replace")
     printed = figures_of(page)
-    own = beside(warehouse, "")
-    with look_into(own if own.is_file() else published_path(warehouse)) as con:
+    own = warehouse.places.file
+    with Warehouse(own if own.is_file() else warehouse.published.path).inspect() as con:
         query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
         written = con.execute(query, [page_sha256(content)]).fetchone()
         if written is not None:
@@ -120,7 +121,7 @@ def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[
     ]
 
 
-def check_pages(warehouse: Path, pages: Sequence[tuple[Path, str | None]]) -> list[Finding]:
+def check_pages(warehouse: Warehouse, pages: Sequence[tuple[Path, str | None]]) -> list[Finding]:
     """What differs on reports from the marts they print; each with the run whose page it is by its hash.
 
     A copy alone may not know the newest page's hash, nor have the pages that it links to: there only figures prove anything.
@@ -134,7 +135,7 @@ def check_pages(warehouse: Path, pages: Sequence[tuple[Path, str | None]]) -> li
             differing = check_page(warehouse, page)[0]
         except DataError:
             differing = [Finding("broken", page.name, "page", "", "it cannot be read as a report")]
-        is_copy = not beside(warehouse, "").is_file()
+        is_copy = not warehouse.places.file.is_file()
         found += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in differing]
     return found
 
@@ -194,7 +195,7 @@ def spellings(value: Any) -> set[str]:  # noqa: ANN401 - a value of any column
     return said | {f"{text}{mark}" for text in said for mark in MARKS}
 
 
-def _lines(warehouse: Path, run: str, page: str, path: Path) -> list[Finding]:
+def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Finding]:
     """The first line that is not as the page would be written now, under the text policy that comes nearest."""
     from flows.report import as_written, report_as
 

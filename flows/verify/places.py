@@ -7,8 +7,9 @@ from pathlib import Path
 
 from flows.digests import NO_ROWS, table_sha256
 from flows.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
-from flows.selection import Selection, of_file
-from flows.warehouse import Connection
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.selection import Selection, of_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +22,7 @@ class Place:
 
     where: str
     con: Connection
-    warehouse: Path
+    warehouse: Warehouse
     chain: list[Seal]
     marts: dict[str, str]
     counts: dict[str, dict[str, int]] = field(default_factory=dict)

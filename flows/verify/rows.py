@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from flows.archive import archive_folder
 from flows.blanks import is_blank
 from flows.digests import WORDS, columns_of, digests, netstrings
 from flows.seal import SEALED, Seal, covered_rows, sealed_columns
-from flows.selection import Selection, of_file, of_run
 from flows.verify.findings import MOST, Finding, Kind, few, named
 from flows.verify.places import Place
-from flows.warehouse import KEYS, Connection, DatabaseError
+from flows.warehouse.duckdb_file import Connection, DatabaseError
+from flows.warehouse.schema import KEYS
+from flows.warehouse.selection import Selection, of_file, of_run
 
 AFTERWARDS = (
     "comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements", "reports", "erasures",
@@ -150,8 +150,8 @@ def _archived(place: Place, run: str, table: str, looked: Looked) -> Selection |
     ).fetchall()
     path, n_rows = rows[0]
     looked.n_retired += n_rows
-    file = archive_folder(place.warehouse).parent / path
-    if not file.resolve().is_relative_to(archive_folder(place.warehouse).resolve()):
+    file = place.warehouse.places.archive.parent / path
+    if not file.resolve().is_relative_to(place.warehouse.places.archive.resolve()):
         looked.findings.append(Finding("broken", place.where, "file", str(path), "it is not in the archive", run))
         return None
     source = replace(of_file(file), column="audit_run_id", value=run)

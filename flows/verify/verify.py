@@ -19,7 +19,8 @@ from flows.verify.page import check_page, check_pages, unknown_pages
 from flows.verify.places import Place
 from flows.verify.planted import check_files, check_tables
 from flows.verify.rows import check_rows
-from flows.warehouse import PUBLISHED, Connection, beside, folder_of, look_into, published_path
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection
 from models_registry.errors import UsageError, WarehouseError, nearest
 
 State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
@@ -88,7 +89,7 @@ class Verified:
 
 
 def verify(
-    warehouse: Path,
+    warehouse: Warehouse,
     audit_run_id: str | None = None,
     *,
     seal: str | None = None,
@@ -102,7 +103,7 @@ def verify(
         UsageError: no run is called so, or `seal` is no beginning of a seal.
         WarehouseError: there is neither a warehouse nor a published copy, or one cannot be read.
     """
-    own, copy = beside(warehouse, ""), published_path(warehouse)
+    own, copy = warehouse.places.file, warehouse.published.path
     files = [(path, name) for path, name in ((own, OWN), (copy, "the published copy")) if path.is_file()]
     if not files:
         msg = f"{warehouse}: no such warehouse, and nothing is published beside it"
@@ -111,7 +112,7 @@ def verify(
     if len(files) < 2:  # noqa: PLR2004 - both
         done.notes.append(f"{copy if own.is_file() else own} is not there: {files[0][1]} alone was looked at")
     with ExitStack() as stack:
-        opened = {name: stack.enter_context(look_into(path)) for path, name in files}
+        opened = {name: stack.enter_context(Warehouse(path).inspect()) for path, name in files}
         places = _places(warehouse, opened, is_same=len(files) > 1 and _are_same(own, copy))
         done.findings += _without_seals(opened.keys() - {place.where for place in places}, places)
         if not places:
@@ -129,7 +130,7 @@ def verify(
         is_open = "running" in known.values()
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
         done.findings += [found for place in places for found in check_tables(place)]
-        published = folder_of(warehouse, PUBLISHED)
+        published = warehouse.places.published
         done.findings += check_files(published / "marts", chain, known, "the Parquet marts")
         pages = unknown_pages(con, published, only)
         if len(chosen) == 1:
@@ -148,7 +149,7 @@ def verify(
     return done
 
 
-def _places(warehouse: Path, opened: Mapping[str, Connection], *, is_same: bool) -> list[Place]:
+def _places(warehouse: Warehouse, opened: Mapping[str, Connection], *, is_same: bool) -> list[Place]:
     """Each file that has seals, the warehouse first; `is_same`: both are the same bytes."""
     return [
         Place(
@@ -167,7 +168,7 @@ def _places(warehouse: Path, opened: Mapping[str, Connection], *, is_same: bool)
 
 
 def _check_since(  # noqa: PLR0913 - what came after which seal, of which run
-    done: Verified, warehouse: Path, chain: list[Seal], kept: Seal, only: str | None, say: Callable[[str], None]
+    done: Verified, warehouse: Warehouse, chain: list[Seal], kept: Seal, only: str | None, say: Callable[[str], None]
 ) -> None:
     """What later seals have otherwise than one that somebody kept, and what they took in that figures are made of."""
     done.notes += _landed_after(chain, kept, only)
@@ -216,7 +217,7 @@ def _check_chains(done: Verified, places: list[Place], chosen: list[tuple[str, s
                 done.findings.append(Finding("broken", places[0].where, table, run[:80], "no id that a run could have"))
 
 
-def verify_report(warehouse: Path, path: Path, *, seal: str | None = None) -> Verified:
+def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> Verified:
     """Holds a report's file against the page that was written, or its figures against the marts; then its run against its seals.
 
     Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.

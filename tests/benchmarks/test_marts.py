@@ -15,7 +15,7 @@ from flows.children import end_children
 from flows.importing import ImportOptions, import_predictions
 from flows.publish import publish
 from flows.transform import transform
-from flows.warehouse import apply_schema
+from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
@@ -55,13 +55,13 @@ def night(warehouse: Path, file: Path) -> dict[str, float]:
         start = time.monotonic()
 
     options = ImportOptions(labels=LABELS, audit=file.stem)
-    taken = import_predictions(warehouse, [file], load_registry(), options)
+    taken = import_predictions(Warehouse(warehouse), [file], load_registry(), options)
     lap("import")
-    transform(warehouse, [taken.audit_run_id], "up_to_formats")
-    transform(warehouse, [taken.audit_run_id], "after_formats")
+    transform(Warehouse(warehouse), [taken.audit_run_id], "up_to_formats")
+    transform(Warehouse(warehouse), [taken.audit_run_id], "after_formats")
     lap("marts")
     end_children()  # so that what dbt took counts as a child's
-    publish(warehouse, [taken.audit_run_id])
+    publish(Warehouse(warehouse), [taken.audit_run_id])
     lap("publish")
     return seconds
 
@@ -76,7 +76,7 @@ def test_four_times_the_predictions(tmp_path: Path) -> None:
     seconds = {}
     for n in (999_990, 3_999_960):
         warehouse = tmp_path / str(n) / "audit.duckdb"
-        apply_schema(warehouse)
+        Warehouse(warehouse).apply_schema()
         seconds[n] = night(warehouse, predictions(tmp_path, n, 1))
         peak_gib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
         print(f"\n{n:,} predictions: {seconds[n]}, dbt's peak {peak_gib:.2f} GiB; {slowest(warehouse)}")
@@ -89,7 +89,7 @@ def test_four_times_the_predictions(tmp_path: Path) -> None:
 
 def test_the_thirty_first_night_costs_what_the_first_did(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     nights = [night(warehouse, predictions(tmp_path, 30_000, seed)) for seed in range(31)]
     totals = [sum(seconds.values()) for seconds in nights]
     print(f"\nfirst {totals[0]:.1f} s, second {totals[1]:.1f} s, thirty-first {totals[30]:.1f} s: {nights[30]}")
@@ -113,11 +113,13 @@ def test_250_templates_of_16_models_on_100_questions(tmp_path: Path) -> None:
         }
     ).write_parquet(file)
     warehouse = tmp_path / "audit.duckdb"
-    apply_schema(warehouse)
-    run = import_predictions(warehouse, [file], load_registry(), ImportOptions(labels=("right", "wrong"))).audit_run_id
+    Warehouse(warehouse).apply_schema()
+    run = import_predictions(
+        Warehouse(warehouse), [file], load_registry(), ImportOptions(labels=("right", "wrong"))
+    ).audit_run_id
     start = time.monotonic()
-    transform(warehouse, [run], "up_to_formats")
-    transform(warehouse, [run], "after_formats")
+    transform(Warehouse(warehouse), [run], "up_to_formats")
+    transform(Warehouse(warehouse), [run], "after_formats")
     seconds = time.monotonic() - start
     print(f"\n{right.size:,} predictions of 250 templates x 16 models: {seconds:.1f} s; {slowest(warehouse)}")
     assert seconds < 120

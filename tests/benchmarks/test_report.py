@@ -11,6 +11,7 @@ import pytest
 from flows.report.gather import gather
 from flows.report.live import script
 from flows.report.page import render_parts
+from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, published
 
@@ -36,11 +37,11 @@ def answers() -> list[dict[str, object]]:
 
 def test_many_tasks(tmp_path: Path) -> None:
     warehouse, (run,) = published(tmp_path, [Recorded("many tasks", answers(), COLOURS, FormatLimits(policy="warn"))])
-    found = gather(warehouse, run)
+    found = gather(Warehouse(warehouse), run)
     asked, rendered = [], []
     for _ in range(3):
         started = time.process_time()
-        found = gather(warehouse, run)
+        found = gather(Warehouse(warehouse), run)
         asked.append(time.process_time() - started)
         started = time.process_time()
         pages = render_parts(found)

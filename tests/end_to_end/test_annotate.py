@@ -21,7 +21,7 @@ from flows.judge import judge
 from flows.paraphrase import paraphrase
 from flows.runs import close_run, open_run
 from flows.sheets import cell_of
-from flows.warehouse import apply_schema
+from flows.warehouse import Warehouse
 from models_registry.registry import SHIPPED, load_registry
 from tests.shell import Ended, promptaudit, sql
 
@@ -80,11 +80,13 @@ def ruled(row: dict[str, str], annotator: str, is_match: bool) -> dict[str, str]
 def ask_and_judge(folder: Path) -> None:
     """The audit's answers and verdicts, as `promptaudit run` lands them, without what takes half a minute around it."""
     warehouse, design = folder / "warehouse/audit.duckdb", design_audit(load_registry([folder / "registry"]), "a")
-    apply_schema(warehouse)
-    run = open_run(warehouse, design)
+    Warehouse(warehouse).apply_schema()
+    run = open_run(Warehouse(warehouse), design)
 
     def purse() -> Purse:
-        return Purse(warehouse, run, budget_of(warehouse, run, design.audit.budget, None, None), silent)
+        return Purse(
+            Warehouse(warehouse), run, budget_of(Warehouse(warehouse), run, design.audit.budget, None, None), silent
+        )
 
     @contextlib.contextmanager
     def asking(_: object) -> Iterator[Any]:
@@ -92,7 +94,7 @@ def ask_and_judge(folder: Path) -> None:
 
     infer(purse(), design, paraphrase(purse(), design).variants, lambda *_: None)
     judge(purse(), design, asking)
-    close_run(warehouse, run, "complete")
+    close_run(Warehouse(warehouse), run, "complete")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from flows.warehouse import SCHEMA_VERSION, apply_schema, connect, hold
+from flows.warehouse import Warehouse
+from flows.warehouse.schema import SCHEMA_VERSION
 from tests.shell import promptaudit
 
 GOOD_ROWS = "model,sample_id,completion,repetition\nm,1,a,1\nm,1,b,2\nm,2,b,1\nm,2,b,2\n"
@@ -248,7 +249,7 @@ def small_import(tmp_path: Path) -> Callable[..., object]:
 
 def test_a_warehouse_from_a_newer_version_is_refused(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse/audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     with duckdb.connect(str(warehouse)) as con:
         con.execute("insert into raw.schema_versions values (?, now()::timestamp)", [SCHEMA_VERSION + 1])
     ended = small_import(tmp_path)()
@@ -265,7 +266,7 @@ def test_a_file_that_is_no_warehouse_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_locked_warehouse_is_waited_for_and_its_holder_named(tmp_path: Path) -> None:
-    with hold(tmp_path / "warehouse/audit.duckdb"):
+    with Warehouse(tmp_path / "warehouse/audit.duckdb").hold():
         ended = small_import(tmp_path)(PROMPTAUDIT_LOCK_WAIT_S="1")
     assert ended.code == 2
     refused(ended.err, f"process {os.getpid()}", "waited 1 s")
@@ -273,7 +274,7 @@ def test_a_locked_warehouse_is_waited_for_and_its_holder_named(tmp_path: Path) -
 
 
 def test_a_waiter_that_gives_up_leaves_the_holders_name(tmp_path: Path) -> None:
-    with hold(tmp_path / "warehouse/audit.duckdb"):
+    with Warehouse(tmp_path / "warehouse/audit.duckdb").hold():
         for _ in range(2):
             ended = small_import(tmp_path)(PROMPTAUDIT_LOCK_WAIT_S="0")
             refused(ended.err, f"process {os.getpid()}")
@@ -281,9 +282,9 @@ def test_a_waiter_that_gives_up_leaves_the_holders_name(tmp_path: Path) -> None:
 
 def test_a_warehouse_open_elsewhere_names_who(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = tmp_path / "warehouse/audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     # it waits for half a minute
-    monkeypatch.setitem(connect.__wrapped__.__kwdefaults__, "wait_s", 0.5)  # type: ignore[attr-defined]
+    monkeypatch.setitem(Warehouse.write.__kwdefaults__, "wait_s", 0.5)
     opened = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", opened, str(warehouse)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -314,7 +315,7 @@ def test_a_full_disk_loses_nothing_that_had_landed(tmp_path: Path, full_disk: Pa
         )  # fmt: skip
         many.write_csv(tmp_path / "many.csv")
         warehouse = full_disk / "audit.duckdb"
-        apply_schema(warehouse)
+        Warehouse(warehouse).apply_schema()
         ended = promptaudit(tmp_path, "--warehouse", warehouse, "import", tmp_path / "many.csv", "--labels", "a,b")
         assert ended.code == 2, ended.err
         refused(ended.err, "full")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.warehouse import connect
+from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import Recorded, published
 from tests.shell import promptaudit, sql
@@ -167,7 +167,7 @@ def test_a_rebuild_derives_the_comparisons_again_and_agrees(folder: Path, compar
 
 def test_compared_again_nothing_is_derived_and_nothing_sealed_over(folder: Path, compared: Any) -> None:
     assert promptaudit(folder, "verify").code == 0
-    with connect(folder / "warehouse/audit.duckdb") as con:
+    with Warehouse(folder / "warehouse/audit.duckdb").write() as con:
         con.execute("update marts.rpt_run_comparisons set difference = 0 where measure = 'micro_f1'")
     again = promptaudit(folder, "compare", "night~2", "night~1", "--json").json()
     assert again["comparison_id"] == compared["comparison_id"]

@@ -29,7 +29,7 @@ from flows.trace.trace import Trace
 from flows.transform import dbt
 from flows.verify import verify, verify_report
 from flows.verify.page import figures_of
-from flows.warehouse import connect, land, now, published_path
+from flows.warehouse import Warehouse, now
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, ordinary_rows, published
 
@@ -49,7 +49,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evidence")
     limits = FormatLimits.model_validate({"policy": "quarantine", "max_invalid_rate": 0.3})
     path, (run,) = published(folder, [Recorded("colours", ordinary_rows(12, 4), COLOURS, limits)])
-    report(path, run)
+    report(Warehouse(path), run)
     return path
 
 
@@ -116,7 +116,7 @@ def alter_parquet(path: Path, draw: random.Random) -> str | None:
 
 @as_many_as(16, 150)
 def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied: Callable[[], Path], n: int) -> None:
-    assert verify(warehouse).findings == []
+    assert verify(Warehouse(warehouse)).findings == []
     draw = random.Random(20261122)
     n_done = n_named = 0
     while n_done < n:
@@ -124,15 +124,15 @@ def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied:
         place = draw.choice(("the warehouse", "the warehouse", "the published copy", "the Parquet marts"))
         if place == "the Parquet marts":  # of which those of comparisons and judges are empty
             mart = draw.choice(sorted(grains().keys() - {"rpt_latest"}))
-            (file,) = (published_path(path).parent / "marts" / mart).glob("*/data.parquet")
+            (file,) = (Warehouse(path).published.path.parent / "marts" / mart).glob("*/data.parquet")
             table, done = f"marts.{mart}", alter_parquet(file, draw)
         else:
             marts = [f"marts.{mart}" for mart in grains() if mart != "rpt_latest"]
             table = draw.choice([f"raw.{name}" for name in (*SEALED, "seals", "row_digests")] + marts)
-            done = alter(path if place == "the warehouse" else published_path(path), table, draw)
+            done = alter(path if place == "the warehouse" else Warehouse(path).published.path, table, draw)
         if done is None:
             continue
-        found = verify(path)
+        found = verify(Warehouse(path))
         n_done += 1
         said = [(each.what, each.where, each.detail) for each in found.findings]
         assert found.exit_code in (1, 3), (table, place, done)
@@ -149,10 +149,10 @@ def test_a_forged_part_of_the_samples_and_a_forged_similarity_are_found(copied: 
     path = copied()
     with duckdb.connect(str(path)) as con:
         con.execute("update marts.rpt_stability_by_share set pss = 0.99 where sample_share = 0.5 and pss < 0.9")
-    with duckdb.connect(str(published_path(path))) as con:
+    with duckdb.connect(str(Warehouse(path).published.path)) as con:
         con.execute("insert into marts.rpt_sample_similarities select * replace ('another' as sample_id) "
                     "from marts.rpt_sample_similarities limit 1")  # fmt: skip
-    found = verify(path)
+    found = verify(Warehouse(path))
     assert found.exit_code == 1
     assert {(each.kind, each.what, each.where, each.detail) for each in found.findings} == {
         ("changed", "marts.rpt_stability_by_share", "the warehouse", "column pss"),
@@ -162,8 +162,8 @@ def test_a_forged_part_of_the_samples_and_a_forged_similarity_are_found(copied: 
 
 @as_many_as(6, 50)
 def test_every_altered_figure_of_a_report_is_found(warehouse: Path, tmp_path: Path, n: int) -> None:
-    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
-    assert verify_report(warehouse, published_path(warehouse).with_name(REPORT)).exit_code == 0
+    page = Warehouse(warehouse).published.path.with_name(REPORT).read_text(encoding="utf-8")
+    assert verify_report(Warehouse(warehouse), Warehouse(warehouse).published.path.with_name(REPORT)).exit_code == 0
     draw = random.Random(7)
     figures = list(re.finditer(r'<data value="([^"]*)" data-figure="([^"]+)">([^<]*)</data>', page))
     assert len(figures) > 100
@@ -173,17 +173,17 @@ def test_every_altered_figure_of_a_report_is_found(warehouse: Path, tmp_path: Pa
         new = match[3][:at] + str((int(match[3][at]) + draw.randint(1, 9)) % 10) + match[3][at + 1 :]
         edited = tmp_path / f"{place}.html"
         edited.write_text(page[: match.start(3)] + new + page[match.end(3) :], encoding="utf-8")
-        (found,) = verify_report(warehouse, edited).findings
+        (found,) = verify_report(Warehouse(warehouse), edited).findings
         assert (found.kind, found.what, found.which) == ("changed", "figure", match[2]), (match[0], new)
         edited.unlink()
 
 
 @slow
 def test_words_edited_in_a_report_are_found_by_their_line(warehouse: Path, tmp_path: Path) -> None:
-    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    page = Warehouse(warehouse).published.path.with_name(REPORT).read_text(encoding="utf-8")
     edited = tmp_path / "edited.html"
     edited.write_text(page.replace("planned answers landed", "answers are perfect"), encoding="utf-8")
-    (found,) = verify_report(warehouse, edited).findings
+    (found,) = verify_report(Warehouse(warehouse), edited).findings
     line = page[: page.index("planned answers landed")].count("\n") + 1
     assert (found.kind, found.what, found.which) == ("changed", "page", f"line {line}")
 
@@ -200,15 +200,15 @@ def test_marts_of_rows_that_landed_later_are_derived_again_where_a_seal_was_kept
         "audit_run_id": run, "prediction_id": prediction, "verdict_id": "v", "judge_id": "person:ada", "repetition": 1, "ask": 1,
         "is_settled": True, "is_match": True, "is_completion_escaped": False, "n_attempts": 1, "landed_at": now(),
     }  # fmt: skip
-    land(warehouse, [("verdicts", frame_of("verdicts", [ruling]))])
+    Warehouse(warehouse).land([("verdicts", frame_of("verdicts", [ruling]))])
     rebuild_runs(Settings(warehouse=warehouse), run, Progress(quiet=True))
-    honest = verify(warehouse, seal=kept)
+    honest = verify(Warehouse(warehouse), seal=kept)
     assert (honest.exit_code, honest.findings) == (0, [])
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.execute("update marts.rpt_audit set micro_f1 = 0.99")
         con.execute("drop table marts.rpt_sample_spreads")
-    publish(warehouse, [run])
-    forged = verify(warehouse, seal=kept)
+    publish(Warehouse(warehouse), [run])
+    forged = verify(Warehouse(warehouse), seal=kept)
     assert forged.exit_code == 1
     found = {each.what: each for each in forged.findings}
     assert (found["marts.rpt_audit"].kind, found["marts.rpt_sample_spreads"].kind) == ("changed", "gone")
@@ -218,25 +218,25 @@ def test_marts_of_rows_that_landed_later_are_derived_again_where_a_seal_was_kept
 @slow
 def test_reports_beside_the_published_copy_are_looked_at(copied: Callable[[], Path]) -> None:
     warehouse = copied()
-    newest = published_path(warehouse).with_name(REPORT)
+    newest = Warehouse(warehouse).published.path.with_name(REPORT)
     (kept,) = (newest.parent / "reports").glob("*.html")
     page = newest.read_text(encoding="utf-8")
     newest.write_text(page.replace("planned answers landed", "answers are perfect"), encoding="utf-8")
     kept.write_text("<p>All is well.</p>", encoding="utf-8")
-    found = verify(warehouse)
+    found = verify(Warehouse(warehouse))
     assert found.exit_code == 1
     assert [(each.kind, each.where, each.what) for each in found.findings] == [
         ("broken", kept.name, "page"), ("changed", REPORT, "page"),
     ]  # fmt: skip
     kept.write_text(page, encoding="utf-8")
     newest.write_text(page, encoding="utf-8")
-    (swapped,) = verify(warehouse).findings
+    (swapped,) = verify(Warehouse(warehouse)).findings
     assert (swapped.kind, swapped.where) == ("changed", kept.name)
     assert "it is another page, of run" in swapped.detail
     warehouse.unlink()
     kept.unlink()
     newest.write_text(page.replace("planned answers landed", "answers are perfect"), encoding="utf-8")
-    alone = verify(warehouse)  # the copy may not know what its newest page was
+    alone = verify(Warehouse(warehouse))  # the copy may not know what its newest page was
     assert (alone.exit_code, [each.kind for each in alone.findings]) == (3, ["unsealed"])
 
 
@@ -244,17 +244,17 @@ def differing(warehouse: Path, traces: Sequence[Trace]) -> list[tuple[str, objec
     """Figures that come out otherwise when they are derived again, each from its own listed rows."""
     return [
         (found.figure, found.value, value)
-        for found, value in zip(traces, recompute(warehouse, traces), strict=True)
+        for found, value in zip(traces, recompute(Warehouse(warehouse), traces), strict=True)
         if not agrees(found.value, value)
     ]
 
 
 @pytest.mark.soak
 def test_a_hundred_figures_come_out_of_the_rows_that_their_traces_list(warehouse: Path) -> None:
-    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    page = Warehouse(warehouse).published.path.with_name(REPORT).read_text(encoding="utf-8")
     printed = sorted({each.figure for each in figures_of(page)})
     chosen = random.Random(20250601).sample(printed, 100)
-    traces = [trace(warehouse, figure, with_lineage=False) for figure in chosen]
+    traces = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in chosen]
     assert differing(warehouse, traces) == []
 
 
@@ -274,11 +274,11 @@ def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path
             n_resamples=300,
         )
     ]
-    compare(path, [Pair(base_run_id=base, candidate_run_id=candidate, n_resamples=300), *models])
-    publish(path, [base, candidate])
+    compare(Warehouse(path), [Pair(base_run_id=base, candidate_run_id=candidate, n_resamples=300), *models])
+    publish(Warehouse(path), [base, candidate])
     draw = random.Random(20250601)
     figures = []
-    with duckdb.connect(str(published_path(path)), read_only=True) as con:
+    with duckdb.connect(str(Warehouse(path).published.path), read_only=True) as con:
         for mart, columns in (
             ("rpt_run_comparisons", ("difference", "difference_low", "p_value", "q_value", "verdict", "noise_floor")),
             ("fct_flips", ("base_share_right", "candidate_largest_share")),
@@ -290,13 +290,13 @@ def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path
             rows = draw.sample(found, min(12, len(found)))
             figures += [row_id(mart, row).replace(".", f".{draw.choice(columns)}.", 1) for row in rows]
     assert len(figures) > 12  # flips or changes too
-    traces = [trace(path, figure, with_lineage=False) for figure in figures]
+    traces = [trace(Warehouse(path), figure, with_lineage=False) for figure in figures]
     assert differing(path, traces) == []
 
 
 @slow
 def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(warehouse: Path) -> None:
-    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    page = Warehouse(warehouse).published.path.with_name(REPORT).read_text(encoding="utf-8")
     printed = sorted({each.figure for each in figures_of(page)})
     same = {  # what all answers of a trace have in common, besides model, task and strategy
         "rpt_class_sensitivities.sensitivity_p95.": {"gold_label"},
@@ -315,7 +315,7 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
     }
     draw = random.Random(20261122)
     chosen = [draw.choice([each for each in printed if each.startswith(name)]) for name in same]
-    traces = [trace(warehouse, figure, with_lineage=False) for figure in chosen]
+    traces = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in chosen]
     for found, names in zip(traces, same.values(), strict=True):
         answers = found.raw["predictions"]
         assert len(answers) == found.n_answers > 1
@@ -323,15 +323,15 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
         for name in {"gold_label", "is_original"} - names:
             assert len({each[name] for each in answers}) > 1 or found.row["task_id"] == "moods", (found.figure, name)
     assert all(found.value is not None for found in traces)
-    others = [trace(warehouse, figure, with_lineage=False) for figure in draw.sample(printed, N_FIGURES)]
+    others = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in draw.sample(printed, N_FIGURES)]
     assert differing(warehouse, [*traces, *others]) == []
 
 
 @slow
 def test_an_analysts_own_build_changes_no_byte(copied: Callable[[], Path]) -> None:
     warehouse = copied()
-    dbt(warehouse, "run")  # of every run, so its queries are planned otherwise
-    found = verify(warehouse)
+    dbt(Warehouse(warehouse), "run")  # of every run, so its queries are planned otherwise
+    found = verify(Warehouse(warehouse))
     assert (found.exit_code, found.findings) == (0, [])
 
 
@@ -341,29 +341,29 @@ def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Cal
     marts = ("rpt_accuracy_spreads", "rpt_answer_totals", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
              "rpt_prompt_variants", "rpt_sample_similarities", "rpt_stability_by_share")  # fmt: skip
     before = {}
-    for place in (path, published_path(path)):
+    for place in (path, Warehouse(path).published.path):
         with duckdb.connect(str(place)) as con:
             (run,) = con.execute("select audit_run_id from raw.audit_runs").fetchone() or ("",)
             before = {mart: con.execute(f"select count(*) from marts.{mart}").fetchone() for mart in marts}
             for mart in marts:
                 con.execute(f"drop table marts.{mart}")
-    report(path, run)
-    page = published_path(path).with_name(REPORT)
+    report(Warehouse(path), run)
+    page = Warehouse(path).published.path.with_name(REPORT)
     assert not any(each.figure.startswith(marts) for each in figures_of(page.read_text(encoding="utf-8")))
     rebuild_runs(Settings(warehouse=path), run, Progress(quiet=True))
-    with duckdb.connect(str(published_path(path))) as con:
+    with duckdb.connect(str(Warehouse(path).published.path)) as con:
         assert {mart: con.execute(f"select count(*) from marts.{mart}").fetchone() for mart in marts} == before
-    report(path, run)
+    report(Warehouse(path), run)
     printed = {each.figure.partition(".")[0] for each in figures_of(page.read_text(encoding="utf-8"))}
     assert printed >= set(marts)
-    assert verify(path).findings == []
+    assert verify(Warehouse(path)).findings == []
 
 
 @slow
 def test_a_trace_is_json_and_names_everything_on_the_way(warehouse: Path) -> None:
-    page = published_path(warehouse).with_name(REPORT).read_text(encoding="utf-8")
+    page = Warehouse(warehouse).published.path.with_name(REPORT).read_text(encoding="utf-8")
     figure = next(each.figure for each in figures_of(page) if each.figure.startswith("rpt_audit.sensitivity."))
-    found = json.loads(json.dumps(trace(warehouse, figure).as_dict()))
+    found = json.loads(json.dumps(trace(Warehouse(warehouse), figure).as_dict()))
     assert found["value"] == found["row"]["sensitivity"]
     assert found["lineage"]["model"] == "rpt_audit"
     assert "raw.predictions.completion" in found["raw_columns"]

@@ -13,8 +13,9 @@ import pytest
 from flows.importing import ImportOptions, import_predictions
 from flows.publish import publish
 from flows.transform import transform
-from flows.warehouse import apply_schema, read_published
+from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
+from tests.published import table
 
 pytestmark = pytest.mark.slow  # tests/udfs/test_ground_truth.py holds the measures themselves against the same figures
 
@@ -31,14 +32,14 @@ class Imported:
 
     def rows(self, name: str, query: str) -> list[tuple[Any, ...]]:
         """Rows of a query with {run} put in."""
-        return read_published(self.warehouse, query.replace("{run}", f"'{self.runs[name]}'"))[1]
+        return table(self.warehouse, query.replace("{run}", f"'{self.runs[name]}'"))[1]
 
 
 @pytest.fixture(scope="module")
 def imported(ground_truth: Path, tmp_path_factory: pytest.TempPathFactory) -> Imported:
     expected = json.loads((ground_truth / "expected.json").read_text())
     warehouse = tmp_path_factory.mktemp("truth") / "audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     registry = load_registry()
     runs = {}
     for kind in ("pss_intra", "pss_inter", "robustness"):
@@ -47,11 +48,11 @@ def imported(ground_truth: Path, tmp_path_factory: pytest.TempPathFactory) -> Im
             if kind == "robustness":  # there N/A stands among the classes, here it always is one
                 labels = tuple(label for label in labels if label != "N/A")
             options = ImportOptions(labels=labels, level=figures.get("level", "nominal"), resamples=50)
-            taken = import_predictions(warehouse, [ground_truth / figures["file"]], registry, options)
+            taken = import_predictions(Warehouse(warehouse), [ground_truth / figures["file"]], registry, options)
             runs[name] = taken.audit_run_id
     for part in ("up_to_formats", "after_formats"):
         transform(warehouse, list(runs.values()), part)  # type: ignore[arg-type]
-    publish(warehouse, list(runs.values()))
+    publish(Warehouse(warehouse), list(runs.values()))
     return Imported(expected, runs, warehouse)
 
 

@@ -14,7 +14,7 @@ from flows.importing import ImportOptions, import_predictions
 from flows.publish import publish
 from flows.runs import close_run
 from flows.transform import transform
-from flows.warehouse import apply_schema, published_path
+from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 from tests.shell import promptaudit, sql
 
@@ -98,11 +98,11 @@ def test_the_report_of_it_opens(strange: Path) -> None:
 
 
 def test_the_same_bytes_again_do_nothing(strange: Path) -> None:
-    before = published_path(strange / "warehouse/audit.duckdb").stat().st_mtime_ns
+    before = Warehouse(strange / "warehouse/audit.duckdb").published.path.stat().st_mtime_ns
     again = promptaudit(strange, "import", strange / "answers.jsonl", "--labels", "yes,no,N/A")
     assert again.code == 0
     assert "nothing done" in again.out
-    assert published_path(strange / "warehouse/audit.duckdb").stat().st_mtime_ns == before
+    assert Warehouse(strange / "warehouse/audit.duckdb").published.path.stat().st_mtime_ns == before
 
 
 # ---------------------------------------------------------------- one warehouse, many shapes
@@ -155,7 +155,7 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All of them as runs of one warehouse, whose marts are built once."""
     folder = tmp_path_factory.mktemp("shapes")
     warehouse, runs = folder / "warehouse/audit.duckdb", []
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     registry = load_registry()
     for name, (content, options) in SHAPES.items():
         if isinstance(content, str):
@@ -165,12 +165,12 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
             file = folder / f"{name}.parquet"
             content.write_parquet(file)
         taken = ImportOptions(**{"labels": ("a", "b"), **options}, resamples=20)
-        runs.append(import_predictions(warehouse, [file], registry, taken).audit_run_id)
-    transform(warehouse, runs, "up_to_formats")
+        runs.append(import_predictions(Warehouse(warehouse), [file], registry, taken).audit_run_id)
+    transform(Warehouse(warehouse), runs, "up_to_formats")
     for run in runs:
-        close_run(warehouse, run, "complete")
-    transform(warehouse, runs, "after_formats")
-    publish(warehouse, runs)
+        close_run(Warehouse(warehouse), run, "complete")
+    transform(Warehouse(warehouse), runs, "after_formats")
+    publish(Warehouse(warehouse), runs)
     return folder
 
 

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from flows.warehouse import hold
+from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from tests.servers.webhook_server import RunningWebhooks, running_webhooks
 from tests.shell import Ended, promptaudit, sql, without_server
@@ -156,7 +156,7 @@ def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhoo
 
 def test_a_second_night_refuses_and_stays_silent(folder: Path, webhooks: RunningWebhooks) -> None:
     n_alive, before = len(webhooks.of("/ok/alive")), told(webhooks)
-    with hold(folder / "warehouse/audit.duckdb", what="night"):
+    with Warehouse(folder / "warehouse/audit.duckdb").hold(what="night"):
         ended = nightly(folder, webhooks, PROMPTAUDIT_LOCK_WAIT_S="0")
     assert ended.code == 2
     assert "WarehouseLocked" in ended.one_line()

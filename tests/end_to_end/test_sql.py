@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.warehouse import published_path
+from flows.warehouse import Warehouse
 from tests.shell import environment, promptaudit, promptaudit_process
 
 
@@ -24,7 +24,7 @@ from tests.shell import environment, promptaudit, promptaudit_process
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A published copy of one small table, which is all that `sql` needs."""
     folder = tmp_path_factory.mktemp("sql")
-    path = published_path(folder / "warehouse/audit.duckdb")
+    path = Warehouse(folder / "warehouse/audit.duckdb").published.path
     path.parent.mkdir(parents=True)
     with duckdb.connect(str(path)) as con:
         con.execute("create schema marts")

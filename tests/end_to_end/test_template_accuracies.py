@@ -13,8 +13,9 @@ import pytest
 from flows.importing import ImportOptions, import_predictions
 from flows.publish import publish
 from flows.transform import transform
-from flows.warehouse import apply_schema, read_published
+from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
+from tests.published import table
 
 TOLERANCE = 1e-9
 N_QUESTIONS = 100  # every accuracy is a whole number of hundredths
@@ -44,17 +45,17 @@ def derived(folder: Path, accuracies: pl.DataFrame) -> tuple[Path, str]:
     """The published warehouse of an import, and its run."""
     file, warehouse = folder / "templates.parquet", folder / "audit.duckdb"
     predictions(accuracies).write_parquet(file)
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     options = ImportOptions(labels=("right", "wrong"))
-    run = import_predictions(warehouse, [file], load_registry(), options).audit_run_id
+    run = import_predictions(Warehouse(warehouse), [file], load_registry(), options).audit_run_id
     for part in ("up_to_formats", "after_formats"):
         transform(warehouse, [run], part)  # type: ignore[arg-type]
-    publish(warehouse, [run])
+    publish(Warehouse(warehouse), [run])
     return warehouse, run
 
 
 def spreads(warehouse: Path, run: str) -> dict[tuple[str, str], tuple[float, float, float]]:
-    _, rows = read_published(
+    _, rows = table(
         warehouse,
         "select task_id, model_id, accuracy_mean, accuracy_std, accuracy_std_sample from marts.fct_scoring_sensitivity "
         f"where audit_run_id = '{run}' and scoring_method = 'label_match'",
@@ -63,7 +64,7 @@ def spreads(warehouse: Path, run: str) -> dict[tuple[str, str], tuple[float, flo
 
 
 def rankings(warehouse: Path, run: str) -> dict[str, Sequence[Any]]:
-    _, rows = read_published(
+    _, rows = table(
         warehouse,
         "select task_id, mean_spearman, mean_spearman_textbook, n_pairs, n_undefined_pairs, n_models, n_variants "
         f"from marts.fct_ranking_consistency where audit_run_id = '{run}' and model_set = 'all'",
@@ -96,7 +97,7 @@ def test_twelve_templates_of_every_task(truth: tuple[dict[str, Any], pl.DataFram
         wanted = (given.mean(), given.std(), given.std(ddof=1))
         assert measured[str(task), str(model)] == pytest.approx(wanted, abs=TOLERANCE)
     # every method of an import without judges is its rule
-    _, methods = read_published(warehouse, "select distinct scoring_method from marts.fct_scores")
+    _, methods = table(warehouse, "select distinct scoring_method from marts.fct_scores")
     assert methods == [("label_match",)]
 
 

@@ -23,7 +23,7 @@ from flows.judge import Judged, judge
 from flows.paraphrase import paraphrase
 from flows.runs import newest_run, open_run
 from flows.spool import replay
-from flows.warehouse import apply_schema, kept_open
+from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 from tests.servers.openai_server import LABELS
 
@@ -75,9 +75,9 @@ def write_cards(
 def opened(warehouse: Path, registry: Path, audit_id: str = AUDIT) -> tuple[str, Design]:
     """The audit's newest run, made where there is none, and its design."""
     design = design_audit(load_registry([registry]), audit_id)
-    apply_schema(warehouse)
-    found = newest_run(warehouse, audit_id)
-    return (open_run(warehouse, design) if found is None else found.audit_run_id), design
+    Warehouse(warehouse).apply_schema()
+    found = newest_run(Warehouse(warehouse), audit_id)
+    return (open_run(Warehouse(warehouse), design) if found is None else found.audit_run_id), design
 
 
 def ask(
@@ -90,13 +90,13 @@ def ask(
     audit_id: str = AUDIT,
 ) -> Inferred:
     """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
-    with kept_open(warehouse):
+    with Warehouse(warehouse).kept_open():
         audit_run_id, design = opened(warehouse, registry, audit_id)
-        replay(warehouse)
+        replay(Warehouse(warehouse))
 
         def purse() -> Purse:
-            budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
-            return Purse(warehouse, audit_run_id, budget, silent if said is None else said.append)
+            budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
+            return Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
 
         variants = paraphrase(purse(), design).variants
         return infer(purse(), design, variants, lambda *_: None)
@@ -112,11 +112,11 @@ def have_judged(
     audit_id: str = AUDIT,
 ) -> Judged:
     """Has the answers of the audit's newest run judged, as `promptaudit run` does."""
-    with kept_open(warehouse):
+    with Warehouse(warehouse).kept_open():
         audit_run_id, design = opened(warehouse, registry, audit_id)
-        replay(warehouse)
-        budget = budget_of(warehouse, audit_run_id, design.audit.budget, max_usd, max_requests)
-        purse = Purse(warehouse, audit_run_id, budget, silent if said is None else said.append)
+        replay(Warehouse(warehouse))
+        budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
+        purse = Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
         return judge(purse, design, lambda _: contextlib.nullcontext(lambda *_: None))
 
 

@@ -24,7 +24,7 @@ from flows.land import Landing
 from flows.plan import Variant, missing_requests
 from flows.prices import price_of
 from flows.spool import replay
-from flows.warehouse import apply_schema, kept_open
+from flows.warehouse import Warehouse
 from models_registry.errors import BudgetReached
 from models_registry.registry import load_registry
 
@@ -90,21 +90,21 @@ def variants() -> list[Variant]:
 
 def designed(folder: Path) -> Design:
     """The audit of `folder`, with the schema of its warehouse made."""
-    apply_schema(folder / "audit.duckdb")
+    Warehouse(folder / "audit.duckdb").apply_schema()
     return design_audit(load_registry([folder / "cards"]), "a")
 
 
 async def ask(folder: Path, said: list[str] | None = None, max_requests: int | None = None) -> Landing:
     """Asks what is missing, as a run does; `max_requests` is a budget."""
     warehouse = folder / "audit.duckdb"
-    with kept_open(warehouse):  # its rounds are milliseconds apart here, and minutes otherwise
+    with Warehouse(warehouse).kept_open():  # its rounds are milliseconds apart here, and minutes otherwise
         return await _ask(warehouse, designed(folder), said, max_requests)
 
 
 async def _ask(warehouse: Path, design: Design, said: list[str] | None, max_requests: int | None) -> Landing:
-    replay(warehouse)
+    replay(Warehouse(warehouse))
     card = design.models["nightly"]
-    landing = Landing(warehouse, RUN)
+    landing = Landing(Warehouse(warehouse), RUN)
     n_reserved = 0
 
     def reserve(_: Request) -> None:
@@ -118,17 +118,17 @@ async def _ask(warehouse: Path, design: Design, said: list[str] | None, max_requ
         landing.add(request, answer, price_of(card))
 
     lent = Lent(
-        warehouse=warehouse,
+        warehouse=Warehouse(warehouse),
         audit_run_id=RUN,
         model_id="nightly",
         card=card,
-        missing=lambda: missing_requests(warehouse, RUN, design, "nightly", variants()),
+        missing=lambda: missing_requests(Warehouse(warehouse), RUN, design, "nightly", variants()),
         reserve=reserve,
         take=take,
         flush=landing.flush,
         say=print if said is None else said.append,
     )
-    batches = open_batches(card, warehouse)
+    batches = open_batches(card, Warehouse(warehouse))
     try:
         await ask_in_batches(batches, lent)
     finally:

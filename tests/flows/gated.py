@@ -14,7 +14,7 @@ import yaml
 
 from flows.publish import publish
 from flows.runs import run_row
-from flows.warehouse import apply_schema, connect, kept_open, now, published_path
+from flows.warehouse import Warehouse, now
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 TABLES = (
@@ -42,8 +42,8 @@ def _empty(marts: tuple[str, ...]) -> bytes:
     """A warehouse with schema raw and these marts, made once."""
     with tempfile.TemporaryDirectory() as folder:
         warehouse = Path(folder) / "audit.duckdb"
-        apply_schema(warehouse)
-        with connect(warehouse) as con:
+        Warehouse(warehouse).apply_schema()
+        with Warehouse(warehouse).write() as con:
             con.execute("create schema marts")
             for table in marts:
                 columns = ", ".join(f"{name} {dtype}" for name, dtype in contract(table).items())
@@ -109,7 +109,7 @@ class Gated:
 
     def written(self) -> Path:
         """The warehouse with all that it was given; readers have it as it was."""
-        with connect(self.warehouse) as con:
+        with Warehouse(self.warehouse).write() as con:
             for table, row in self._pending:
                 marks = ", ".join("?" * len(row))
                 con.execute(f"insert into {table} ({', '.join(row)}) values ({marks})", list(row.values()))
@@ -118,8 +118,8 @@ class Gated:
 
     def published(self) -> Path:
         """The warehouse, once readers have it."""
-        if self._pending or not published_path(self.warehouse).exists():
-            with kept_open(self.warehouse):
+        if self._pending or not Warehouse(self.warehouse).published.path.exists():
+            with Warehouse(self.warehouse).kept_open():
                 self.written()
-                publish(self.warehouse)
+                publish(Warehouse(self.warehouse))
         return self.warehouse

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.rows import frame_of
-from flows.warehouse import land
+from flows.warehouse import Warehouse
 
 AUDIT = "nightly"
 FIRST = datetime(2026, 11, 1, 2)
@@ -48,5 +48,5 @@ def land_night(
              "rephrasing_key": "k"}
         ],
     }  # fmt: skip
-    land(warehouse, [(table, frame_of(table, landed)) for table, landed in rows.items()])
+    Warehouse(warehouse).land([(table, frame_of(table, landed)) for table, landed in rows.items()])
     return audit_run_id

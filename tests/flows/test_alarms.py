@@ -26,7 +26,7 @@ from flows.telling.alarms import (
 )
 from flows.telling.findings import compared
 from flows.telling.message import Night, compose, safe
-from flows.warehouse import apply_schema, connect, fetch
+from flows.warehouse import Warehouse
 
 FIRST = datetime(2026, 11, 1, 2, 0)
 RUNS = [f"{night:032x}" for night in range(1, 9)]  # the run of night 1, 2, ...
@@ -333,8 +333,8 @@ def test_a_comparison_in_one_line(columns: dict[str, object], summary: str) -> N
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     path = tmp_path / "audit.duckdb"
-    apply_schema(path)
-    with connect(path) as con:
+    Warehouse(path).apply_schema()
+    with Warehouse(path).write() as con:
         for night in range(1, 9):
             con.execute(
                 "insert into raw.audit_runs select ?, 'nightly', 'run', 'complete', ?, null, '', '', '', '', 0, 0, '', "
@@ -345,7 +345,9 @@ def warehouse(tmp_path: Path) -> Path:
 
 
 def events(warehouse: Path) -> list[tuple[str, str, str]]:
-    rows = fetch(warehouse, "select audit_run_id, event, measure from raw.alarms order by recorded_at, event, measure")
+    rows = Warehouse(warehouse).read(
+        "select audit_run_id, event, measure from raw.alarms order by recorded_at, event, measure"
+    )
     return [(row["audit_run_id"], row["event"], row["measure"]) for row in rows]
 
 
@@ -358,35 +360,35 @@ def test_seven_nights_land_each_event_once_however_often_a_night_resumes(warehou
         7: ([], {}),
     }
     for night, (findings, recheck) in nights.items():
-        first = settle(warehouse, "nightly", run(night), findings, recheck)
-        assert settle(warehouse, "nightly", run(night), findings, recheck) == first  # resumed
+        first = settle(Warehouse(warehouse), "nightly", run(night), findings, recheck)
+        assert settle(Warehouse(warehouse), "nightly", run(night), findings, recheck) == first  # resumed
     assert events(warehouse) == [(run(4), "raised", "micro_f1"), (run(6), "recovered", "micro_f1")]
-    assert open_alarms(warehouse, "nightly", run(8)) == []
-    (alarm,) = open_alarms(warehouse, "nightly", run(6))  # as night 6 found them
+    assert open_alarms(Warehouse(warehouse), "nightly", run(8)) == []
+    (alarm,) = open_alarms(Warehouse(warehouse), "nightly", run(6))  # as night 6 found them
     assert (alarm.key, alarm.since, alarm.summary) == (since.key, FIRST + timedelta(days=3), since.summary)
-    assert open_alarms(warehouse, "another", run(6)) == []
+    assert open_alarms(Warehouse(warehouse), "another", run(6)) == []
     # the same place and base may be raised again: another alarm
-    settle(warehouse, "nightly", run(7), [since], {})
+    settle(Warehouse(warehouse), "nightly", run(7), [since], {})
     assert len(events(warehouse)) == 3
-    (again,) = open_alarms(warehouse, "nightly", run(8))
+    (again,) = open_alarms(Warehouse(warehouse), "nightly", run(8))
     assert again.alarm_id != alarm.alarm_id
 
 
 def test_a_night_that_failed_and_then_went_on_has_recovered(warehouse: Path) -> None:
     blind = Finding(kind="unmeasured", summary="EngineError: nobody answers")
-    assert settle(warehouse, "nightly", run(4), [blind], {}).told == (blind,)
-    assert settle(warehouse, "nightly", run(4), [blind], {}).told == (blind,)  # still nobody
+    assert settle(Warehouse(warehouse), "nightly", run(4), [blind], {}).told == (blind,)
+    assert settle(Warehouse(warehouse), "nightly", run(4), [blind], {}).told == (blind,)  # still nobody
     for _ in range(2):
-        (back,) = settle(warehouse, "nightly", run(4), [], {}).recovered
+        (back,) = settle(Warehouse(warehouse), "nightly", run(4), [], {}).recovered
         assert (back.reason, back.is_told) == ("measured again", True)
     assert [event for _, event, _ in events(warehouse)] == ["raised", "recovered"]
-    assert settle(warehouse, "nightly", run(5), [], {}) == Changes()
+    assert settle(Warehouse(warehouse), "nightly", run(5), [], {}) == Changes()
 
 
 def test_nights_without_a_run_are_one_alarm(warehouse: Path) -> None:
     blind = Finding(kind="unmeasured", summary="CardError: no such model")
-    assert settle(warehouse, "nightly", "1" * 32, [blind], {}).told == (blind,)
-    with connect(warehouse) as con:
+    assert settle(Warehouse(warehouse), "nightly", "1" * 32, [blind], {}).told == (blind,)
+    with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.notifications values (?, 'n', 'unmeasured', 'intended', 1, null, now()::timestamp)",
             ["1" * 32],
@@ -394,18 +396,18 @@ def test_nights_without_a_run_are_one_alarm(warehouse: Path) -> None:
         con.execute(
             "insert into raw.notifications values (?, 'n', 'unmeasured', 'sent', 1, null, now()::timestamp)", ["1" * 32]
         )
-    second = settle(warehouse, "nightly", "2" * 32, [blind], {})
+    second = settle(Warehouse(warehouse), "nightly", "2" * 32, [blind], {})
     assert (second.told, [item.alarm.is_untold for item in second.standing]) == ((), [False])
-    assert [item.is_told for item in settle(warehouse, "nightly", run(5), [], {}).recovered] == [True]
+    assert [item.is_told for item in settle(Warehouse(warehouse), "nightly", run(5), [], {}).recovered] == [True]
 
 
 def test_a_later_baseline_ends_the_alarms_before_it_without_telling(warehouse: Path) -> None:
-    settle(warehouse, "nightly", run(4), [drop(base=3), gate()], {})
-    with connect(warehouse) as con:
+    settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3), gate()], {})
+    with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.baselines values (?, 'nightly', 'prod', 'new prompt', ?)", [run(5), datetime(2999, 1, 1)]
         )
-    found = settle(warehouse, "nightly", run(6), [gate()], verdicts(drop(base=3), "regressed"))
+    found = settle(Warehouse(warehouse), "nightly", run(6), [gate()], verdicts(drop(base=3), "regressed"))
     assert [(item.alarm.key.kind, item.reason, item.is_told) for item in found.recovered] == [
         ("regressed", "run pinned as baseline prod", False)
     ]
@@ -413,32 +415,32 @@ def test_a_later_baseline_ends_the_alarms_before_it_without_telling(warehouse: P
 
 
 def test_an_earlier_run_pinned_ends_nothing(warehouse: Path) -> None:
-    settle(warehouse, "nightly", run(4), [drop(base=3)], {})
-    with connect(warehouse) as con:
+    settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3)], {})
+    with Warehouse(warehouse).write() as con:
         con.execute("insert into raw.baselines values (?, 'nightly', 'prod', null, ?)", [run(3), datetime(2999, 1, 1)])
-    assert settle(warehouse, "nightly", run(5), [], verdicts(drop(base=3), "regressed")).recovered == ()
+    assert settle(Warehouse(warehouse), "nightly", run(5), [], verdicts(drop(base=3), "regressed")).recovered == ()
 
 
 def test_a_waiver_of_the_warehouse_counts_until_it_ends(warehouse: Path) -> None:
-    settle(warehouse, "nightly", run(4), [drop(base=3)], {})
+    settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3)], {})
     still = verdicts(drop(base=3), "regressed")
     values = [run(4), "w", "nightly", "no regressed", "gpt", "question_type", "simple", "micro_f1", "known"]
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.waivers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, FIRST, datetime(2998, 1, 1)]
         )
-    assert settle(warehouse, "nightly", run(5), [], still).waived == ()  # it ended
-    with connect(warehouse) as con:
+    assert settle(Warehouse(warehouse), "nightly", run(5), [], still).waived == ()  # it ended
+    with Warehouse(warehouse).write() as con:
         con.execute("update raw.waivers set valid_until = ?", [datetime(2999, 1, 1)])
-    assert len(settle(warehouse, "nightly", run(5), [], still).waived) == 1
+    assert len(settle(Warehouse(warehouse), "nightly", run(5), [], still).waived) == 1
 
 
 def test_an_alarm_whose_message_reached_nobody_is_told_the_next_night(warehouse: Path) -> None:
-    settle(warehouse, "nightly", run(4), [drop(base=3)], {})
+    settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3)], {})
     still = verdicts(drop(base=3), "regressed")
-    (quiet,) = settle(warehouse, "nightly", run(5), [], still).standing
+    (quiet,) = settle(Warehouse(warehouse), "nightly", run(5), [], still).standing
     assert not quiet.alarm.is_untold  # nobody was to be told
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.notifications values (?, 'n', 'regression', 'intended', 1, null, now()::timestamp)",
             [run(4)],
@@ -447,16 +449,16 @@ def test_an_alarm_whose_message_reached_nobody_is_told_the_next_night(warehouse:
             "insert into raw.notifications values (?, 'n', 'regression', 'failed', 1, 'down', now()::timestamp)",
             [run(4)],
         )
-    found = settle(warehouse, "nightly", run(5), [], still)
+    found = settle(Warehouse(warehouse), "nightly", run(5), [], still)
     message = compose(night(5), found)
     assert message is not None
     assert (message.kind, message.title) == ("regression", "nightly: gpt regressed since 2026-11-04")
     assert "Not told yet, the message of its night reached nobody:\n- regressed since 2026-11-04: gpt" in message.body
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.notifications values (?, 'm', 'regression', 'sent', 1, null, now()::timestamp)", [run(5)]
         )
-    assert compose(night(6), settle(warehouse, "nightly", run(6), [], still)) is None
+    assert compose(night(6), settle(Warehouse(warehouse), "nightly", run(6), [], still)) is None
 
 
 # ------------------------------------------------------------ the message

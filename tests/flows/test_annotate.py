@@ -31,7 +31,7 @@ from flows.sheets import (
     stratum_of,
     write_sheet,
 )
-from flows.warehouse import apply_schema, land, now
+from flows.warehouse import Warehouse, now
 from models_registry.errors import DataError, PromptauditError, UsageError
 
 RUN, OTHER_RUN = "a" * 32, "b" * 32
@@ -178,7 +178,7 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
     Sample `keyless` has no gold label; variant v2 numbers the options that v1 gives letters.
     """
     warehouse = folder / "audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     run = {
         "audit_id": "a", "origin": "run", "state": "complete", "started_at": now(), "fingerprint": "", "seed": 1,
         "plan_fingerprint": "", "card": "{}", "format_limits": "{}", "n_resamples": 0, "code_version": "",
@@ -212,7 +212,7 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
         if run_id == OTHER_RUN:
             rows["audit_runs"][0]["started_at"] = now().replace(year=2020)
             rows["predictions"] = [{**rows["predictions"][0], "prediction_id": prediction("other")}]
-        land(warehouse, [(name, frame_of(name, of)) for name, of in rows.items()])
+        Warehouse(warehouse).land([(name, frame_of(name, of)) for name, of in rows.items()])
     with duckdb.connect(str(warehouse)) as con:
         con.execute(r"""
             create schema marts;
@@ -241,7 +241,7 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
             for name, is_correct in ruled.items():
                 row = [RUN, prediction(name), method.replace("judge_", "judge:"), is_correct, "scored"]
                 con.execute("insert into marts.fct_scores values (?, ?, ?, ?, ?)", row)
-    publish(warehouse)
+    publish(Warehouse(warehouse))
     return Settings(warehouse=warehouse)
 
 
@@ -447,7 +447,7 @@ class TestLanded:
 
         self.parts: list[str] = []
         monkeypatch.setattr("flows.annotate.transform", derived)
-        monkeypatch.setattr("flows.annotate.report", lambda warehouse, run: warehouse.with_name(f"{run}.html"))
+        monkeypatch.setattr("flows.annotate.report", lambda warehouse, run: warehouse.path.with_name(f"{run}.html"))
 
     def landed(self, settings: Settings) -> list[dict[str, Any]]:
         with duckdb.connect(str(settings.warehouse)) as con:
@@ -484,7 +484,7 @@ class TestLanded:
         take_sheet(settings, None, path, "ann", QUIET)
         with duckdb.connect(str(settings.warehouse)) as con:
             con.execute("delete from marts.fct_verdicts")
-        publish(settings.warehouse)
+        publish(Warehouse(settings.warehouse))
         assert take_sheet(settings, None, path, "ann", QUIET).published is not None
         assert len(self.parts) == 4
 

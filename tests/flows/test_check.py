@@ -23,16 +23,17 @@ from flows.progress import Progress
 from flows.report.checked import checked as verdict
 from flows.report.checked import gather_checked
 from flows.settings import Settings
-from flows.warehouse import fetch, now, published_path, read_published
+from flows.warehouse import Warehouse, now
 from models_registry.errors import CardError, UsageError, WarehouseError
 from tests.flows.gated import NAMES, Gated, run_id
+from tests.published import table
 
 QUIET = Progress(quiet=True)
 GROUPS = [{**NAMES, "model_id": model, "task_id": task} for model in ("m", "n") for task in ("t", "u")]
 
 
 def checked(gated: Gated, run: str, *rules: str, **more: Any) -> Checked:
-    return check_run(gated.published(), run, rules=rules or None, **more)
+    return check_run(Warehouse(gated.published()), run, rules=rules or None, **more)
 
 
 def one(gated: Gated, run: str, rule: str, **more: Any) -> Result:
@@ -77,7 +78,7 @@ def test_the_outcome_is_the_worst_of_the_rows(
     from models_registry.gate_rules import ValueRule
     from models_registry.gates import parse_rule
 
-    source = Source(tmp_path_factory.getbasetemp() / "none.duckdb", None, run_id("a"), frozenset())
+    source = Source(Warehouse(tmp_path_factory.getbasetemp() / "none.duckdb"), None, run_id("a"), frozenset())
     source._marts[f"rpt_audit {run_id('a')}"] = [
         {**NAMES, "task_id": str(n), "micro_f1": f} for n, f in enumerate(figures)
     ]
@@ -188,14 +189,14 @@ def test_an_old_run_is_unmeasured(tmp_path: Path) -> None:
     run = gated.run(gate=["micro_f1 >= 0"], hours=40)
     gated.row("rpt_audit", run, micro_f1=0.5)
     warehouse = gated.published()
-    result = check_run(warehouse, run).results[0]
+    result = check_run(Warehouse(warehouse), run).results[0]
     assert result.outcome == "unmeasured"
     assert "40.0 hours ago; at most 36.0 hours is allowed" in result.reason
     assert result.look_closer == ("promptaudit nightly nightly",)
-    assert check_run(warehouse, run, max_age="41h").exit_code == 0
-    assert check_run(warehouse, run, now=now() - timedelta(hours=5)).exit_code == 0
+    assert check_run(Warehouse(warehouse), run, max_age="41h").exit_code == 0
+    assert check_run(Warehouse(warehouse), run, now=now() - timedelta(hours=5)).exit_code == 0
     with pytest.raises(CardError, match="max_age: an age is a whole number"):
-        check_run(warehouse, run, max_age="soon")
+        check_run(Warehouse(warehouse), run, max_age="soon")
 
 
 def test_the_landed_card_says_the_rules_unless_they_are_given(tmp_path: Path) -> None:
@@ -203,11 +204,15 @@ def test_the_landed_card_says_the_rules_unless_they_are_given(tmp_path: Path) ->
     run = gated.run(gate=["micro_f1 >= 0.9"], max_age="3d", hours=40)
     gated.row("rpt_audit", run, micro_f1=0.5)
     warehouse = gated.published()
-    assert [(r.rule, r.outcome) for r in check_run(warehouse, run).results] == [("micro_f1 >= 0.9", "failed")]
-    assert check_run(warehouse, run, rules=["micro_f1 >= 0.4"]).exit_code == 0
-    assert check_run(warehouse, run, rules=[]).headline.endswith("the audit's card has no gate: nothing is checked")
+    assert [(r.rule, r.outcome) for r in check_run(Warehouse(warehouse), run).results] == [
+        ("micro_f1 >= 0.9", "failed")
+    ]
+    assert check_run(Warehouse(warehouse), run, rules=["micro_f1 >= 0.4"]).exit_code == 0
+    assert check_run(Warehouse(warehouse), run, rules=[]).headline.endswith(
+        "the audit's card has no gate: nothing is checked"
+    )
     with pytest.raises(CardError, match=r"gate\.0: character 1: no column 'f1'"):
-        check_run(warehouse, run, rules=["f1 >= 0"])
+        check_run(Warehouse(warehouse), run, rules=["f1 >= 0"])
     imported = gated.run("b", origin="import")
     assert checked(gated, imported).results == ()
 
@@ -216,22 +221,22 @@ def test_what_is_not_complete_or_not_published_is_unmeasured(tmp_path: Path) -> 
     gated = Gated(tmp_path)
     running = gated.run(state="running", gate=["no regressed"])
     warehouse = gated.published()
-    (result,) = check_run(warehouse, running).results
+    (result,) = check_run(Warehouse(warehouse), running).results
     assert (result.outcome, result.reason) == ("unmeasured", "the run is running, not complete")
     assert result.look_closer == ("promptaudit run nightly",)
     later = gated.run("b", gate=["no regressed"])
     gated.written()
-    assert check_run(warehouse, later).results[0].reason == "the run is not published"
+    assert check_run(Warehouse(warehouse), later).results[0].reason == "the run is not published"
     with pytest.raises(UsageError, match="no run is"):
-        check_run(warehouse, run_id("f"))
+        check_run(Warehouse(warehouse), run_id("f"))
 
 
 def test_nothing_published_is_unmeasured(tmp_path: Path) -> None:
     gated = Gated(tmp_path)
     run = gated.run(gate=["no regressed", "micro_f1 >= 0"])
     warehouse = gated.written()
-    assert not published_path(warehouse).exists()
-    assert check_run(warehouse, run).exit_code == 3
+    assert not Warehouse(warehouse).published.path.exists()
+    assert check_run(Warehouse(warehouse), run).exit_code == 3
 
 
 # ---------------------------------------------------------------- comparisons
@@ -293,7 +298,9 @@ def test_a_comparison_that_was_not_made_is_unmeasured(tmp_path: Path) -> None:
     gated, base, run = two_nights(tmp_path)
     result = one(gated, run, "no regressed")
     assert (result.outcome, result.look_closer) == ("unmeasured", (f"promptaudit compare {base} {run}",))
-    assert bases(gated.warehouse, run, ["no regressed", "no changed", "micro_f1 >= 0"]) == {"last_night": base}
+    assert bases(Warehouse(gated.warehouse), run, ["no regressed", "no changed", "micro_f1 >= 0"]) == {
+        "last_night": base
+    }
 
 
 @pytest.mark.parametrize("verdict", ["not_comparable", "not_judged"])
@@ -354,7 +361,7 @@ def test_baselines(tmp_path: Path) -> None:
     assert again.lines() == [f"run {run} of 'nightly' is pinned as 'release-4', in place of {older}"]
     result = one(gated, run, "no regressed against release-4")
     assert (result.outcome, result.reason) == ("passed", "this run is what 'release-4' names")
-    assert bases(gated.warehouse, run, ["no changed against release-4", "no changed against baseline"]) == {
+    assert bases(Warehouse(gated.warehouse), run, ["no changed against release-4", "no changed against baseline"]) == {
         "baseline": older
     }
 
@@ -381,7 +388,7 @@ def test_names_that_mean_something_else_are_refused(tmp_path: Path, name: str, s
     with pytest.raises(UsageError) as caught:
         pin_run(Settings(warehouse=gated.published()), None, name, None, QUIET)
     assert said in str(caught.value)
-    assert fetch(gated.warehouse, "select * from raw.baselines") == []
+    assert Warehouse(gated.warehouse).read("select * from raw.baselines") == []
 
 
 # ---------------------------------------------------------------- waivers
@@ -397,7 +404,7 @@ def test_what_is_accepted_passes_until_its_day_is_over(tmp_path: Path) -> None:
     assert accepted.valid_until == datetime.combine(until, datetime.min.time()) + timedelta(
         hours=23, minutes=59, seconds=59
     )
-    landed = fetch(gated.warehouse, "select rule, measure, model_id from raw.waivers order by all")
+    landed = Warehouse(gated.warehouse).read("select rule, measure, model_id from raw.waivers order by all")
     assert [(r["rule"], r["measure"], r["model_id"]) for r in landed] == [
         ("no regressed", "micro_f1", "m"),
         (rules[1], "pss_inter_low paraphrase_temperature=0.5", "m"),
@@ -465,7 +472,7 @@ def test_what_is_not_accepted(tmp_path: Path, reason: str, days: int, until: str
     with pytest.raises(UsageError) as caught:
         waive_run(settings, None, reason, end, QUIET, rules=["micro_f1 >= 0.8"])
     assert said in str(caught.value)
-    assert fetch(gated.warehouse, "select * from raw.waivers") == []
+    assert Warehouse(gated.warehouse).read("select * from raw.waivers") == []
 
 
 # ---------------------------------------------------------------- how it is told
@@ -493,10 +500,10 @@ def test_names_steer_neither_terminal_nor_shell_nor_query(tmp_path: Path) -> Non
     assert words[:2] == ["promptaudit", "sql"]
     assert len(words) == 3
     warehouse = tmp_path / "warehouse/audit.duckdb"
-    names, rows = read_published(warehouse, words[2])  # one statement, and it selects what failed
+    names, rows = table(warehouse, words[2])  # one statement, and it selects what failed
     assert names == ["model_id", "task_id", "strategy", "micro_f1", "micro_f1_low", "micro_f1_high"]
     assert len(rows) == 1
-    assert read_published(warehouse, query)[1] == [(2,)]
+    assert table(warehouse, query)[1] == [(2,)]
 
 
 def test_junit_is_xml_whatever_the_names(tmp_path: Path) -> None:
@@ -591,7 +598,7 @@ def test_checking_writes_nothing(tmp_path: Path) -> None:
     gated, _, run = two_nights(tmp_path, row("micro_f1", "regressed"))
     warehouse = gated.published()
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    check_run(warehouse, run, rules=["no regressed", "micro_f1 >= 0.5"])
+    check_run(Warehouse(warehouse), run, rules=["no regressed", "micro_f1 >= 0.5"])
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
 
 
@@ -602,7 +609,7 @@ def test_the_report_begins_with_what_the_gate_says_whatever_the_age(tmp_path: Pa
     gated.row("rpt_audit", run, model_id="<b>m</b>", micro_f1=0.4, sensitivity=0.1)
     warehouse = gated.published()
     row = {"audit_run_id": run, "started_at": now() - timedelta(days=900)}
-    found = gather_checked(warehouse, row)
+    found = gather_checked(Warehouse(warehouse), row)
     assert found is not None
     assert found.counts == "3 rules: 1 failed, 1 could not be measured, 1 passed"
     (section,) = verdict(found)
@@ -618,4 +625,4 @@ def test_a_card_without_rules_or_with_ones_of_another_version_has_no_verdict(tmp
     none, strange = gated.run("a"), gated.run("b", gate=["micro_f1 ~ 0.5"])
     warehouse = gated.published()
     rows = [{"audit_run_id": run, "started_at": now()} for run in (none, strange)]
-    assert [verdict(gather_checked(warehouse, row)) for row in rows] == [[], []]
+    assert [verdict(gather_checked(Warehouse(warehouse), row)) for row in rows] == [[], []]

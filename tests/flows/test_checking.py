@@ -10,6 +10,7 @@ import pytest
 from flows.budget import Purse, budget_of
 from flows.checking import check_audit
 from flows.paraphrase import paraphrase
+from flows.warehouse import Warehouse
 from models_registry.errors import CardError, EngineError, SeveralErrors, raise_all
 from models_registry.registry import load_registry
 from tests.flows.audits import opened
@@ -260,7 +261,12 @@ def test_refused_rephrasings_are_told_as_a_run_tells_them(tmp_path: Path, rephra
     )
     warehouse = tmp_path / "audit.duckdb"
     run, design = opened(warehouse, folder, "a")
-    assert notes[2:] == paraphrase(Purse(warehouse, run, budget_of(warehouse, run, design.audit.budget)), design).notes
+    assert (
+        notes[2:]
+        == paraphrase(
+            Purse(Warehouse(warehouse), run, budget_of(Warehouse(warehouse), run, design.audit.budget)), design
+        ).notes
+    )
     for command in ("validate", "plan"):
         ended = promptaudit(tmp_path, command, "a")
         assert ended.code == 0

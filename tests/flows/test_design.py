@@ -11,6 +11,7 @@ from flows.judge import asked_judges
 from flows.plan import missing_requests, template_of
 from flows.rulings import Ruling, controls_of, judge_key, rulings_of
 from flows.variants import landed_variants
+from flows.warehouse import Warehouse
 from models_registry.errors import CardError
 from models_registry.registry import load_registry
 from tests.flows.audits import ask, query
@@ -53,7 +54,7 @@ def test_templates_are_the_variants_and_nothing_put_in_is_read_again(tmp_path: P
     ask(warehouse, registry, audit_id="a")
     design = design_audit(load_registry([registry]), "a")
     ((run,),) = query(warehouse, "select audit_run_id from raw.audit_runs")
-    variants = landed_variants(warehouse, run)
+    variants = landed_variants(Warehouse(warehouse), run)
     assert [(v.strategy, v.variant_index, v.is_original) for v in variants] == [
         ("simple", 0, True),
         ("simple", 1, False),
@@ -67,7 +68,7 @@ def test_templates_are_the_variants_and_nothing_put_in_is_read_again(tmp_path: P
     ask(other, registry_of(tmp_path / "cards"), audit_id="a")
     query(other, "delete from raw.predictions")
     ((other_run,),) = query(other, "select audit_run_id from raw.audit_runs")
-    sent = [request.messages[0][1] for request in missing_requests(other, other_run, design, "m", variants)]
+    sent = [request.messages[0][1] for request in missing_requests(Warehouse(other), other_run, design, "m", variants)]
     assert sent == [
         "Which flies?\nA. a hen\nB. a gull",
         "Which {topic} swims?\nA. a hen\nB. a gull\nC. a carp {question}",

@@ -15,7 +15,7 @@ from flows.publish import publish
 from flows.retain import restore, retain, retired_runs
 from flows.rows import frame_of
 from flows.verify import verify
-from flows.warehouse import connect, land, published_path
+from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError
 from tests.flows.audits import query
 from tests.flows.gated import Gated
@@ -46,8 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Gated:
             "audit_run_id": run, "prompt_variant_id": "w", "task_id": "t", "strategy": "one_shot", "variant_index": 0,
             "is_original": True, "is_edited": False, "prompt": prompt, "repetitions": [1],
         }  # fmt: skip
-        land(
-            gated.warehouse,
+        Warehouse(gated.warehouse).land(
             [("samples", frame_of("samples", samples)), ("prompt_variants", frame_of("prompt_variants", [variant]))],
         )
         gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25)
@@ -58,9 +57,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Gated:
                                        "completion": SAID, "label": "yes"}),
         ]  # fmt: skip
     gated.written()
-    publish(gated.warehouse, runs)
-    retain(gated.warehouse, AUDIT, 2)
-    publish(gated.warehouse)
+    publish(Warehouse(gated.warehouse), runs)
+    retain(Warehouse(gated.warehouse), AUDIT, 2)
+    publish(Warehouse(gated.warehouse))
     older = gated.warehouse.with_name(f"{gated.warehouse.name}.v4.backup")
     older.write_bytes(gated.warehouse.read_bytes())
     return gated
@@ -83,7 +82,7 @@ def gated(made: Gated, tmp_path: Path) -> Gated:
 def gone(made: Gated, tmp_path_factory: pytest.TempPathFactory) -> tuple[Gated, Erased]:
     """The nights once s1 is erased, for tests that only look, and what the erasure said."""
     copy = copied(made, tmp_path_factory.mktemp("erased"))
-    return copy, erase(copy.warehouse, "s1", reason="asked for")
+    return copy, erase(Warehouse(copy.warehouse), "s1", reason="asked for")
 
 
 @pytest.fixture
@@ -132,62 +131,64 @@ def test_figures_and_labels_stay_and_other_samples_too(gone: tuple[Gated, Erased
     gated, _ = gone
     assert query(gated.warehouse, "select distinct label, completion from marts.fct_predictions") == [("yes", None)]
     assert query(gated.warehouse, "select distinct sensitivity from marts.rpt_audit") == [(0.25,)]
-    assert query(published_path(gated.warehouse), "select distinct label from marts.fct_predictions") == [("yes",)]
+    assert query(Warehouse(gated.warehouse).published.path, "select distinct label from marts.fct_predictions") == [
+        ("yes",)
+    ]
     kept = query(gated.warehouse, "select count(*), count(completion) from raw.predictions where sample_id <> 's1'")
     assert kept == [(6, 6)]  # of the two nights that are not retired
 
 
 def test_verify_says_erased_and_finds_what_is_altered_afterwards(erased: Gated) -> None:
-    found = verify(erased.warehouse)
+    found = verify(Warehouse(erased.warehouse))
     assert found.findings == []
     assert {run.state for run in found.runs} == {"erased"}
-    assert retired_runs(erased.warehouse) == {f"{0:032x}"}
+    assert retired_runs(Warehouse(erased.warehouse)) == {f"{0:032x}"}
     tombs = query(erased.warehouse, "select sample_id, reason, count(*) from raw.erasures group by all")
     assert tombs == [("s1", "asked for", 3)]
-    with connect(erased.warehouse) as con:
+    with Warehouse(erased.warehouse).write() as con:
         con.execute("update raw.predictions set completion = 'x' where sample_id = 's1'")
-    assert {each.what for each in verify(erased.warehouse).findings} == {"raw.predictions"}
-    with connect(erased.warehouse) as con:
+    assert {each.what for each in verify(Warehouse(erased.warehouse)).findings} == {"raw.predictions"}
+    with Warehouse(erased.warehouse).write() as con:
         con.execute("delete from raw.erasures")
-    assert "raw.erasures" in {each.what for each in verify(erased.warehouse).findings}
+    assert "raw.erasures" in {each.what for each in verify(Warehouse(erased.warehouse)).findings}
 
 
 def test_erasing_twice_changes_nothing_more(erased: Gated) -> None:
     before = query(erased.warehouse, "select count(*) from raw.seals")
-    again = erase(erased.warehouse, "s1")
+    again = erase(Warehouse(erased.warehouse), "s1")
     assert (again.audit_run_ids, again.n_rows) == ((), {})
     assert query(erased.warehouse, "select count(*) from raw.seals") == before
 
 
 def test_a_sample_nobody_has_and_a_run_that_still_asks_it(gated: Gated) -> None:
     with pytest.raises(DataError, match=r"no run has a sample 's9'; nearest: s\d|no run has a sample 's9'"):
-        erase(gated.warehouse, "s9")
-    with connect(gated.warehouse) as con:
+        erase(Warehouse(gated.warehouse), "s9")
+    with Warehouse(gated.warehouse).write() as con:
         con.execute(
             "update raw.audit_runs set state = 'running' where audit_run_id = (select max(audit_run_id) from raw.audit_runs)"
         )
     with pytest.raises(UsageError, match="is not finished"):
-        erase(gated.warehouse, "s1")
+        erase(Warehouse(gated.warehouse), "s1")
 
 
 def test_a_run_that_a_newer_one_has_replaced_is_erased_though_it_was_never_finished(gated: Gated) -> None:
     left, newer = land_night(gated.warehouse, 3, texts=("yes", SAID, "no", "no")), land_night(gated.warehouse, 4)
-    with connect(gated.warehouse) as con:
+    with Warehouse(gated.warehouse).write() as con:
         con.execute("update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = ?", [left])
         con.execute(
             "insert into raw.samples select * replace ($left as audit_run_id) from raw.samples "
             "where audit_run_id = (select max(audit_run_id) from raw.samples)",
             {"left": left},
         )
-    publish(gated.warehouse, [newer])
-    assert left in erase(gated.warehouse, "s1").audit_run_ids
+    publish(Warehouse(gated.warehouse), [newer])
+    assert left in erase(Warehouse(gated.warehouse), "s1").audit_run_ids
     assert holding(gated.warehouse.parent, INPUT) == set()
     assert query(
         gated.warehouse,
         f"select completion from raw.predictions where prediction_id = 'p1' and audit_run_id = '{left}'",
     ) == [(None,)]
     assert query(gated.warehouse, f"select reason from raw.seals where audit_run_id = '{left}'") == [("erased",)]
-    assert verify(gated.warehouse).exit_code == 0
+    assert verify(Warehouse(gated.warehouse)).exit_code == 0
 
 
 def test_batches_that_nobody_waits_for_go_and_a_file_that_quotes_it_is_named(gated: Gated) -> None:
@@ -202,12 +203,12 @@ def test_batches_that_nobody_waits_for_go_and_a_file_that_quotes_it_is_named(gat
     by_hand[0].parent.mkdir(exist_ok=True)
     by_hand[0].write_text(json.dumps({"note": INPUT}))
     by_hand[1].write_text(f"<p>{escape(INPUT)}</p>")
-    done = erase(gated.warehouse, "s1")
+    done = erase(Warehouse(gated.warehouse), "s1")
     assert [path.name for path in (home / "batches").iterdir()] == ["vllm-2"]
     assert holding(home, INPUT) == {"by_hand.jsonl"}
     assert done.still_quoting == tuple(map(str, by_hand))
     assert f"still quotes it, or cannot be read: {by_hand[1]}" in done.lines()
-    again = erase(gated.warehouse, "s1")  # there is nothing to look for any more
+    again = erase(Warehouse(gated.warehouse), "s1")  # there is nothing to look for any more
     assert again.still_quoting is None
     assert any("files were not looked through" in line for line in again.lines())
 
@@ -218,11 +219,11 @@ def test_a_linked_warehouse_is_looked_at_where_it_is(gated: Gated, tmp_path: Pat
     link.symlink_to(gated.warehouse)
     left = gated.warehouse.with_name("audit.duckdb.left")
     left.write_text(INPUT)
-    done = erase(link, "s1")
+    done = erase(Warehouse(link), "s1")
     assert done.still_quoting == (str(left),)
-    assert any(str(published_path(gated.warehouse).parent) in each for each in done.beyond_reach)
+    assert any(str(Warehouse(gated.warehouse).published.path.parent) in each for each in done.beyond_reach)
     left.unlink()
-    shutil.rmtree(published_path(gated.warehouse).parent)
+    shutil.rmtree(Warehouse(gated.warehouse).published.path.parent)
     assert holding(tmp_path, INPUT) == set()  # the backups beside it too
 
 
@@ -235,28 +236,28 @@ def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: py
     with monkeypatch.context() as patched:
         patched.setattr(flows.erase, "publish", killed)
         with pytest.raises(KeyboardInterrupt):
-            erase(gated.warehouse, "s1")
-    erase(gated.warehouse, "s1")
+            erase(Warehouse(gated.warehouse), "s1")
+    erase(Warehouse(gated.warehouse), "s1")
     folder = gated.warehouse.parent
     assert holding(folder, INPUT) == holding(folder, SAID) == set()
-    found = verify(gated.warehouse)
+    found = verify(Warehouse(gated.warehouse))
     assert found.findings == []
     assert {run.state for run in found.runs} == {"erased"}
 
 
 def test_what_was_altered_before_is_not_sealed_with_an_erasure(gated: Gated) -> None:
-    with connect(gated.warehouse) as con:
+    with Warehouse(gated.warehouse).write() as con:
         con.execute("update raw.predictions set completion = 'forged' where prediction_id = 'p2'")
     with pytest.raises(DataError, match=r"is not as it was sealed .*prediction_id=p2"):
-        erase(gated.warehouse, "s1")
-    publish(gated.warehouse, erased={f"{2:032x}"})  # by somebody who knows how
-    details = {each.detail for each in verify(gated.warehouse).findings}
+        erase(Warehouse(gated.warehouse), "s1")
+    publish(Warehouse(gated.warehouse), erased={f"{2:032x}"})  # by somebody who knows how
+    details = {each.detail for each in verify(Warehouse(gated.warehouse)).findings}
     assert "it was sealed again, but not as an erasure leaves it" in details
 
 
 def test_an_archive_that_was_restored_keeps_no_text(gated: Gated) -> None:
-    restore(gated.warehouse, f"{0:032x}")
-    publish(gated.warehouse)
-    erase(gated.warehouse, "s1")
+    restore(Warehouse(gated.warehouse), f"{0:032x}")
+    publish(Warehouse(gated.warehouse))
+    erase(Warehouse(gated.warehouse), "s1")
     assert holding(gated.warehouse.parent, SAID) == set()
-    assert {run.state for run in verify(gated.warehouse).runs} == {"erased"}
+    assert {run.state for run in verify(Warehouse(gated.warehouse)).runs} == {"erased"}

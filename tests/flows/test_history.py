@@ -14,8 +14,9 @@ from rich.console import Console
 from flows.history import history
 from flows.publish import publish
 from flows.report.history_card import BLOCKS, sparkline
-from flows.warehouse import apply_schema, read_published
+from flows.warehouse import Warehouse
 from models_registry.errors import UsageError, WarehouseError
+from tests.published import table
 from tests.report.nights import AUDIT, FIRST, Verdict, change, compare, fresh
 
 Figures = st.lists(st.none() | st.floats(-10, 10), max_size=40)
@@ -23,7 +24,7 @@ ONE = {"model": "harbour-small", "task": "colours", "strategy": "simple"}
 
 
 def asked(warehouse: Path, query: str) -> list[tuple[Any, ...]]:
-    return read_published(warehouse, query)[1]
+    return table(warehouse, query)[1]
 
 
 def printed(found: object, width: int = 120) -> str:
@@ -43,7 +44,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 )
 def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], measure: str) -> None:
     warehouse, _ = week
-    rows = history(warehouse, measure).rows()
+    rows = history(Warehouse(warehouse), measure).rows()
     ends = "null, null" if measure in {"n_landed", "micro_f1_std"} else f"{measure}_low, {measure}_high"
     expected = asked(
         warehouse,
@@ -55,7 +56,7 @@ def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], m
     assert [tuple(row[name] for name in (*names, "n_repetitions")) for row in rows] == expected
     assert len(rows) == 7 * 2 * 3  # nights, models, colours under two strategies and moods under one
     assert [row["started_at"] for row in rows[:2]] == ["2026-09-20T02:00:04", "2026-09-21T02:00:04"]
-    assert json.loads(json.dumps(history(warehouse, measure).as_dict()))["nights"] == rows
+    assert json.loads(json.dumps(history(Warehouse(warehouse), measure).as_dict()))["nights"] == rows
 
 
 def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) -> None:
@@ -64,7 +65,7 @@ def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) ->
         "accuracy:label_match": "accuracy_mean, null, null",
         "accuracy_std:label_match": "accuracy_std_corrected, accuracy_std_corrected_low, accuracy_std_corrected_high",
     }.items():
-        rows = history(warehouse, measure, model="harbour-small").rows()
+        rows = history(Warehouse(warehouse), measure, model="harbour-small").rows()
         expected = asked(
             warehouse,
             f"select {columns}, n_samples from marts.fct_scoring_sensitivity inner join marts.dim_audit_runs "
@@ -73,16 +74,16 @@ def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) ->
         assert [(row["figure"], row["low"], row["high"], row["n_samples"]) for row in rows] == expected
         assert {row["strategy"] for row in rows} == {None}
     with pytest.raises(UsageError, match="--strategy simple: this measure is over all strategies"):
-        history(warehouse, "accuracy:label_match", strategy="simple")
+        history(Warehouse(warehouse), "accuracy:label_match", strategy="simple")
 
 
 def test_the_published_sensitivity_says_whose_interval_it_stands_beside(week: tuple[Path, list[str]]) -> None:
     warehouse, _ = week
-    assert history(warehouse, "sensitivity").interval_of == "sensitivity_corrected"
-    assert history(warehouse, "consistency").interval_of == "consistency"
-    assert history(warehouse, "n_planned").interval_of == ""
+    assert history(Warehouse(warehouse), "sensitivity").interval_of == "sensitivity_corrected"
+    assert history(Warehouse(warehouse), "consistency").interval_of == "consistency"
+    assert history(Warehouse(warehouse), "n_planned").interval_of == ""
     assert "7 nights of audit every night; intervals are of sensitivity_corrected" in printed(
-        history(warehouse, "sensitivity")
+        history(Warehouse(warehouse), "sensitivity")
     )
 
 
@@ -90,7 +91,7 @@ def test_the_last_nights_are_kept_and_the_first_of_them_is_compared_with_the_one
     week: tuple[Path, list[str]],
 ) -> None:
     warehouse, runs = week
-    whole, last = (history(warehouse, "sensitivity", **ONE, limit=limit).series for limit in (30, 3))
+    whole, last = (history(Warehouse(warehouse), "sensitivity", **ONE, limit=limit).series for limit in (30, 3))
     assert [night.audit_run_id for night in whole[0].nights] == runs
     assert [night.audit_run_id for night in last[0].nights] == runs[-3:]
     assert [night.is_comparable for night in whole[0].nights] == [None, True, True, True, True, True, True]
@@ -98,15 +99,15 @@ def test_the_last_nights_are_kept_and_the_first_of_them_is_compared_with_the_one
 
 
 def test_one_night_is_a_history_too(week: tuple[Path, list[str]]) -> None:
-    (series,) = history(week[0], "consistency", **ONE, limit=1).series
+    (series,) = history(Warehouse(week[0]), "consistency", **ONE, limit=1).series
     assert len(series.nights) == 1
-    assert "over 1 night of audit" in printed(history(week[0], "consistency", **ONE, limit=1))
+    assert "over 1 night of audit" in printed(history(Warehouse(week[0]), "consistency", **ONE, limit=1))
 
 
 @pytest.mark.slow
 def test_sixty_nights_are_drawn_a_character_each(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 60)
-    found = history(warehouse, "pss_inter", **ONE, limit=60)
+    found = history(Warehouse(warehouse), "pss_inter", **ONE, limit=60)
     assert [night.audit_run_id for night in found.series[0].nights] == runs
     assert [night.started_at for night in found.series[0].nights] == [FIRST + timedelta(days=n) for n in range(60)]
     (line,) = found.lines()
@@ -124,7 +125,7 @@ def test_a_night_without_a_figure_is_a_gap_and_what_follows_is_held_against_the_
         f"update marts.rpt_audit set micro_f1 = null, n_variants = 2 where audit_run_id = '{runs[1]}'",
         f"delete from marts.rpt_audit where audit_run_id = '{runs[3]}' and model_id = 'harbour-small'",
     )
-    found = history(warehouse, "micro_f1", **ONE)
+    found = history(Warehouse(warehouse), "micro_f1", **ONE)
     nights = found.series[0].nights
     assert [night.figure is None for night in nights] == [False, True, False, True, False]
     assert [night.n_samples for night in nights] == [24, 24, 24, None, 24]
@@ -140,12 +141,12 @@ def test_nights_of_other_numbers_do_not_compare(tmp_path_factory: pytest.TempPat
         f"update marts.rpt_audit set n_variants = 3, n_repetitions = 1 where audit_run_id = '{runs[2]}'",
         f"update marts.rpt_audit set n_variants_quarantined = 1 where audit_run_id = '{runs[3]}'",
     )
-    nights = history(warehouse, "sensitivity", **ONE).series[0].nights
+    nights = history(Warehouse(warehouse), "sensitivity", **ONE).series[0].nights
     assert [night.differs for night in nights] == [
         "", "", "variants 4 → 3, asks 2 → 1", "variants 3 → 4, quarantined 0 → 1, asks 1 → 2"
     ]  # fmt: skip
     assert [night.is_comparable for night in nights] == [None, True, False, False]
-    text = printed(history(warehouse, "sensitivity", **ONE), 160)
+    text = printed(history(Warehouse(warehouse), "sensitivity", **ONE), 160)
     assert "no: variants 4 → 3, asks 2 → 1" in text
     assert "24 × 4 × 2, 1 quarantined" in text
 
@@ -167,9 +168,9 @@ def test_verdicts_are_of_the_night_right_before_and_the_newest_of_them(
             Verdict(1, small, "improved", "another strategy", strategy="one_shot"),
         ],
     )
-    found = history(warehouse, "sensitivity", **ONE)
+    found = history(Warehouse(warehouse), "sensitivity", **ONE)
     assert [night.verdict for night in found.series[0].nights] == [None, None, "within_noise", "regressed", None]
-    assert [night.verdict for night in history(warehouse, "sensitivity_corrected", **ONE).series[0].nights][
+    assert [night.verdict for night in history(Warehouse(warehouse), "sensitivity_corrected", **ONE).series[0].nights][
         3
     ] == "regressed"
     text = printed(found)
@@ -188,7 +189,7 @@ def test_over_all_strategies_the_gravest_verdict_counts(tmp_path_factory: pytest
             Verdict(1, "harbour-small", "regressed", "we changed the prompt", measure=measure, strategy="one_shot"),
         ],
     )
-    night = history(warehouse, measure, model="harbour-small").series[0].nights[1]
+    night = history(Warehouse(warehouse), measure, model="harbour-small").series[0].nights[1]
     assert (night.verdict, night.reason) == ("regressed", "one_shot: we changed the prompt")
 
 
@@ -196,7 +197,7 @@ def test_a_warehouse_without_comparisons_has_no_verdicts(tmp_path_factory: pytes
     warehouse, runs = fresh(tmp_path_factory)
     compare(warehouse, runs, [Verdict(1, "harbour-small", "regressed", "x")])
     change(warehouse, "drop table marts.rpt_run_comparisons")
-    assert {row["verdict"] for row in history(warehouse, "sensitivity").rows()} == {None}
+    assert {row["verdict"] for row in history(Warehouse(warehouse), "sensitivity").rows()} == {None}
 
 
 def test_only_complete_runs_of_one_audit_are_nights(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -206,10 +207,10 @@ def test_only_complete_runs_of_one_audit_are_nights(tmp_path_factory: pytest.Tem
         f"update marts.dim_audit_runs set state = 'failed' where audit_run_id = '{runs[2]}'",
         f"update marts.dim_audit_runs set audit_id = 'another' where audit_run_id in ('{runs[0]}', '{runs[4]}')",
     )
-    newest = history(warehouse, "sensitivity", **ONE)
+    newest = history(Warehouse(warehouse), "sensitivity", **ONE)
     assert newest.audit_id == "another"
     assert [night.audit_run_id for night in newest.series[0].nights] == [runs[0], runs[4]]
-    named = history(warehouse, "sensitivity", audit=AUDIT, **ONE)
+    named = history(Warehouse(warehouse), "sensitivity", audit=AUDIT, **ONE)
     assert [night.audit_run_id for night in named.series[0].nights] == [runs[1], runs[3]]
 
 
@@ -232,23 +233,23 @@ def test_what_is_not_there_is_named_with_the_nearest(
     week: tuple[Path, list[str]], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        history(week[0], options.pop("measure", "sensitivity"), **options)
+        history(Warehouse(week[0]), options.pop("measure", "sensitivity"), **options)
 
 
 def test_nothing_to_follow_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(WarehouseError, match="nothing is published yet"):
-        history(tmp_path / "audit.duckdb", "sensitivity")
-    apply_schema(tmp_path / "audit.duckdb")
-    publish(tmp_path / "audit.duckdb")
+        history(Warehouse(tmp_path / "audit.duckdb"), "sensitivity")
+    Warehouse(tmp_path / "audit.duckdb").apply_schema()
+    publish(Warehouse(tmp_path / "audit.duckdb"))
     with pytest.raises(WarehouseError, match="dim_audit_runs"):
-        history(tmp_path / "audit.duckdb", "sensitivity")
+        history(Warehouse(tmp_path / "audit.duckdb"), "sensitivity")
 
 
 def test_no_complete_run_is_one_line(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, _ = fresh(tmp_path_factory)
     change(warehouse, "update marts.dim_audit_runs set state = 'running'")
     with pytest.raises(WarehouseError, match="no complete run is published"):
-        history(warehouse, "sensitivity")
+        history(Warehouse(warehouse), "sensitivity")
 
 
 @pytest.mark.parametrize("width", [140, 90, 60])
@@ -264,8 +265,8 @@ def test_names_are_neither_markup_nor_control_at_any_width(
     )
     compare(warehouse, runs, [Verdict(2, "harbour-large", "regressed", "[red]\x1b[2J because\x00")])
     named = hostile + "\x1b[2J"
-    assert {row["model_id"] for row in history(warehouse, "micro_f1", model=named).rows()} == {named}
-    text = printed(history(warehouse, "sensitivity"), width)
+    assert {row["model_id"] for row in history(Warehouse(warehouse), "micro_f1", model=named).rows()} == {named}
+    text = printed(history(Warehouse(warehouse), "sensitivity"), width)
     assert not set(text) & {"\x1b", "\x00"}
     assert max(len(line) for line in text.splitlines()) <= width
     flat = " ".join(text.split())
@@ -280,7 +281,7 @@ def test_many_series_share_the_tables_and_all_have_their_line(tmp_path_factory: 
         "insert into marts.rpt_audit select found.* replace (model_id || ' ' || place as model_id) "
         "from marts.rpt_audit as found cross join range(1, 4) as places (place) where task_id = 'colours'",
     )
-    found = history(warehouse, "sensitivity", task="colours")
+    found = history(Warehouse(warehouse), "sensitivity", task="colours")
     assert len(found.series) == 16  # two models and three copies of each, under two strategies
     text = printed(found)
     assert text.count("95 % interval") == 12
@@ -325,6 +326,6 @@ def test_a_sparkline_has_a_step_a_night_gaps_where_nothing_is_and_never_inverts(
 def test_times_in_one_second_stay_two_nights(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory)
     change(warehouse, f"update marts.dim_audit_runs set started_at = '{datetime(2026, 9, 20, 2):%Y-%m-%d %H:%M:%S}'")
-    found = history(warehouse, "sensitivity", **ONE)
+    found = history(Warehouse(warehouse), "sensitivity", **ONE)
     assert sorted(runs) == [night.audit_run_id for night in found.series[0].nights]
     assert "2026-09-20 02:00:00 (2)" in printed(found)

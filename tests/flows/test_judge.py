@@ -15,7 +15,7 @@ import pytest
 
 from flows import workers
 from flows.rulings import KINDS
-from flows.spool import spool_folder
+from flows.warehouse import Warehouse
 from models_registry.errors import BudgetReached, MeasureError
 from tests.flows.audits import ask, have_judged, query, write_cards
 from tests.servers.openai_server import RunningServer, running_server
@@ -234,7 +234,7 @@ def test_killed_while_judging_every_verdict_lands_once(tmp_path: Path, how: sign
         assert judging.returncode == 0, err
         n_asked = server.counters()["requests"] - before
     assert rulings(warehouse) == (wanted, wanted)
-    assert not spool_folder(warehouse).exists()
+    assert not Warehouse(warehouse).places.spool.exists()
     # an unreadable reply that had landed is not asked for again either
     assert 2 * wanted <= n_asked <= 2 * wanted + 3 * CONNECTIONS
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.spool import spool_folder
+from flows.warehouse import Warehouse
 from tests.flows.audits import ask, cells, query, write_cards
 from tests.servers.openai_server import RunningServer, running_server
 
@@ -47,7 +47,7 @@ def finished(folder: Path, server: RunningServer, n_cells: int, n_kills: int) ->
     assert asking.returncode == 0, err
     warehouse = folder / "audit.duckdb"
     assert cells(warehouse) == (n_cells, n_cells)
-    assert not spool_folder(warehouse).exists()
+    assert not Warehouse(warehouse).places.spool.exists()
     n_asked = server.counters()["requests"]
     assert n_cells <= n_asked <= n_cells + n_kills * CONNECTIONS
 
@@ -89,7 +89,9 @@ def test_what_a_killed_run_kept_is_landed_by_the_next_start(tmp_path: Path) -> N
     with running_server(latency_s=0.05) as server:
         write_cards(tmp_path / "cards", server.base_url, n_samples=50, limits="{max_connections: 4}")
         killed(tmp_path, server, 12, signal.SIGKILL)
-        spooled = sum(path.read_bytes().count(b"\n") for path in spool_folder(warehouse).rglob("*.predictions.jsonl"))
+        spooled = sum(
+            path.read_bytes().count(b"\n") for path in Warehouse(warehouse).places.spool.rglob("*.predictions.jsonl")
+        )
         landed = query(warehouse, "select count(*) from raw.predictions")[0][0]
         assert spooled + landed >= server.counters()["requests"] - 4
         ask(warehouse, tmp_path / "cards")

@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from flows.rows import SCHEMAS
-from flows.warehouse import SCHEMA_VERSION, apply_schema
+from flows.warehouse import Warehouse
+from flows.warehouse.schema import SCHEMA_VERSION
 from tests.flows.audits import query
 
 ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought them
@@ -35,7 +36,7 @@ NEW = {
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     with duckdb.connect(str(warehouse)) as con:
         for later in range(SCHEMA_VERSION, version, -1):
             for table, columns in ADDED.get(later, {}).items():
@@ -45,7 +46,7 @@ def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path,
                 con.execute(f"drop table raw.{table}")
         con.execute("update raw.schema_versions set version = ?", [version])
         con.execute("insert into raw.attempts values ('r', 'p', timestamp '2026-01-01', 500, 'x', 0)")
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     assert query(warehouse, "select max(version) from raw.schema_versions") == [(SCHEMA_VERSION,)]
     assert query(warehouse, "select prediction_id from raw.attempts") == [("p",)]
     for table, columns in SCHEMAS.items():
@@ -53,4 +54,4 @@ def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path,
         assert found == set(columns), table
     backup = warehouse.with_name(f"audit.duckdb.v{version}.backup")
     assert query(backup, "select max(version) from raw.schema_versions") == [(version,)]
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()

@@ -25,7 +25,7 @@ from flows.telling.alarms import Finding, changes, settle
 from flows.telling.deliver import send_all
 from flows.telling.message import Message, Night, compose
 from flows.telling.notify import heartbeat, notify, report_link, targets_of
-from flows.warehouse import apply_schema, connect, fetch
+from flows.warehouse import Warehouse
 from tests.servers.webhook_server import RunningWebhooks, running_webhooks, unused_port
 
 TOKEN = "tok-5e7c0a91d2f3b4"  # noqa: S105 - of no service
@@ -48,7 +48,7 @@ def _nothing_asked_yet(server: RunningWebhooks) -> None:
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     path = tmp_path / "audit.duckdb"
-    apply_schema(path)
+    Warehouse(path).apply_schema()
     return path
 
 
@@ -57,12 +57,12 @@ def settings_for(*targets: str, **more: str) -> Settings:
 
 
 def kept(warehouse: Path) -> list[tuple[str, int, str | None]]:
-    rows = fetch(warehouse, "select state, n_targets, error from raw.notifications order by recorded_at")
+    rows = Warehouse(warehouse).read("select state, n_targets, error from raw.notifications order by recorded_at")
     return [(row["state"], row["n_targets"], row["error"]) for row in rows]
 
 
 def tell(warehouse: Path, *targets: str) -> str:
-    return notify(warehouse, RUN, "regression", MESSAGE, settings_for(*targets), Progress())
+    return notify(Warehouse(warehouse), RUN, "regression", MESSAGE, settings_for(*targets), Progress())
 
 
 # ------------------------------------------------------------ messages
@@ -81,7 +81,7 @@ def test_the_seal_is_told_and_a_later_one_is_no_news(warehouse: Path, server: Ru
     settings = settings_for(server.target("/ok/a"))
     for seal, expected in (("1" * 64, "sent"), ("2" * 64, "told")):
         sealed = replace(MESSAGE, seal=seal)
-        assert notify(warehouse, RUN, "regression", sealed, settings, Progress()) == expected
+        assert notify(Warehouse(warehouse), RUN, "regression", sealed, settings, Progress()) == expected
     (request,) = server.requests
     assert request.json()["message"] == f"{MESSAGE.body}\nSeal: {'1' * 64}"
 
@@ -89,20 +89,20 @@ def test_the_seal_is_told_and_a_later_one_is_no_news(warehouse: Path, server: Ru
 def test_another_kind_of_the_same_night_is_another_message(warehouse: Path, server: RunningWebhooks) -> None:
     settings = settings_for(server.target("/ok/a"))
     for kind in ("recovered", "unmeasured"):
-        assert notify(warehouse, RUN, kind, MESSAGE, settings, Progress()) == "sent"
+        assert notify(Warehouse(warehouse), RUN, kind, MESSAGE, settings, Progress()) == "sent"
     assert [request.json()["type"] for request in server.requests] == ["success", "warning"]
 
 
 def test_what_was_only_intended_is_sent_again(warehouse: Path, server: RunningWebhooks) -> None:
     tell(warehouse, server.target("/ok/a"))
-    with connect(warehouse) as con:  # killed between the two
+    with Warehouse(warehouse).write() as con:  # killed between the two
         con.execute("delete from raw.notifications where state = 'sent'")
     assert tell(warehouse, server.target("/ok/a")) == "sent"
     assert len(server.requests) == 2
 
 
 def test_nobody_to_tell(warehouse: Path) -> None:
-    assert notify(warehouse, RUN, "regression", MESSAGE, Settings(), Progress()) == "nobody"
+    assert notify(Warehouse(warehouse), RUN, "regression", MESSAGE, Settings(), Progress()) == "nobody"
     assert kept(warehouse) == []
 
 
@@ -199,7 +199,7 @@ def test_seven_nights_tell_of_two_drops_once_each(warehouse: Path, server: Runni
     edit = found("we_changed_the_prompt", 5, "micro_f1")
     nights = {4: swap, 6: edit}
     settings = settings_for(server.target("/ok/a"), server.target("/ok/b", TOKEN))
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         for night in range(1, 8):
             con.execute(
                 "insert into raw.audit_runs select ?, 'nightly', 'run', 'complete', ?, null, '', '', '', '', 0, 0, '', "
@@ -210,14 +210,17 @@ def test_seven_nights_tell_of_two_drops_once_each(warehouse: Path, server: Runni
         run = str(night) * 32
         still = {finding.key.place: "regressed" for at, those in nights.items() if at <= night for finding in those}
         for _ in range(2 if night in nights else 1):  # the nights of news are resumed
-            found_tonight = settle(warehouse, "nightly", run, nights.get(night, []), still)
+            found_tonight = settle(Warehouse(warehouse), "nightly", run, nights.get(night, []), still)
             message = compose(
                 Night(audit_id="nightly", audit_run_id=run, started_at=FIRST + timedelta(days=night - 1), exit_code=1),
                 found_tonight,
             )
             assert (message is not None) is (night in nights)
             if message is not None:
-                assert notify(warehouse, run, message.kind, message, settings, Progress()) in ("sent", "told")
+                assert notify(Warehouse(warehouse), run, message.kind, message, settings, Progress()) in (
+                    "sent",
+                    "told",
+                )
     for path in ("/ok/a", "/ok/b"):
         assert [request.json()["title"] for request in server.of(path)] == [
             "nightly: gpt regressed: the provider changed the model",
@@ -275,10 +278,11 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
         "from flows.telling.notify import heartbeat, notify\n"
         "from flows.progress import Progress\n"
         "from flows.settings import Settings\n"
+        "from flows.warehouse import Warehouse\n"
         "settings = Settings()\n"
         "print(settings, repr(settings.notify), settings.model_dump_json())\n"
         "message = Message('regression', 'title', 'body')\n"
-        f"print(notify(Path(sys.argv[1]), {RUN!r}, 'regression', message, settings, Progress()))\n"
+        f"print(notify(Warehouse(Path(sys.argv[1])), {RUN!r}, 'regression', message, settings, Progress()))\n"
         "print(heartbeat(settings, 0, Progress()))\n"
     )
     environment = {
@@ -309,7 +313,7 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
     told = "\n".join([said, *lines])
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert warehouse in files
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.execute("force checkpoint")
     for secret in (TOKEN, TOKEN[:8], TOKEN[4:]):
         assert secret not in told
@@ -381,6 +385,6 @@ def test_without_an_address_nothing_is_called(server: RunningWebhooks) -> None:
 def test_the_link_of_a_report(tmp_path: Path) -> None:
     warehouse = tmp_path / "w" / "audit.duckdb"
     page = tmp_path / "w" / "published" / "reports" / f"{RUN}.html"
-    assert report_link(warehouse, RUN, Settings()) == str(page)
+    assert report_link(Warehouse(warehouse), RUN, Settings()) == str(page)
     served = Settings(report_url="https://audits.example.org/nightly/")
-    assert report_link(warehouse, RUN, served) == f"https://audits.example.org/nightly/reports/{RUN}.html"
+    assert report_link(Warehouse(warehouse), RUN, served) == f"https://audits.example.org/nightly/reports/{RUN}.html"

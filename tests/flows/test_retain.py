@@ -19,16 +19,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flows.archive import archive_folder
 from flows.progress import Progress
 from flows.publish import publish
 from flows.retain import restore, retain, retired_runs
 from flows.rows import frame_of
 from flows.running import rebuild_runs
-from flows.selection import Selection
 from flows.settings import Settings
 from flows.variants import rows_made_before
-from flows.warehouse import apply_schema, land, published_path
+from flows.warehouse import Warehouse
+from flows.warehouse.selection import Selection
 from models_registry.cards import FormatLimits
 from models_registry.errors import UsageError, WarehouseError
 from tests.flows.audits import query
@@ -54,7 +53,7 @@ def archived(warehouse: Path, audit_run_id: str) -> dict[str, list[tuple[Any, ..
     """What the archive holds of a run, by the files alone."""
     found: dict[str, list[tuple[Any, ...]]] = {}
     for table in HEAVY:
-        path = archive_folder(warehouse) / table / f"audit_run_id={audit_run_id}" / "data.parquet"
+        path = Warehouse(warehouse).places.archive / table / f"audit_run_id={audit_run_id}" / "data.parquet"
         found[table] = (
             duckdb.read_parquet(str(path), hive_partitioning=False).order("all").fetchall() if path.exists() else []
         )
@@ -72,14 +71,14 @@ EMPTY: dict[str, list[tuple[Any, ...]]] = {table: [] for table in HEAVY}
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     path = tmp_path / "audit.duckdb"
-    apply_schema(path)
+    Warehouse(path).apply_schema()
     return path
 
 
 def test_all_but_the_newest_nights_move_to_the_archive(warehouse: Path) -> None:
     runs = [land_night(warehouse, night) for night in range(4)]
     before = landed(warehouse, runs[1])
-    done = retain(warehouse, AUDIT, 2)
+    done = retain(Warehouse(warehouse), AUDIT, 2)
     assert [(item.audit_run_id, item.n_rows) for item in done] == [(runs[0], 6), (runs[1], 6)]  # 4 + 1 + 1
     assert nights_with_rows(warehouse) == [2, 3]
     assert landed(warehouse, runs[1]) == EMPTY
@@ -90,12 +89,12 @@ def test_all_but_the_newest_nights_move_to_the_archive(warehouse: Path) -> None:
     )
     place = f"audit_run_id={runs[0]}/data.parquet"
     assert noted == [(t, f"archive/{t}/{place}", n) for t, n in (("attempts", 1), ("predictions", 4), ("verdicts", 1))]
-    sizes = [path.stat().st_size for path in archive_folder(warehouse).rglob(place)]
+    sizes = [path.stat().st_size for path in Warehouse(warehouse).places.archive.rglob(place)]
     assert done[0].n_bytes == sum(sizes)
-    assert retired_runs(warehouse) == set(runs[:2])
-    assert retain(warehouse, AUDIT, 2) == []
+    assert retired_runs(Warehouse(warehouse)) == set(runs[:2])
+    assert retain(Warehouse(warehouse), AUDIT, 2) == []
     land_night(warehouse, 4)
-    assert [item.audit_run_id for item in retain(warehouse, AUDIT, 2)] == [runs[2]]
+    assert [item.audit_run_id for item in retain(Warehouse(warehouse), AUDIT, 2)] == [runs[2]]
 
 
 def test_the_archive_is_its_owners_alone_and_has_no_drafts(warehouse: Path) -> None:
@@ -103,10 +102,10 @@ def test_the_archive_is_its_owners_alone_and_has_no_drafts(warehouse: Path) -> N
     land_night(warehouse, 1)
     old = os.umask(0)
     try:
-        retain(warehouse, AUDIT, 1)
+        retain(Warehouse(warehouse), AUDIT, 1)
     finally:
         os.umask(old)
-    found = [archive_folder(warehouse), *archive_folder(warehouse).rglob("*")]
+    found = [Warehouse(warehouse).places.archive, *Warehouse(warehouse).places.archive.rglob("*")]
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in found}
     assert modes == {
         "archive": 0o700, "predictions": 0o700, "attempts": 0o700, "verdicts": 0o700,
@@ -118,8 +117,8 @@ def test_wordings_of_a_retired_night_are_reused(warehouse: Path) -> None:
     land_night(warehouse, 0)
     land_night(warehouse, 1)
     query(warehouse, "update raw.prompt_variants set rephrasing_key = 'other' where audit_run_id = ?", [run_id(1)])
-    retain(warehouse, AUDIT, 1)
-    assert [row["instruction"] for row in rows_made_before(warehouse, "k")] == ["Of night 0"]
+    retain(Warehouse(warehouse), AUDIT, 1)
+    assert [row["instruction"] for row in rows_made_before(Warehouse(warehouse), "k")] == ["Of night 0"]
 
 
 def test_what_is_still_needed_stays(warehouse: Path) -> None:
@@ -131,14 +130,14 @@ def test_what_is_still_needed_stays(warehouse: Path) -> None:
     pins = [(4, "release", 1), (5, "release", 2), (6, "main", 1)]
     for night, name, day in pins:
         row = {"audit_run_id": run_id(night), "audit_id": AUDIT, "name": name, "pinned_at": FIRST + timedelta(days=day)}
-        land(warehouse, [("baselines", frame_of("baselines", [row]))])
+        Warehouse(warehouse).land([("baselines", frame_of("baselines", [row]))])
     events = [(10, "a", "raised", 7), (10, "b", "raised", 8), (11, "b", "recovered", 8), (11, "c", "raised", None)]
     for night, alarm, event, base in events:
         row = {"audit_run_id": run_id(night), "alarm_id": alarm, "audit_id": AUDIT, "event": event, "kind": "regressed",
                "base_run_id": None if base is None else run_id(base), "summary": "x",
                "recorded_at": FIRST + timedelta(days=night)}  # fmt: skip
-        land(warehouse, [("alarms", frame_of("alarms", [row]))])
-    done = retain(warehouse, AUDIT, 2, keep=[run_id(9)])
+        Warehouse(warehouse).land([("alarms", frame_of("alarms", [row]))])
+    done = retain(Warehouse(warehouse), AUDIT, 2, keep=[run_id(9)])
     # of 4 to 11: 5 and 6 are pinned, alarm a is open on 7, 9 is asked for, 10 and 11 are the newest two
     assert [int(item.audit_run_id, 16) for item in done] == [4, 8]
     assert nights_with_rows(warehouse) == [0, 1, 2, 3, 5, 6, 7, 9, 10, 11]
@@ -147,8 +146,8 @@ def test_what_is_still_needed_stays(warehouse: Path) -> None:
 def test_the_newest_night_always_stays(warehouse: Path) -> None:
     land_night(warehouse, 0)
     with pytest.raises(ValueError, match="raw_nights is 0"):
-        retain(warehouse, AUDIT, 0)
-    assert retain(warehouse, AUDIT, 1) == []
+        retain(Warehouse(warehouse), AUDIT, 0)
+    assert retain(Warehouse(warehouse), AUDIT, 1) == []
     assert nights_with_rows(warehouse) == [0]
 
 
@@ -161,62 +160,62 @@ def test_any_text_goes_to_the_archive_and_comes_back(warehouse: Path, texts: lis
     older, _ = (land_night(warehouse, next(NIGHTS), len(texts), tuple(texts)) for _ in range(2))
     before = landed(warehouse, older)
     assert [row[7] for row in sorted(before["predictions"], key=lambda row: int(row[1][1:]))] == texts
-    retain(warehouse, AUDIT, 1)
+    retain(Warehouse(warehouse), AUDIT, 1)
     assert landed(warehouse, older) == EMPTY
-    assert restore(warehouse, older) == len(texts) + 2
+    assert restore(Warehouse(warehouse), older) == len(texts) + 2
     assert landed(warehouse, older) == before
-    assert restore(warehouse, older) == 0
-    assert older not in retired_runs(warehouse)
+    assert restore(Warehouse(warehouse), older) == 0
+    assert older not in retired_runs(Warehouse(warehouse))
 
 
 def test_a_restored_night_is_retired_again_with_what_joined(warehouse: Path) -> None:
     older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
-    retain(warehouse, AUDIT, 1)
-    restore(warehouse, older)
+    retain(Warehouse(warehouse), AUDIT, 1)
+    restore(Warehouse(warehouse), older)
     ruling = {"audit_run_id": older, "verdict_id": "v1", "prediction_id": "p1", "judge_id": "person:bob", "repetition": 1,
               "ask": 1, "is_settled": True, "is_match": False, "is_completion_escaped": False, "n_attempts": 1,
               "landed_at": FIRST}  # fmt: skip
-    land(warehouse, [("verdicts", frame_of("verdicts", [ruling]))])
-    assert [item.n_rows for item in retain(warehouse, AUDIT, 1)] == [7]
-    assert restore(warehouse, older) == 7
+    Warehouse(warehouse).land([("verdicts", frame_of("verdicts", [ruling]))])
+    assert [item.n_rows for item in retain(Warehouse(warehouse), AUDIT, 1)] == [7]
+    assert restore(Warehouse(warehouse), older) == 7
     assert [row[1] for row in landed(warehouse, older)["verdicts"]] == ["v0", "v1"]
 
 
 def test_a_row_that_strays_into_a_retired_night_replaces_nothing_in_the_archive(warehouse: Path) -> None:
     older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
     before = landed(warehouse, older)
-    retain(warehouse, AUDIT, 1)
+    retain(Warehouse(warehouse), AUDIT, 1)
     stray = {"audit_run_id": older, "prediction_id": "p9", "attempted_at": FIRST, "error": "late", "waited_ms": 0.0}
-    land(warehouse, [("attempts", frame_of("attempts", [stray]))])
-    assert retain(warehouse, AUDIT, 1) == []
+    Warehouse(warehouse).land([("attempts", frame_of("attempts", [stray]))])
+    assert retain(Warehouse(warehouse), AUDIT, 1) == []
     assert archived(warehouse, older) == before
-    assert retired_runs(warehouse) == {older}
+    assert retired_runs(Warehouse(warehouse)) == {older}
 
 
 def test_an_archive_that_changed_or_is_gone_is_not_landed(warehouse: Path) -> None:
     older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
     with pytest.raises(UsageError, match="was never retired"):
-        restore(warehouse, older)
-    retain(warehouse, AUDIT, 1)
-    path = archive_folder(warehouse) / "verdicts" / f"audit_run_id={older}" / "data.parquet"
+        restore(Warehouse(warehouse), older)
+    retain(Warehouse(warehouse), AUDIT, 1)
+    path = Warehouse(warehouse).places.archive / "verdicts" / f"audit_run_id={older}" / "data.parquet"
     pl.read_parquet(path).with_columns(is_match=pl.lit(value=False)).write_parquet(path)
     with pytest.raises(WarehouseError, match=r"verdicts.*not the file that was written: its sha256 is"):
-        restore(warehouse, older)
+        restore(Warehouse(warehouse), older)
     path.unlink()
     with pytest.raises(WarehouseError, match=r"verdicts.*cannot be read: No such file"):
-        restore(warehouse, older)
+        restore(Warehouse(warehouse), older)
     assert landed(warehouse, older) == EMPTY
 
 
 def test_nothing_is_dropped_where_the_archive_cannot_be_made(warehouse: Path) -> None:
     older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
     before = landed(warehouse, older)
-    archive_folder(warehouse).write_text("a file in its place")
+    Warehouse(warehouse).places.archive.write_text("a file in its place")
     with pytest.raises(WarehouseError, match="archive: cannot be made: File exists"):
-        retain(warehouse, AUDIT, 1)
+        retain(Warehouse(warehouse), AUDIT, 1)
     assert landed(warehouse, older) == before
-    archive_folder(warehouse).unlink()
-    assert [item.audit_run_id for item in retain(warehouse, AUDIT, 1)] == [older]
+    Warehouse(warehouse).places.archive.unlink()
+    assert [item.audit_run_id for item in retain(Warehouse(warehouse), AUDIT, 1)] == [older]
 
 
 def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
@@ -236,10 +235,10 @@ def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
     with monkeypatch.context() as patch:
         patch.setattr("flows.archive.write_parquet", one_answer_otherwise)
         with pytest.raises(WarehouseError, match=r"reads back otherwise than the rows of raw.predictions"):
-            retain(warehouse, AUDIT, 1)
+            retain(Warehouse(warehouse), AUDIT, 1)
     assert landed(warehouse, older) == before
     assert query(warehouse, "select count(*) from raw.retirements") == [(0,)]
-    retain(warehouse, AUDIT, 1)
+    retain(Warehouse(warehouse), AUDIT, 1)
     assert archived(warehouse, older) == before
 
 
@@ -247,10 +246,11 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from flows.retain import retain
+from flows.warehouse import Warehouse
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # as a full disk: the write that crosses it fails
-retain(Path(sys.argv[1]), "nightly", 1)
+retain(Warehouse(Path(sys.argv[1])), "nightly", 1)
 """
 
 
@@ -264,8 +264,8 @@ def test_a_full_disk_is_one_line_and_drops_nothing(warehouse: Path) -> None:
     assert "WarehouseError" in last
     assert "data.parquet.new: cannot be written: IO Error" in last
     assert landed(warehouse, older) == before
-    assert [path for path in archive_folder(warehouse).rglob("*") if path.is_file()] == []
-    assert [item.n_rows for item in retain(warehouse, AUDIT, 1)] == [102]
+    assert [path for path in Warehouse(warehouse).places.archive.rglob("*") if path.is_file()] == []
+    assert [item.n_rows for item in retain(Warehouse(warehouse), AUDIT, 1)] == [102]
     assert archived(warehouse, older) == before
 
 
@@ -322,7 +322,7 @@ for number, warehouse in enumerate(sys.argv[1:], 1):  # a process each, which is
 def test_killed_at_any_instant_nothing_is_lost_and_the_next_call_goes_on(tmp_path: Path) -> None:
     start = tmp_path / "start"
     start.mkdir()
-    apply_schema(start / "audit.duckdb")
+    Warehouse(start / "audit.duckdb").apply_schema()
     older, _ = land_night(start / "audit.duckdb", 0), land_night(start / "audit.duckdb", 1)
     query(start / "audit.duckdb", "delete from raw.attempts")  # two tables do
     before = landed(start / "audit.duckdb", older)
@@ -335,8 +335,8 @@ def test_killed_at_any_instant_nothing_is_lost_and_the_next_call_goes_on(tmp_pat
     for instant, warehouse in enumerate(copies, 1):
         is_retired = instant >= n_instants  # the commit is before the last instant, the checkpoint
         assert landed(warehouse, older) == (EMPTY if is_retired else before)
-        assert is_retired == bool(retired_runs(warehouse))
-        assert len(retain(warehouse, AUDIT, 1)) == (not is_retired)
+        assert is_retired == bool(retired_runs(Warehouse(warehouse)))
+        assert len(retain(Warehouse(warehouse), AUDIT, 1)) == (not is_retired)
         assert landed(warehouse, older) == EMPTY
         assert archived(warehouse, older) == before
         assert query(warehouse, "select count(*), count(distinct table_name) from raw.retirements") == [(2, 2)]
@@ -378,12 +378,12 @@ def test_marts_and_the_published_copy_of_a_retired_night_stay_and_rebuild_leaves
 
     warehouse, older = derived(0)
     _, newer = derived(1)
-    before = marts_of(published_path(warehouse))
+    before = marts_of(Warehouse(warehouse).published.path)
     assert len(before["fct_predictions"]) == 60  # 5 samples × 3 wordings × 2 asks × 2 nights
-    (done,) = retain(warehouse, AUDIT, 1)
+    (done,) = retain(Warehouse(warehouse), AUDIT, 1)
     assert (done.audit_run_id, done.n_rows) == (older, 30)
-    publish(warehouse, [newer])
-    copy = published_path(warehouse)
+    publish(Warehouse(warehouse), [newer])
+    copy = Warehouse(warehouse).published.path
     assert query(copy, "select audit_run_id, count(*) from raw.predictions group by all") == [(newer, 30)]
     assert marts_of(copy) == before
 

@@ -9,6 +9,7 @@ import pytest
 
 from flows.design import design_audit
 from flows.schemas import FIELDS
+from flows.warehouse import Warehouse
 from models_registry.errors import CardError
 from models_registry.registry import load_registry
 from tests.flows.audits import ask, cells, query, write_cards
@@ -63,8 +64,8 @@ def test_a_later_night_asks_the_same_schemas(tmp_path: Path) -> None:
         first = query(warehouse, "select prompt_variant_id from raw.prompt_variants order by all")
         from flows.runs import close_run, open_run
 
-        close_run(warehouse, query(warehouse, "select audit_run_id from raw.audit_runs")[0][0], "complete")
-        open_run(warehouse, design_audit(load_registry([cards]), "asked"))
+        close_run(Warehouse(warehouse), query(warehouse, "select audit_run_id from raw.audit_runs")[0][0], "complete")
+        open_run(Warehouse(warehouse), design_audit(load_registry([cards]), "asked"))
         ask(warehouse, cards)
     both = query(warehouse, "select prompt_variant_id from raw.prompt_variants order by all")
     assert both == sorted([*first, *first])

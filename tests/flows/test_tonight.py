@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flows.night import is_missed, longest, record_night, tonights_run
-from flows.warehouse import apply_schema, connect, now
+from flows.warehouse import Warehouse, now
 from models_registry.cards import AuditCard
 from tests.flows.nights import AUDIT, land_night
 
@@ -24,48 +24,48 @@ def card(**fields: Any) -> AuditCard:
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     place = tmp_path / "audit.duckdb"
-    apply_schema(place)
+    Warehouse(place).apply_schema()
     return place
 
 
 def begun(warehouse: Path, scheduled_at: datetime | None) -> str:
     run = land_night(warehouse, 1)
-    record_night(warehouse, AUDIT, run, "begun", scheduled_at=scheduled_at)
-    record_night(warehouse, AUDIT, run, "finished")
+    record_night(Warehouse(warehouse), AUDIT, run, "begun", scheduled_at=scheduled_at)
+    record_night(Warehouse(warehouse), AUDIT, run, "finished")
     return run
 
 
 def test_each_scheduled_start_is_a_night_of_its_own_however_close(warehouse: Path) -> None:
     run = begun(warehouse, FIRST)
-    assert tonights_run(warehouse, card(), AUDIT, PLAN, FIRST) == run
-    assert tonights_run(warehouse, card(), AUDIT, PLAN, FIRST + timedelta(minutes=1)) is None
-    assert tonights_run(warehouse, card(), AUDIT, "other prompts", FIRST) is None
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, FIRST) == run
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, FIRST + timedelta(minutes=1)) is None
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, "other prompts", FIRST) is None
 
 
 def test_a_scheduled_start_does_not_take_the_night_that_a_person_began(warehouse: Path) -> None:
     run = begun(warehouse, None)
-    assert tonights_run(warehouse, card(), AUDIT, PLAN, SECOND) is None
-    assert tonights_run(warehouse, card(), AUDIT, PLAN, None) == run
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND) is None
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, None) == run
 
 
 def test_a_person_finds_the_night_of_the_schedule(warehouse: Path) -> None:
     run = begun(warehouse, FIRST)
-    assert tonights_run(warehouse, card(schedule="0 2 * * *"), AUDIT, PLAN, None) == run
+    assert tonights_run(Warehouse(warehouse), card(schedule="0 2 * * *"), AUDIT, PLAN, None) == run
 
 
 def test_a_scheduled_start_goes_on_with_what_is_unfinished(warehouse: Path) -> None:
     run = land_night(warehouse, 1, state="running", started_at=now())
-    assert tonights_run(warehouse, card(), AUDIT, PLAN, SECOND) == run
-    with connect(warehouse) as con:
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND) == run
+    with Warehouse(warehouse).write() as con:
         con.execute("update raw.audit_runs set started_at = started_at - interval 40 hour")
-    assert tonights_run(warehouse, card(), AUDIT, PLAN, SECOND) is None
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND) is None
 
 
 def test_a_scheduled_start_that_went_on_with_an_older_night_has_it_as_its_own(warehouse: Path) -> None:
     run = begun(warehouse, FIRST)
-    record_night(warehouse, AUDIT, run, "resumed 1", scheduled_at=SECOND)
+    record_night(Warehouse(warehouse), AUDIT, run, "resumed 1", scheduled_at=SECOND)
     for scheduled_at in (FIRST, SECOND):
-        assert tonights_run(warehouse, card(), AUDIT, PLAN, scheduled_at) == run
+        assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, scheduled_at) == run
 
 
 def test_a_night_may_last_until_the_next_one_is_due() -> None:

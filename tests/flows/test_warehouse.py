@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from flows.publish import publish
-from flows.warehouse import apply_schema, connect, fetch, kept_open, let_go, look_into, rewrite
+from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 
 WRITES = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('create or replace table t as select 1')"
@@ -25,7 +25,7 @@ def can_write(path: Path) -> bool:
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     path = tmp_path / "audit.duckdb"
-    apply_schema(path)
+    Warehouse(path).apply_schema()
     return path
 
 
@@ -35,7 +35,7 @@ def test_threads_that_open_and_close_one_file_get_in_nobodys_way(warehouse: Path
     def work() -> None:
         try:
             for _ in range(100):
-                assert fetch(warehouse, "select 1 as n") == [{"n": 1}]
+                assert Warehouse(warehouse).read("select 1 as n") == [{"n": 1}]
         except Exception as error:  # noqa: BLE001 - whatever a thread runs into
             failures.append(error)
 
@@ -48,45 +48,45 @@ def test_threads_that_open_and_close_one_file_get_in_nobodys_way(warehouse: Path
 
 
 def test_a_file_is_kept_open_until_it_is_let_go_of(warehouse: Path) -> None:
-    with kept_open(warehouse):
-        fetch(warehouse, "select 1")
+    with Warehouse(warehouse).kept_open():
+        Warehouse(warehouse).read("select 1")
         assert not can_write(warehouse)
-        with connect(warehouse):
-            let_go(warehouse)  # somebody works with it
+        with Warehouse(warehouse).write():
+            Warehouse(warehouse).let_go()  # somebody works with it
             assert not can_write(warehouse)
-        let_go(warehouse)
+        Warehouse(warehouse).let_go()
         assert can_write(warehouse)
-        assert fetch(warehouse, "select * from t") == [{"1": 1}]
+        assert Warehouse(warehouse).read("select * from t") == [{"1": 1}]
     assert can_write(warehouse)
 
 
 def test_publishing_leaves_the_lock_as_it_was(warehouse: Path) -> None:
-    with kept_open(warehouse):  # to close the copied file's handle would end DuckDB's lock
-        publish(warehouse)
-        with connect(warehouse):
+    with Warehouse(warehouse).kept_open():  # to close the copied file's handle would end DuckDB's lock
+        publish(Warehouse(warehouse))
+        with Warehouse(warehouse).write():
             assert not can_write(warehouse)
-        with look_into(warehouse) as con:
+        with Warehouse(warehouse).inspect() as con:
             assert con.execute("select count(*) from raw.audit_runs").fetchall() == [(0,)]
-        with connect(warehouse), pytest.raises(WarehouseError, match="is open in this process"):
-            rewrite(warehouse)
+        with Warehouse(warehouse).write(), pytest.raises(WarehouseError, match="is open in this process"):
+            Warehouse(warehouse).rewrite()
 
 
 def test_a_connection_that_failed_is_no_obstacle(warehouse: Path) -> None:
-    with pytest.raises(WarehouseError), connect(warehouse) as con:
+    with pytest.raises(WarehouseError), Warehouse(warehouse).write() as con:
         con.execute("select error('no')")
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.close()  # by whoever had it
-    assert fetch(warehouse, "select 1 as n") == [{"n": 1}]
+    assert Warehouse(warehouse).read("select 1 as n") == [{"n": 1}]
     assert can_write(warehouse)
 
 
 def test_one_piece_of_work_does_not_see_what_another_has_not_committed(warehouse: Path) -> None:
-    with connect(warehouse) as first, connect(warehouse) as second:
+    with Warehouse(warehouse).write() as first, Warehouse(warehouse).write() as second:
         first.execute("begin")
         first.execute("create table mine as select 1")
         with pytest.raises(duckdb.CatalogException):
             second.execute("from mine")
-    assert not fetch(warehouse, "select table_name from duckdb_tables() where table_name = 'mine'")
+    assert not Warehouse(warehouse).read("select table_name from duckdb_tables() where table_name = 'mine'")
 
 
 def test_a_folder_whose_name_has_disk_in_it_is_not_full(tmp_path: Path) -> None:
@@ -94,6 +94,6 @@ def test_a_folder_whose_name_has_disk_in_it_is_not_full(tmp_path: Path) -> None:
     folder.mkdir()
     path = folder / "audit.duckdb"
     path.mkdir()
-    with pytest.raises(WarehouseError) as caught, connect(path):
+    with pytest.raises(WarehouseError) as caught, Warehouse(path).write():
         pass
     assert "disk is full" not in str(caught.value)

@@ -14,7 +14,7 @@ from flows import cache
 from flows.lineage import project
 from flows.lineage.columns import Column, lineage_of
 from flows.settings import dbt_project
-from flows.warehouse import SCHEMA_SQL
+from flows.warehouse.schema import SCHEMA_SQL
 from models_registry.errors import UsageError
 from udfs.plugin import FUNCTIONS
 

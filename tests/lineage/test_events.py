@@ -19,6 +19,7 @@ import pytest
 from flows.lineage.columns import lineage_of
 from flows.lineage.events import run_id_of
 from flows.transform import transform
+from flows.warehouse import Warehouse
 from tests.lineage.spec import problems
 from tests.report.warehouses import COLOURS, TEXTS, ordinary_rows
 from tests.servers.webhook_server import RunningWebhooks, running_webhooks
@@ -216,8 +217,8 @@ def test_figures_change_only_with_the_columns_they_are_made_of(told: Told, tmp_p
         con.execute(
             "update raw.predictions set latency_ms = 1 + 7 * repetition, prompt_tokens = 3 + repetition, cost_usd = 0.5"
         )
-    transform(other, [told.run], "up_to_formats")
-    transform(other, [told.run], "after_formats")
+    transform(Warehouse(other), [told.run], "up_to_formats")
+    transform(Warehouse(other), [told.run], "after_formats")
     with duckdb.connect(str(other), read_only=True) as con:
         after = _figures(con, told.run)
     differ = {name for name in before if before[name] != after[name]}

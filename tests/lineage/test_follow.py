@@ -13,7 +13,7 @@ from flows.lineage.follow import following, landed, published
 from flows.rows import frame_of
 from flows.runs import run_row
 from flows.transform import transform
-from flows.warehouse import apply_schema, land
+from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from tests.lineage.spec import problems
 
@@ -24,7 +24,7 @@ RUN = "0123456789abcdef0123456789abcdef"
 def warehouse(tmp_path: Path) -> Path:
     """A run that has landed a model and nothing else."""
     path = tmp_path / "audit.duckdb"
-    apply_schema(path)
+    Warehouse(path).apply_schema()
     row = run_row(
         audit_run_id=RUN, audit_id="<b>night</b>", origin="run", fingerprint="f", plan_fingerprint="p", card="{}",
         format_limits="{}", seed=1, n_resamples=10, manifest={},
@@ -37,7 +37,7 @@ def warehouse(tmp_path: Path) -> Path:
         "card": "{}",
         "fingerprint": "f",
     }
-    land(path, [("audit_runs", row), ("models", frame_of("models", [model]))])
+    Warehouse(path).land([("audit_runs", row), ("models", frame_of("models", [model]))])
     return path
 
 
@@ -52,8 +52,8 @@ def states(warehouse: Path) -> list[tuple[str, str]]:
 
 
 def test_a_run_that_ends_well(warehouse: Path) -> None:
-    with following(warehouse, RUN, pytest.fail):
-        landed(warehouse, RUN)
+    with following(Warehouse(warehouse), RUN, pytest.fail):
+        landed(Warehouse(warehouse), RUN)
     assert states(warehouse) == [
         ("run.<b>night</b>", "START"), ("land.<b>night</b>", "START"), ("land.<b>night</b>", "COMPLETE"),
         ("run.<b>night</b>", "COMPLETE"),
@@ -73,7 +73,7 @@ def test_a_run_that_ends_well(warehouse: Path) -> None:
 def test_a_run_that_ends_badly_tells_the_kind_of_it_and_raises_it(
     warehouse: Path, error: BaseException, state: str
 ) -> None:
-    with pytest.raises(type(error)), following(warehouse, RUN, pytest.fail):
+    with pytest.raises(type(error)), following(Warehouse(warehouse), RUN, pytest.fail):
         raise error
     assert states(warehouse)[-2:] == [("land.<b>night</b>", state), ("run.<b>night</b>", state)]
     assert told(warehouse)[-1]["run"]["facets"]["errorMessage"]["message"] == type(error).__name__
@@ -82,16 +82,16 @@ def test_a_run_that_ends_badly_tells_the_kind_of_it_and_raises_it(
 
 def test_off_is_off(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPTAUDIT_LINEAGE", "off")
-    with following(warehouse, RUN, pytest.fail):
-        landed(warehouse, RUN)
-        published(warehouse, [RUN])
+    with following(Warehouse(warehouse), RUN, pytest.fail):
+        landed(Warehouse(warehouse), RUN)
+        published(Warehouse(warehouse), [RUN])
     assert not (warehouse.parent / "lineage").exists()
 
 
 def test_what_cannot_be_told_stops_nothing(warehouse: Path) -> None:
     (warehouse.parent / "lineage").write_text("no folder")
     said: list[str] = []
-    with following(warehouse, RUN, said.append):
+    with following(Warehouse(warehouse), RUN, said.append):
         done = True
     assert done
     assert said == ["lineage: WarehouseError; the audit goes on without it"]
@@ -104,5 +104,5 @@ def test_a_build_that_never_began_is_not_told(warehouse: Path, monkeypatch: pyte
 
     monkeypatch.setattr("flows.transform.dbt", fail)
     with pytest.raises(WarehouseError, match="no dbt"):
-        transform(warehouse, [RUN], "up_to_formats")
+        transform(Warehouse(warehouse), [RUN], "up_to_formats")
     assert not (warehouse.parent / "lineage").exists()

@@ -14,6 +14,7 @@ from openlineage.client.event_v2 import RunState
 from flows.lineage.events import event
 from flows.lineage.names import asset_of, endpoints_of, file_of, namespace_of
 from flows.lineage.sending import TIMEOUT_S, Sender, _Receiver
+from flows.warehouse import Warehouse
 from tests.servers.webhook_server import RunningWebhooks, running_webhooks
 
 KEY = "sk-lineage-0123456789abcdef"
@@ -146,8 +147,8 @@ def test_a_setting_that_makes_no_sense_is_said_once(
 
 def test_names_hold_no_path_and_no_credential() -> None:
     warehouse = Path("/srv/somebody/wáre house/my audit.duckdb")
-    assert namespace_of(warehouse) == "duckdb://my%20audit.duckdb"
-    assert asset_of(warehouse, "raw", "models") == "duckdb://my_audit.duckdb/raw/models"
+    assert namespace_of(Warehouse(warehouse)) == "duckdb://my%20audit.duckdb"
+    assert asset_of(Warehouse(warehouse), "raw", "models") == "duckdb://my_audit.duckdb/raw/models"
     assert endpoints_of("api.openai.com, user:hunter2@host:8000") == ["model://api.openai.com", "model://host:8000"]
     assert endpoints_of("https://host/v1?api_key=hunter2") == ["model://host/v1"]
     assert file_of("/srv/somebody/questions.csv") == "questions.csv"

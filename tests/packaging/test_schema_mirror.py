@@ -16,7 +16,7 @@ import yaml
 from flows.cli import app
 from flows.rows import SCHEMAS
 from flows.settings import Settings
-from flows.warehouse import KEYS, SCHEMA_SQL
+from flows.warehouse.schema import KEYS, SCHEMA_SQL
 from models_registry.task_cards import SCORED_BY
 from udfs.scoring import VERSIONS
 

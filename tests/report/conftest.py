@@ -9,6 +9,7 @@ import pytest
 
 from flows.report import report
 from flows.report.live import script
+from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from tests.report.judging import hostile_judged_rows, hostile_rulings, judged_registry, judged_rows, judged_rulings
 from tests.report.warehouses import COLOURS, HOSTILE_LABELS, Recorded, hostile_rows, ordinary_rows, published
@@ -57,7 +58,7 @@ def _build(folder: Path) -> list[str]:
     ]
     warehouse, runs = published(folder, files)
     for name, run in zip(NAMES, runs, strict=True):
-        page = report(warehouse, run)
+        page = report(Warehouse(warehouse), run)
         assert page == warehouse.parent / "published" / "report.html"
         page.rename(folder / f"{name}.html")
     return runs

@@ -11,7 +11,7 @@ from typing import Any
 
 from flows.keys import content_id
 from flows.rows import frame_of
-from flows.warehouse import fetch, land, now
+from flows.warehouse import Warehouse, now
 from models_registry.registry import Registry, load_registry
 from tests.report.warehouses import HOSTILE, OVERRIDE, SCRIPT
 
@@ -68,8 +68,7 @@ class Rulings:
         verdicts = [about | verdict for verdict in self._verdicts(warehouse, audit_run_id, controls)]
         for place, verdict in enumerate(verdicts):
             verdict["verdict_id"] = content_id("verdict", audit_run_id, str(place))
-        land(
-            warehouse,
+        Warehouse(warehouse).land(
             [
                 ("judges", frame_of("judges", judges)),
                 ("judge_controls", frame_of("judge_controls", controls)),
@@ -80,11 +79,10 @@ class Rulings:
     def _verdicts(
         self, warehouse: Path, audit_run_id: str, controls: Sequence[Mapping[str, Any]]
     ) -> Iterator[dict[str, Any]]:
-        answers = fetch(
-            warehouse,
+        answers = Warehouse(warehouse).read(
             "select min(prediction_id) as prediction_id, task_id, sample_id, completion from raw.predictions "
-            "where audit_run_id = ? and trim(completion) != '' group by all order by all",
-            [audit_run_id],
+            "where audit_run_id = $audit_run_id and trim(completion) != '' group by all order by all",
+            audit_run_id=audit_run_id,
         )
         for name, reply in self.judges.items():
             for repetition in range(1, self.repetitions.get(name, 1) + 1):

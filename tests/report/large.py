@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from flows.warehouse import published_path
+from flows.warehouse import Warehouse
 
 N_SAMPLES = 100_000
 N_VARIANTS = 30
@@ -143,9 +143,9 @@ STEPS = (
 def large(source: Path, audit_run_id: str, folder: Path) -> tuple[Path, str]:
     """A warehouse in the folder whose published copy holds the large run, and the run's name."""
     warehouse = folder / "audit.duckdb"
-    copy = published_path(warehouse)
+    copy = Warehouse(warehouse).published.path
     copy.parent.mkdir(parents=True)
-    shutil.copy(published_path(source), copy)
+    shutil.copy(Warehouse(source).published.path, copy)
     with duckdb.connect(str(copy)) as con:
         for step in STEPS:
             con.execute(step, {"run": audit_run_id} if "$run" in step else None)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from flows.publish import publish
-from flows.warehouse import connect
+from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, published
 from tests.shapes import shape
@@ -67,10 +67,10 @@ def two_nights(folder: Path) -> list[str]:
     warehouse, runs = published(
         folder, [Recorded(AUDIT, answers(seed), COLOURS, FormatLimits(policy="warn")) for seed in (1, 2)]
     )
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         for place, run in enumerate(runs):
             set_time(con, run, place)
-    publish(warehouse)
+    publish(Warehouse(warehouse))
     return runs
 
 
@@ -84,7 +84,7 @@ def set_time(con: Any, run: str, night: int) -> None:
 def grow(warehouse: Path, runs: Sequence[str], n_nights: int, seed: int = 7) -> list[str]:
     """Further nights as copies of the second with moved figures, up to `n_nights` in all."""
     draw, grown = random.Random(seed), list(runs)
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         for night in range(len(runs), n_nights):
             own = f"{night:04d}{runs[-1][4:]}"
             for table in COPIED:
@@ -102,13 +102,13 @@ def grow(warehouse: Path, runs: Sequence[str], n_nights: int, seed: int = 7) -> 
                 {"s": shifts[0], "c": shifts[1], "f": shifts[2], "run": own},
             )
             grown.append(own)
-    publish(warehouse)
+    publish(Warehouse(warehouse))
     return grown
 
 
 def compare(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audit: str = AUDIT) -> None:
     """Puts verdicts into marts.rpt_run_comparisons, as the comparisons of nights do."""
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         for place, said in enumerate(verdicts):
             base, candidate = runs[said.night - 1 if said.base is None else said.base], runs[said.night]
             row = {
@@ -131,7 +131,7 @@ def compare(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], a
                     "at": FIRST + timedelta(minutes=said.minute),
                 },
             )
-    publish(warehouse)
+    publish(Warehouse(warehouse))
 
 
 _BUILT: list[tuple[Path, list[str]]] = []
@@ -150,7 +150,7 @@ def fresh(factory: pytest.TempPathFactory, n_nights: int = 2) -> tuple[Path, lis
 
 def change(warehouse: Path, *statements: str) -> None:
     """Changes marts by SQL of the test's own words, and publishes."""
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         for statement in statements:
             con.execute(statement)
-    publish(warehouse)
+    publish(Warehouse(warehouse))

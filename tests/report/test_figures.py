@@ -14,7 +14,8 @@ from flows.report.gather import gather
 from flows.report.page import render
 from flows.report.plain import markdown
 from flows.report.text import ABSENT, count, number, percent, share, usd
-from flows.warehouse import read_published
+from flows.warehouse import Warehouse
+from tests.published import table
 from tests.report.conftest import Reported
 from tests.report.test_page import PAGES
 
@@ -27,7 +28,7 @@ def marts_of(run: Reported, names: set[str]) -> dict[str, dict[str, object]]:
     """Every row of the marts, by its name."""
     found = {}
     for mart in names:
-        columns, rows = read_published(run.warehouse, f"select * from marts.{mart}")
+        columns, rows = table(run.warehouse, f"select * from marts.{mart}")
         for values in rows:
             row = dict(zip(columns, values, strict=True))
             found[row_id(mart, row)] = row
@@ -64,7 +65,7 @@ def test_every_figure_of_the_page_is_the_marts(name: str, request: pytest.Fixtur
 
 
 def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> None:
-    _, rows = read_published(
+    _, rows = table(
         ordinary.warehouse, f"select count(*) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}'"
     )
     card = ordinary.words.partition('<section id="scorecard">')[2].partition("</section>")[0]
@@ -77,7 +78,7 @@ def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> Non
 
 
 def test_a_row_links_to_its_page_only_where_there_is_one(hostile_judged: Reported) -> None:
-    found = gather(hostile_judged.warehouse, hostile_judged.audit_run_id)
+    found = gather(Warehouse(hostile_judged.warehouse), hostile_judged.audit_run_id)
     first, second = (row_id("rpt_audit", row) for row in found.scorecard[:2])
     page = render(found, traces=frozenset({first}), base="../")
     assert (
@@ -88,7 +89,7 @@ def test_a_row_links_to_its_page_only_where_there_is_one(hostile_judged: Reporte
 
 
 def test_the_seal_stands_in_the_header_and_in_full(hostile_judged: Reported) -> None:
-    found = gather(hostile_judged.warehouse, hostile_judged.audit_run_id)
+    found = gather(Warehouse(hostile_judged.warehouse), hostile_judged.audit_run_id)
     seal = "3f2a" * 16
     found.run["seal"] = seal
     page = render(found)
@@ -116,7 +117,7 @@ def test_a_figure_keeps_its_name_and_its_value() -> None:
 
 
 def test_the_csv_holds_the_figures_of_the_page(ordinary: Reported) -> None:
-    lines = list(csv.DictReader(io.StringIO(report_as(ordinary.warehouse, ordinary.audit_run_id, "csv"))))
+    lines = list(csv.DictReader(io.StringIO(report_as(Warehouse(ordinary.warehouse), ordinary.audit_run_id, "csv"))))
     by_figure = {line["figure"]: line for line in lines}
     assert len(by_figure) == len(lines) > 300
     marts = marts_of(ordinary, {parse_figure(figure)[0] for figure in by_figure})

@@ -17,7 +17,8 @@ from flows.report.page import judged_sections
 from flows.report.rankings import correlation
 from flows.report.scoring import drawn_methods, scoring
 from flows.report.text import interval, number, percent, share, shown, usd
-from flows.warehouse import published_path, read_published
+from flows.warehouse import Warehouse
+from tests.published import table
 from tests.report.conftest import Reported
 from tests.report.judging import MODELS
 from tests.report.test_page import JUDGED, Seen
@@ -25,7 +26,7 @@ from tests.report.warehouses import HOSTILE, SCRIPT
 
 
 def asked(run: Reported, query: str) -> list[dict[str, Any]]:
-    names, rows = read_published(run.warehouse, query.replace("$run", f"'{run.audit_run_id}'"))
+    names, rows = table(run.warehouse, query.replace("$run", f"'{run.audit_run_id}'"))
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -130,7 +131,9 @@ def test_a_correlation_that_is_missing_says_why() -> None:
 
 def test_what_parts_rule_and_judge_most_comes_with_both_reasons(judged: Reported) -> None:
     answers = [
-        row for row in gather(judged.warehouse, judged.audit_run_id).judged.disagreements if row["task_id"] == "facts"
+        row
+        for row in gather(Warehouse(judged.warehouse), judged.audit_run_id).judged.disagreements
+        if row["task_id"] == "facts"
     ]
     assert len({row["rank"] for row in answers}) == 12
     # wrong by the rule and right by the judge: whole sentences with the right town at their end
@@ -207,7 +210,8 @@ def test_judges_and_their_cost_are_identified(judged: Reported) -> None:
 def test_what_is_hostile_is_readable(hostile_judged: Reported) -> None:
     text = section(hostile_judged, "disagreements")
     found = {
-        row["completion"] for row in gather(hostile_judged.warehouse, hostile_judged.audit_run_id).judged.disagreements
+        row["completion"]
+        for row in gather(Warehouse(hostile_judged.warehouse), hostile_judged.audit_run_id).judged.disagreements
     }
     assert all(shown(words) in text for words in found if len(words) < 300)
     assert len(found & {*HOSTILE, *(f"{words} abc\u202edef" for words in HOSTILE)}) > 4
@@ -229,7 +233,7 @@ def test_a_run_without_judges_shows_what_it_showed(ordinary: Reported) -> None:
     assert not [name for name in JUDGED if f'id="{name}"' in ordinary.html]
     for words in ("judge", "Spearman", "Corrected spread", "scoring method"):
         assert words not in text, words
-    assert gather(ordinary.warehouse, ordinary.audit_run_id).judged == Judged()
+    assert gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id).judged == Judged()
 
 
 @pytest.mark.parametrize("change", ["drop table marts.rpt_rule_against_judge", "delete from marts.{}"])
@@ -237,8 +241,8 @@ def test_a_warehouse_without_these_marts_is_reported_without_them(
     judged: Reported, tmp_path: Path, change: str
 ) -> None:
     warehouse = tmp_path / "audit.duckdb"
-    published_path(warehouse).parent.mkdir()
-    shutil.copy(published_path(judged.warehouse), published_path(warehouse))
+    Warehouse(warehouse).published.path.parent.mkdir()
+    shutil.copy(Warehouse(judged.warehouse).published.path, Warehouse(warehouse).published.path)
     emptied = (
         "fct_scoring_sensitivity",
         "rpt_rule_against_judge",
@@ -246,16 +250,16 @@ def test_a_warehouse_without_these_marts_is_reported_without_them(
         "fct_judge_controls",
         "fct_verdicts",
     )
-    with duckdb.connect(str(published_path(warehouse))) as con:
+    with duckdb.connect(str(Warehouse(warehouse).published.path)) as con:
         for table in emptied if "{}" in change else [""]:
             con.execute(change.format(table))
-    page = report(warehouse, judged.audit_run_id).read_text(encoding="utf-8")
+    page = report(Warehouse(warehouse), judged.audit_run_id).read_text(encoding="utf-8")
     assert 'id="scoring"' not in page
     assert 'id="accuracy"' in page
 
 
 def test_a_run_of_several_rules_without_judges_shows_their_spreads(judged: Reported) -> None:
-    found = gather(judged.warehouse, judged.audit_run_id)
+    found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
     rules = [row for row in found.judged.spreads if not row["scoring_method"].startswith("judge:")]
     sections = judged_sections(replace(found, judged=Judged(spreads=rules, rankings=found.judged.rankings)))
     assert [(section.anchor, section.title) for section in sections] == [
@@ -271,7 +275,7 @@ def test_many_tasks_and_comparisons_are_bounded_and_the_rest_is_named(
 ) -> None:
     monkeypatch.setattr("flows.report.scoring.MOST_DRAWN_TASKS", 1)
     monkeypatch.setattr("flows.report.scoring.MOST_COMPARED", 4)
-    found = gather(judged.warehouse, judged.audit_run_id)
+    found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
     first, second, _ = scoring(found).blocks
     assert (len(first.panels), len(second.panels)) == (2, 0)
     assert second.notes[0] == "Charts are drawn of the first 1 tasks; the figures below hold all."

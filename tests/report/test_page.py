@@ -20,8 +20,9 @@ from flows.report import as_written, report, scorecard_rows
 from flows.report.blocks import Block, Budget, Group
 from flows.report.live import script
 from flows.report.text import number, percent, shown
-from flows.warehouse import published_path, read_published
+from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
+from tests.published import table
 from tests.report.conftest import Reported
 from tests.report.warehouses import HOSTILE
 
@@ -60,7 +61,7 @@ class Seen(HTMLParser):
 
 def test_the_scorecard_prints_the_marts_figures(ordinary: Reported) -> None:
     text = Seen(ordinary.html).text
-    rows = scorecard_rows(ordinary.warehouse, ordinary.audit_run_id)
+    rows = scorecard_rows(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
     for row in rows:
         assert row["model_id"] in text
         for name, value in row.items():
@@ -81,7 +82,7 @@ def test_tables_print_the_marts_figures(ordinary: Reported) -> None:
         "select max(accuracy) from marts.fct_variant_accuracy where {} group by model_id, strategy",
     )
     for query in queries:
-        values = read_published(ordinary.warehouse, query.format(f"audit_run_id = '{run}'"))[1]
+        values = table(ordinary.warehouse, query.format(f"audit_run_id = '{run}'"))[1]
         assert values
         assert all(number(value) in text for (value,) in values)
 
@@ -92,7 +93,7 @@ def test_the_most_sensitive_samples_stand_with_their_answers(ordinary: Reported)
         f"select sample_id, avg(sensitivity) as s from marts.fct_sensitivity where audit_run_id = '{run}' group by all "
         "having s > 0 order by s desc, sample_id limit 20"
     )
-    expected = [name for name, _ in read_published(ordinary.warehouse, query)[1]]
+    expected = [name for name, _ in table(ordinary.warehouse, query)[1]]
     assert re.findall(r"<h3>(c\d+)</h3><span>colours", ordinary.html) == expected
     assert 0 < len(expected) <= 20
 
@@ -116,14 +117,14 @@ def test_quarantined_variants_are_named_with_their_reason(ordinary: Reported) ->
         "select distinct quarantine_reason from marts.fct_answer_formats "
         f"where is_quarantined and audit_run_id = '{ordinary.audit_run_id}'"
     )
-    reasons = [reason for (reason,) in read_published(ordinary.warehouse, query)[1]]
+    reasons = [reason for (reason,) in table(ordinary.warehouse, query)[1]]
     assert reasons
     assert all(reason in text for reason in reasons)
 
 
 def test_the_run_is_identified(ordinary: Reported) -> None:
     text = Seen(ordinary.html).text
-    names, rows = read_published(
+    names, rows = table(
         ordinary.warehouse, f"select * from marts.dim_audit_runs where audit_run_id = '{ordinary.audit_run_id}'"
     )
     run = dict(zip(names, rows[0], strict=True))
@@ -202,7 +203,7 @@ def test_ten_megabytes_are_cut_with_an_ellipsis(hostile: Reported) -> None:
 @pytest.mark.parametrize("name", ["hostile", "judged"])
 def test_rendering_twice_gives_the_same_page(name: str, request: pytest.FixtureRequest) -> None:
     run: Reported = request.getfixturevalue(name)
-    assert as_written(run.warehouse, run.audit_run_id) == run.html
+    assert as_written(Warehouse(run.warehouse), run.audit_run_id) == run.html
 
 
 def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
@@ -218,9 +219,9 @@ def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
 
 def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> None:
     code = (
-        "import sys, flows.cli, flows.report; from pathlib import Path; "
+        "import sys, flows.cli, flows.report; from pathlib import Path; from flows.warehouse import Warehouse; "
         "guard = flows.cli.sparing_pandas(); guard.__enter__(); "
-        f"flows.report.as_written(Path({str(ordinary.warehouse)!r}), {ordinary.audit_run_id!r}); "
+        f"flows.report.as_written(Warehouse(Path({str(ordinary.warehouse)!r})), {ordinary.audit_run_id!r}); "
         "print(sorted({'altair', 'pandas', 'prefect', 'vl_convert'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -235,7 +236,7 @@ def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     from flows.report.page import render, render_parts
     from flows.verify.page import figures_of
 
-    found = gather(ordinary.warehouse, ordinary.audit_run_id)
+    found = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
     n_tasks = len({row["task_id"] for row in found.scorecard})
     assert n_tasks > 1
     assert render_parts(found) == [render(found)]
@@ -269,23 +270,23 @@ def test_the_page_is_private_and_replaced_whole(tmp_path: Path) -> None:
 
 def test_what_cannot_be_reported_is_one_line(ordinary: Reported, tmp_path: Path) -> None:
     with pytest.raises(WarehouseError, match="no run 'nowhere' is published"):
-        report(ordinary.warehouse, "nowhere")
+        report(Warehouse(ordinary.warehouse), "nowhere")
     with pytest.raises(WarehouseError, match="nothing is published yet"):
-        report(tmp_path / "audit.duckdb", "nowhere")
+        report(Warehouse(tmp_path / "audit.duckdb"), "nowhere")
     with pytest.raises(WarehouseError, match="cannot be written"):
         write_text("x", tmp_path / "missing" / "report.html")
 
 
 def test_the_verdict_of_the_gate_comes_first_and_its_names_are_text(hostile: Reported, tmp_path: Path) -> None:
     warehouse, run = tmp_path / "audit.duckdb", hostile.audit_run_id
-    published_path(warehouse).parent.mkdir()
-    shutil.copy(published_path(hostile.warehouse), published_path(warehouse))
-    with duckdb.connect(str(published_path(warehouse))) as con:
+    Warehouse(warehouse).published.path.parent.mkdir()
+    shutil.copy(Warehouse(hostile.warehouse).published.path, Warehouse(warehouse).published.path)
+    with duckdb.connect(str(Warehouse(warehouse).published.path)) as con:
         audit = con.execute("select audit_id from raw.audit_runs where audit_run_id = ?", [run]).fetchone()
         assert audit is not None
         card = {"audits": {audit[0]: {"gate": ["invalid_rate <= 0.01", "micro_f1 >= 0"]}}}
         con.execute("update raw.audit_runs set card = ? where audit_run_id = ?", [json.dumps(card), run])
-    page = as_written(warehouse, run)
+    page = as_written(Warehouse(warehouse), run)
     seen, before = Seen(page), Seen(hostile.html)
     assert page.index('id="verdict"') < page.index('id="scorecard"')
     assert "The gate has 2 rules: 1 failed, 1 passed." in seen.text

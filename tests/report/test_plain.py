@@ -16,8 +16,9 @@ from flows.gate.render import code as of_gate
 from flows.markdown import cell, code, table
 from flows.report import FORMS, report_as
 from flows.spreadsheets import FORMULA, number_or_cell
-from flows.warehouse import read_published
+from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
+from tests.published import table as rows_published
 from tests.report.conftest import Reported
 from tests.report.warehouses import MENTION, SCRIPT
 from tests.shell import promptaudit
@@ -97,7 +98,7 @@ def test_what_a_spreadsheet_would_reckon_begins_with_an_apostrophe(text: str) ->
 @pytest.mark.parametrize("name", ["hostile", "hostile_judged"])
 def test_hostile_names_are_inert_in_markdown(name: str, request: pytest.FixtureRequest) -> None:
     run: Reported = request.getfixturevalue(name)
-    made = report_as(run.warehouse, run.audit_run_id, "md")
+    made = report_as(Warehouse(run.warehouse), run.audit_run_id, "md")
     found = tokens_of(made)
     assert not {"html_inline", "html_block", "link_open", "image", "strong_open", "em_open"} & {
         kind for kind, _ in found
@@ -110,9 +111,9 @@ def test_hostile_names_are_inert_in_markdown(name: str, request: pytest.FixtureR
 
 
 def test_the_markdown_holds_the_scorecard_and_what_the_sections_found(ordinary: Reported, judged: Reported) -> None:
-    made = report_as(ordinary.warehouse, ordinary.audit_run_id, "md")
+    made = report_as(Warehouse(ordinary.warehouse), ordinary.audit_run_id, "md")
     query = f"select * from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}' order by task_id, strategy, model_id"
-    names, rows = read_published(ordinary.warehouse, query)
+    names, rows = rows_published(ordinary.warehouse, query)
     for values in rows[:8]:
         row = dict(zip(names, values, strict=True))
         names_ = " | ".join(f"`{row[name]}`" for name in ("model_id", "task_id", "strategy"))
@@ -120,13 +121,13 @@ def test_the_markdown_holds_the_scorecard_and_what_the_sections_found(ordinary: 
         assert (f"{row['sensitivity']:.3f}" if row["sensitivity"] is not None else "–") in line
     assert "The first 8 of 9 rows." in made
     assert "### Format checks" in made
-    assert "Most of the spread is the rule" in report_as(judged.warehouse, judged.audit_run_id, "md")
+    assert "Most of the spread is the rule" in report_as(Warehouse(judged.warehouse), judged.audit_run_id, "md")
 
 
 @pytest.mark.parametrize("name", ["hostile", "hostile_judged"])
 def test_hostile_names_are_inert_in_a_spreadsheet(name: str, request: pytest.FixtureRequest) -> None:
     run: Reported = request.getfixturevalue(name)
-    made = report_as(run.warehouse, run.audit_run_id, "csv")
+    made = report_as(Warehouse(run.warehouse), run.audit_run_id, "csv")
     rows = list(csv.reader(io.StringIO(made)))
     assert {len(row) for row in rows} == {10}
     cells = {text for row in rows for text in row}

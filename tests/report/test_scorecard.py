@@ -9,22 +9,23 @@ from rich.console import Console
 from flows.report import comparison_rows, scorecard, scorecard_rows
 from flows.report.scorecard import Scorecard
 from flows.report.text import number, percent, share
-from flows.warehouse import read_published
+from flows.warehouse import Warehouse
+from tests.published import table
 from tests.report.conftest import Reported
 
 
 def printed(run: Reported, width: int) -> str:
     out = io.StringIO()
     Console(file=out, width=width, force_terminal=True, color_system=None).print(
-        scorecard(run.warehouse, run.audit_run_id)
+        scorecard(Warehouse(run.warehouse), run.audit_run_id)
     )
     return out.getvalue()
 
 
 def test_rows_are_the_marts_rows_of_this_run(ordinary: Reported) -> None:
     query = f"select count(*) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}'"
-    rows = scorecard_rows(ordinary.warehouse, ordinary.audit_run_id)
-    assert len(rows) == read_published(ordinary.warehouse, query)[1][0][0] == 9
+    rows = scorecard_rows(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
+    assert len(rows) == table(ordinary.warehouse, query)[1][0][0] == 9
     assert {row["audit_run_id"] for row in rows} == {ordinary.audit_run_id}
     json.dumps(rows)
 
@@ -33,7 +34,7 @@ def test_rows_are_the_marts_rows_of_this_run(ordinary: Reported) -> None:
 def test_every_figure_is_printed_at_every_width(ordinary: Reported, width: int) -> None:
     text = printed(ordinary, width)
     assert max(len(line) for line in text.splitlines()) <= width
-    for row in scorecard_rows(ordinary.warehouse, ordinary.audit_run_id):
+    for row in scorecard_rows(Warehouse(ordinary.warehouse), ordinary.audit_run_id):
         for name in (
             "sensitivity",
             "sensitivity_corrected_low",
@@ -55,7 +56,7 @@ def test_one_table_holds_all_of_it_in_120_columns(ordinary: Reported) -> None:
 def test_rule_against_judge_is_printed_at_every_width(judged: Reported, width: int) -> None:
     text = printed(judged, width)
     assert max(len(line) for line in text.splitlines()) <= width
-    rows = comparison_rows(judged.warehouse, judged.audit_run_id)
+    rows = comparison_rows(Warehouse(judged.warehouse), judged.audit_run_id)
     json.dumps(rows)
     for row in rows:
         for name in ("accuracy_rule", "accuracy_judge", "accuracy_std_judge", "spread_rule", "spread_judge_high"):
@@ -77,7 +78,7 @@ def test_the_scorecard_says_what_is_found_and_how_far_judges_are_known(judged: R
 
 
 def test_a_run_without_judges_has_its_scorecard_alone(ordinary: Reported) -> None:
-    assert comparison_rows(ordinary.warehouse, ordinary.audit_run_id) == []
+    assert comparison_rows(Warehouse(ordinary.warehouse), ordinary.audit_run_id) == []
     assert "judge" not in printed(ordinary, 120)
 
 
@@ -89,7 +90,7 @@ def test_names_are_neither_markup_nor_control(name: str, request: pytest.Fixture
 
 
 def test_an_unknown_run_has_no_rows_and_says_so(ordinary: Reported) -> None:
-    assert scorecard_rows(ordinary.warehouse, "x' or true --") == []
+    assert scorecard_rows(Warehouse(ordinary.warehouse), "x' or true --") == []
     out = io.StringIO()
     Console(file=out).print(Scorecard([]))
     assert "no figures yet" in out.getvalue()

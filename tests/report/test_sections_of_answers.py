@@ -36,7 +36,7 @@ from flows.report.text import count, milliseconds, number, percent, span
 from flows.report.texts import LEFT_OUT
 from flows.report.variety import mean, variety
 from flows.report.wordings import WORST, wordings
-from flows.warehouse import published_path
+from flows.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.report.test_sections_of_samples import asked, block_of, drawn_data, printed
 
@@ -45,12 +45,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module")
 def found(ordinary: Reported) -> Gathered:
-    return gather(ordinary.warehouse, ordinary.audit_run_id)
+    return gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
 
 
 @pytest.fixture(scope="module")
 def questions(judged: Reported) -> Gathered:
-    return gather(judged.warehouse, judged.audit_run_id)
+    return gather(Warehouse(judged.warehouse), judged.audit_run_id)
 
 
 def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: Gathered) -> None:
@@ -260,7 +260,7 @@ def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found
 
 
 def test_texts_that_are_left_out_are_in_no_section(ordinary: Reported) -> None:
-    silent = gather(ordinary.warehouse, ordinary.audit_run_id, "none")
+    silent = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id, "none")
     with undrawn():
         sections = measured(silent)
     told = [
@@ -398,14 +398,14 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     ordinary: Reported, tmp_path: Path, change: str
 ) -> None:
     warehouse = tmp_path / "audit.duckdb"
-    published_path(warehouse).parent.mkdir()
-    shutil.copy(published_path(ordinary.warehouse), published_path(warehouse))
-    with duckdb.connect(str(published_path(warehouse))) as con:
+    Warehouse(warehouse).published.path.parent.mkdir()
+    shutil.copy(Warehouse(ordinary.warehouse).published.path, Warehouse(warehouse).published.path)
+    with duckdb.connect(str(Warehouse(warehouse).published.path)) as con:
         for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_totals", "rpt_distinct_answers",
                      "rpt_prompt_variants", "rpt_accuracy_spreads", "rpt_stability_by_share",
                      "rpt_sample_similarities"):  # fmt: skip
             con.execute(change.format(mart))
-    older = gather(warehouse, ordinary.audit_run_id)
+    older = gather(Warehouse(warehouse), ordinary.audit_run_id)
     room = Room(older, most=0)
     for section in (
         sensitivity(older, Budget(2)),
@@ -422,10 +422,10 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     assert {(line[4], line[6], line[8]) for line in printed(spreads)} == {("–", "–", "–")}
     unnamed, named = (
         block_of(formats(each, Budget(2)), "colours").tables
-        for each in (older, gather(ordinary.warehouse, ordinary.audit_run_id))
+        for each in (older, gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id))
     )
     assert [printed(table) for table in unnamed] == [printed(table) for table in named]
-    page = report(warehouse, ordinary.audit_run_id).read_text(encoding="utf-8")
+    page = report(Warehouse(warehouse), ordinary.audit_run_id).read_text(encoding="utf-8")
     assert 'id="costs"' in page
 
 

@@ -25,7 +25,8 @@ from flows.report.sampled import Answered, Sampled
 from flows.report.sensitivity import sensitivity
 from flows.report.telling import telling
 from flows.report.text import number, percent
-from flows.warehouse import read_published
+from flows.warehouse import Warehouse
+from tests.published import table
 from tests.report.conftest import Reported
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -37,22 +38,22 @@ Group = tuple[str, str]
 
 @pytest.fixture(scope="module")
 def found(ordinary: Reported) -> Gathered:
-    return gather(ordinary.warehouse, ordinary.audit_run_id)
+    return gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
 
 
 @pytest.fixture(scope="module")
 def wavering(hostile: Reported) -> Gathered:
-    return gather(hostile.warehouse, hostile.audit_run_id)
+    return gather(Warehouse(hostile.warehouse), hostile.audit_run_id)
 
 
 @pytest.fixture(scope="module")
 def questions(judged: Reported) -> Gathered:
-    return gather(judged.warehouse, judged.audit_run_id)
+    return gather(Warehouse(judged.warehouse), judged.audit_run_id)
 
 
 def asked(run: Reported, query: str) -> list[tuple[Any, ...]]:
     """Rows of a query of the test's own words, with {run} put in."""
-    return read_published(run.warehouse, query.replace("{run}", f"'{run.audit_run_id}'"))[1]
+    return table(run.warehouse, query.replace("{run}", f"'{run.audit_run_id}'"))[1]
 
 
 def block_of(section: Section, task_id: str) -> Block:
@@ -123,7 +124,7 @@ def test_of_many_samples_the_same_few_are_drawn_of_every_model(ordinary: Reporte
     assert f"<= {sample_queries.SAMPLED}\n" in sample_queries.CLOUDS
     few = sample_queries.CLOUDS.replace(f"<= {sample_queries.SAMPLED}\n", "<= 7\n")
     counts: dict[Group, int] = {}
-    for row in rows(ordinary.warehouse, few, ordinary.audit_run_id):
+    for row in rows(Warehouse(ordinary.warehouse), few, ordinary.audit_run_id):
         key = (row["model_id"], row["strategy"])
         counts[key] = counts.get(key, 0) + row["n"]
     assert len(counts) == 6

@@ -9,8 +9,9 @@ from flows.report import report_as
 from flows.report.gather import gather
 from flows.report.page import render
 from flows.report.texts import LEFT_OUT, MOST, MOST_IN_ALL, Texts
-from flows.warehouse import read_published
+from flows.warehouse import Warehouse
 from models_registry.cards import Data, TaskCard
+from tests.published import table
 from tests.report.conftest import Reported
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -76,7 +77,7 @@ def texts_of(run: Reported) -> set[str]:
         f"select distinct completion from marts.fct_predictions {known} and label is distinct from completion",
         f"select distinct unnest(reference_answers) from marts.dim_samples {known}",
     )
-    rows = [row for query in queries for row in read_published(run.warehouse, query)[1]]
+    rows = [row for query in queries for row in table(run.warehouse, query)[1]]
     return {text.strip().split("\n")[0][:40] for (text,) in rows if text and len(text.strip()) > 12}
 
 
@@ -89,7 +90,7 @@ def test_without_texts_no_text_is_in_the_page(name: str, request: pytest.Fixture
     in_excerpts = {text for text in secret if text in run.words.replace("&#39;", "'")}
     assert len(in_excerpts) > 5
     with undrawn():
-        page = render(gather(run.warehouse, run.audit_run_id, "none"))
+        page = render(gather(Warehouse(run.warehouse), run.audit_run_id, "none"))
     assert {text for text in secret if text in page.replace("&#39;", "'")} == set()
     assert "Its texts are left out of this report." in page or name == "judged"
     assert "<dt>Texts</dt><dd>left out</dd>" in page
@@ -101,7 +102,7 @@ def test_without_texts_no_text_is_in_the_page(name: str, request: pytest.Fixture
 def test_a_sensitive_task_keeps_its_texts_and_an_open_one_does_not(judged: Reported) -> None:
     from flows.report.drawing import undrawn
 
-    found = gather(judged.warehouse, judged.audit_run_id)
+    found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
     assert found.texts.said == "excerpts of 300 characters"
     names = sorted({row["task_id"] for row in found.judged.disagreements})
     texts = Texts(None, frozenset(names[:1]))
@@ -119,13 +120,13 @@ def test_whole_texts_go_beyond_an_excerpt(hostile: Reported) -> None:
     from flows.report.drawing import undrawn
 
     with undrawn():
-        page = render(gather(hostile.warehouse, hostile.audit_run_id, "full"))
+        page = render(gather(Warehouse(hostile.warehouse), hostile.audit_run_id, "full"))
     assert "in full, up to 20,000 characters each and 2 MB in all" in page
     longest = max(map(len, __import__("re").findall(r"x{50,}|z{50,}", page)), default=0)
     assert longest == 0 or 301 < longest <= MOST
 
 
 def test_dim_tasks_says_which_task_is_sensitive(ordinary: Reported) -> None:
-    _, rows = read_published(ordinary.warehouse, "select task_id, is_sensitive from marts.dim_tasks")
+    _, rows = table(ordinary.warehouse, "select task_id, is_sensitive from marts.dim_tasks")
     assert rows
     assert {is_sensitive for _, is_sensitive in rows} == {False}

@@ -21,7 +21,8 @@ from flows.report.page import render
 from flows.report.text import number, ranged
 from flows.report.trend import MOST_BLOCKS, trend
 from flows.report.trend_points import MEASURES, domains, points
-from flows.warehouse import read_published
+from flows.warehouse import Warehouse
+from tests.published import table
 from tests.report.nights import Verdict, change, compare, fresh
 from tests.report.test_page import Seen
 
@@ -30,7 +31,7 @@ NAMES = {f"r{place}": f"09-{20 + place}" for place in range(6)}
 
 
 def gathered(warehouse: Path, run: str) -> Gathered:
-    return gather(warehouse, run)
+    return gather(Warehouse(warehouse), run)
 
 
 def section(warehouse: Path, run: str) -> Section:
@@ -84,7 +85,7 @@ def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPa
     for block, (task, strategy) in zip(
         found.blocks, [("colours", "one_shot"), ("colours", "simple"), ("moods", "simple")], strict=True
     ):
-        expected = read_published(
+        expected = table(
             warehouse,
             f"select started_at, model_id, n_samples, n_variants, n_repetitions, sensitivity, {columns} "
             "from marts.rpt_audit inner join marts.dim_audit_runs using (audit_run_id) "
@@ -214,7 +215,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     compare(warehouse, runs, [said])
     page = warehouse.with_name("nights.html")
-    page.write_text(render(gather(warehouse, runs[-1])), encoding="utf-8")
+    page.write_text(render(gather(Warehouse(warehouse), runs[-1])), encoding="utf-8")
     return page
 
 

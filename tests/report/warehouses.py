@@ -15,7 +15,7 @@ from flows.publish import publish
 from flows.runs import close_run
 from flows.transform import transform
 from flows.validate import validate
-from flows.warehouse import apply_schema
+from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.registry import Registry, load_registry
 
@@ -44,7 +44,7 @@ class Recorded:
 def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]:
     """Imports the files as runs of one warehouse, checks them, builds the marts once and publishes."""
     warehouse, runs = folder / "audit.duckdb", []
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     for place, recorded in enumerate(files):
         file = folder / f"answers {place}.parquet"  # an audit's name may hold what a file's may not
         pl.DataFrame(list(recorded.rows), infer_schema_length=None).write_parquet(file)
@@ -52,15 +52,17 @@ def published(folder: Path, files: Sequence[Recorded]) -> tuple[Path, list[str]]
             labels=recorded.labels, task=None if "task" in recorded.rows[0] else "colours", audit=recorded.audit,
             format_limits=recorded.limits, resamples=200,
         )  # fmt: skip
-        runs.append(import_predictions(warehouse, [file], recorded.registry or load_registry(), options).audit_run_id)
+        runs.append(
+            import_predictions(Warehouse(warehouse), [file], recorded.registry or load_registry(), options).audit_run_id
+        )
         if recorded.judge is not None:
             recorded.judge(warehouse, runs[-1])
-    transform(warehouse, runs, "up_to_formats")
+    transform(Warehouse(warehouse), runs, "up_to_formats")
     for run, recorded in zip(runs, files, strict=True):
-        validate(warehouse, run, recorded.limits)
-        close_run(warehouse, run, "complete")
-    transform(warehouse, runs, "after_formats")
-    publish(warehouse, runs)
+        validate(Warehouse(warehouse), run, recorded.limits)
+        close_run(Warehouse(warehouse), run, "complete")
+    transform(Warehouse(warehouse), runs, "after_formats")
+    publish(Warehouse(warehouse), runs)
     return warehouse, runs
 
 

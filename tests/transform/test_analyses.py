@@ -16,8 +16,9 @@ from flows.publish import publish
 from flows.runs import close_run
 from flows.settings import dbt_project
 from flows.transform import dbt, transform
-from flows.warehouse import apply_schema, connect, read_published
+from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
+from tests.published import table
 from tests.transform.cases import ABCD, Case, Variant, answered
 from tests.transform.reference import Answer
 
@@ -47,7 +48,7 @@ class Published:
 
     def ask(self, name: str) -> list[Row]:
         """Its answer."""
-        columns, rows = read_published(self.warehouse, self.sql(name))
+        columns, rows = table(self.warehouse, self.sql(name))
         assert len(set(columns)) == len(columns)
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -70,23 +71,23 @@ def _answers(seed: int) -> list[Answer]:
 def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     folder = tmp_path_factory.mktemp("analyses")
     warehouse = folder / "audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     runs = []
     for night in (1, 2):
         path = folder / f"night{night}.parquet"
         Case("nightly", ABCD, _answers(night)).frame().write_parquet(path)
         options = ImportOptions(labels=ABCD, audit="nightly", resamples=10)
-        runs.append(import_predictions(warehouse, [path], load_registry(), options).audit_run_id)
-    with connect(warehouse) as con:
+        runs.append(import_predictions(Warehouse(warehouse), [path], load_registry(), options).audit_run_id)
+    with Warehouse(warehouse).write() as con:
         con.execute(
             "update raw.predictions set cost_usd = 0.001, prompt_tokens = 10, completion_tokens = 2, latency_ms = 5"
         )
-    transform(warehouse, runs, "up_to_formats")
+    transform(Warehouse(warehouse), runs, "up_to_formats")
     for run in runs:
-        close_run(warehouse, run, "complete")
-    transform(warehouse, runs, "after_formats")
-    publish(warehouse, runs)
-    dbt(warehouse, "compile", "--select", "resource_type:analysis")
+        close_run(Warehouse(warehouse), run, "complete")
+    transform(Warehouse(warehouse), runs, "after_formats")
+    publish(Warehouse(warehouse), runs)
+    dbt(Warehouse(warehouse), "compile", "--select", "resource_type:analysis")
     return Published(warehouse, warehouse.parent / "dbt" / "target" / "compiled", runs)
 
 

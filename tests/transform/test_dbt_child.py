@@ -24,7 +24,7 @@ from flows.retain import retire_again
 from flows.runs import close_run
 from flows.settings import dbt_project
 from flows.transform import dbt, transform
-from flows.warehouse import apply_schema, connect, fetch
+from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from models_registry.registry import load_registry
 
@@ -48,18 +48,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("built")
     (folder / "few.csv").write_text(ANSWERS)
     warehouse = folder / "audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     options = ImportOptions(labels=("yes", "no"), resamples=10)
-    run = import_predictions(warehouse, [folder / "few.csv"], load_registry([]), options).audit_run_id
-    close_run(warehouse, run, "complete")
+    run = import_predictions(Warehouse(warehouse), [folder / "few.csv"], load_registry([]), options).audit_run_id
+    close_run(Warehouse(warehouse), run, "complete")
     derive(warehouse, run)
-    publish(warehouse, [run])
+    publish(Warehouse(warehouse), [run])
     return warehouse, run
 
 
 def derive(warehouse: Path, run: str) -> None:
-    transform(warehouse, [run], "up_to_formats")
-    transform(warehouse, [run], "after_formats")
+    transform(Warehouse(warehouse), [run], "up_to_formats")
+    transform(Warehouse(warehouse), [run], "after_formats")
 
 
 def process_for(warehouse: Path) -> psutil.Process:
@@ -86,19 +86,24 @@ def test_generic_tests_are_grouped_each_once() -> None:
 
 def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str]) -> None:
     warehouse, run = built
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.execute("insert into marts.dim_models select * from marts.dim_models")
         con.execute("update marts.fct_p_tau set p_tau = p_tau + 0.5")
     with pytest.raises(WarehouseError, match=r"rules_of_core failed: .*1 rows break unique_grain of dim_models"):
-        dbt(warehouse, "test", "--select", "rules_of_core", audit_run_ids=[run])
+        dbt(Warehouse(warehouse), "test", "--select", "rules_of_core", audit_run_ids=[run])
     with pytest.raises(WarehouseError, match=r"rows break (sums_to_one|within) of fct_p_tau.p_tau"):
-        dbt(warehouse, "test", "--select", "rules_of_stability", audit_run_ids=[run])
+        dbt(Warehouse(warehouse), "test", "--select", "rules_of_stability", audit_run_ids=[run])
     derive(warehouse, run)
-    assert fetch(warehouse, "select count(*) as n, max(p_tau) as p from marts.dim_models, marts.fct_p_tau")[0]["p"] <= 1
+    assert (
+        Warehouse(warehouse).read("select count(*) as n, max(p_tau) as p from marts.dim_models, marts.fct_p_tau")[0][
+            "p"
+        ]
+        <= 1
+    )
 
 
 def rows_of_marts(warehouse: Path) -> dict[str, list[tuple[object, ...]]]:
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         names = con.execute(
             "select table_name from duckdb_tables() where schema_name = 'marts' order by all"
         ).fetchall()
@@ -115,10 +120,10 @@ def test_an_analysts_own_build_leaves_what_it_cannot_derive(
 ) -> None:
     warehouse, run = tmp_path / "audit.duckdb", built[1]
     shutil.copyfile(built[0], warehouse)
-    retire_again(warehouse, run)
+    retire_again(Warehouse(warehouse), run)
     before = rows_of_marts(warehouse)
     assert all(before[mart] for mart in ("rpt_audit", "rpt_stability_by_share", "rpt_sample_similarities"))
-    dbt(warehouse, *arguments)
+    dbt(Warehouse(warehouse), *arguments)
     assert rows_of_marts(warehouse) == before
 
 
@@ -126,28 +131,28 @@ def test_an_analysts_own_build_leaves_what_it_cannot_derive(
 def test_views_that_stand_are_left_and_others_are_made_again(built: tuple[Path, str]) -> None:
     warehouse, run = built
     derive(warehouse, run)
-    publish(warehouse, [run])
-    transform(warehouse, [run], "up_to_formats")
+    publish(Warehouse(warehouse), [run])
+    transform(Warehouse(warehouse), [run], "up_to_formats")
     assert "int_predictions_labelled" in models_built(warehouse)
     assert "stg_predictions" not in models_built(warehouse)
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.execute("create or replace view marts.rpt_latest as select 1 as forged")
     derive(warehouse, run)
     assert "rpt_latest" in models_built(warehouse)
-    assert "forged" not in {row["column_name"] for row in fetch(warehouse, "describe marts.rpt_latest")}
+    assert "forged" not in {row["column_name"] for row in Warehouse(warehouse).read("describe marts.rpt_latest")}
 
 
 def test_rows_of_a_run_are_replaced_and_those_of_others_stay(built: tuple[Path, str]) -> None:
     warehouse, run = built
     count = "select audit_run_id, count(*) as n from marts.rpt_audit group by all order by all"
-    before = fetch(warehouse, count)
-    with connect(warehouse) as con:
+    before = Warehouse(warehouse).read(count)
+    with Warehouse(warehouse).write() as con:
         con.execute("insert into marts.rpt_audit select * replace ('other' as audit_run_id) from marts.rpt_audit")
     derive(warehouse, run)
-    assert fetch(warehouse, count) == sorted(
+    assert Warehouse(warehouse).read(count) == sorted(
         [*before, {"audit_run_id": "other", "n": 1}], key=lambda row: row["audit_run_id"]
     )
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         con.execute("delete from marts.rpt_audit where audit_run_id = 'other'")
 
 
@@ -165,7 +170,7 @@ def test_a_killed_child_leaves_no_lock_and_the_next_build_goes_on(built: tuple[P
         with pytest.raises(WarehouseError, match="the process that runs dbt ended"):
             derive(warehouse, run)
         killing.join()
-    with connect(warehouse, wait_s=0):
+    with Warehouse(warehouse).write(wait_s=0):
         assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
     derive(warehouse, run)
 
@@ -181,8 +186,9 @@ def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: 
     warehouse, run = built
     script = (
         "import sys; from pathlib import Path; from flows.transform import start, transform\n"
+        "from flows.warehouse import Warehouse\n"
         "w = Path(sys.argv[1]); print(start('flows.dbt_child', w.name).process.pid, flush=True)\n"
-        "transform(w, [sys.argv[2]], 'after_formats')"
+        "transform(Warehouse(w), [sys.argv[2]], 'after_formats')"
     )
     line = [sys.executable, "-P", "-c", script, str(warehouse), run]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as parent:
@@ -194,7 +200,7 @@ def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: 
         os.kill(parent.pid, signal.SIGKILL)
     child.wait(timeout=30)
     assert not folder.exists()
-    with connect(warehouse, wait_s=0):
+    with Warehouse(warehouse).write(wait_s=0):
         pass
     derive(warehouse, run)
 

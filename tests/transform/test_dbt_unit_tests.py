@@ -13,7 +13,7 @@ import yaml
 
 from flows import cache
 from flows.settings import SILENT, dbt_project
-from flows.warehouse import apply_schema
+from flows.warehouse import Warehouse
 from udfs import COMPARISON_IDS, RUN_IDS
 
 # models that only rename, hand on or hold what another model decides
@@ -53,7 +53,7 @@ def test_every_model_that_decides_has_one() -> None:
 @pytest.mark.slow  # `dbt test` of 73 tests, which nothing that is not in dbt/ can break
 def test_unit_tests(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     (tmp_path / "target").mkdir()
     if (parsed := cache.read(f"{warehouse.name}.msgpack")) is not None:  # as `flows.transform` keeps it
         (tmp_path / "target" / "partial_parse.msgpack").write_bytes(parsed)

@@ -19,7 +19,7 @@ from flows.keys import prompt_variant_id
 from flows.runs import close_run
 from flows.transform import transform
 from flows.validate import validate
-from flows.warehouse import apply_schema, connect
+from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.registry import load_registry
 from tests.transform.cases import Case, all_cases
@@ -53,28 +53,28 @@ class Measured:
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     folder = tmp_path_factory.mktemp("measures")
     warehouse = folder / "audit.duckdb"
-    apply_schema(warehouse)
+    Warehouse(warehouse).apply_schema()
     registry = load_registry()
     runs = {}
     for case in CASES.values():
         path = folder / f"{case.name}.parquet"
         case.frame().write_parquet(path)
         options = ImportOptions(labels=case.labels, level=case.level, resamples=10)
-        runs[case.name] = import_predictions(warehouse, [path], registry, options).audit_run_id
-    transform(warehouse, list(runs.values()), "up_to_formats")
+        runs[case.name] = import_predictions(Warehouse(warehouse), [path], registry, options).audit_run_id
+    transform(Warehouse(warehouse), list(runs.values()), "up_to_formats")
     for case in CASES.values():
         if case.max_invalid_rate is not None:
             limits = FormatLimits(policy="quarantine", max_invalid_rate=case.max_invalid_rate)
-            assert validate(warehouse, runs[case.name], limits).action == "quarantined"
+            assert validate(Warehouse(warehouse), runs[case.name], limits).action == "quarantined"
     for run in runs.values():
-        close_run(warehouse, run, "complete")
-    transform(warehouse, list(runs.values()), "after_formats")
+        close_run(Warehouse(warehouse), run, "complete")
+    transform(Warehouse(warehouse), list(runs.values()), "after_formats")
     return Measured(_marts(warehouse, {run: name for name, run in runs.items()}))
 
 
 def _marts(warehouse: Path, names: dict[str, str]) -> dict[str, dict[str, list[Row]]]:
     tables: dict[str, dict[str, list[Row]]] = {}
-    with connect(warehouse) as con:
+    with Warehouse(warehouse).write() as con:
         for (table,) in con.execute(
             "select table_name from information_schema.tables where table_schema = 'marts'"
         ).fetchall():

@@ -1,0 +1,84 @@
+"""Where a warehouse's files lie."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_NAME, PUBLISHED = "audit.duckdb", "published"
+
+
+@dataclass(frozen=True)
+class Places:
+    """The files and folders of the warehouse that is called by `path`, which may be a link."""
+
+    path: Path
+
+    @property
+    def file(self) -> Path:
+        """The DuckDB file itself, by whatever link it is reached."""
+        return Path(os.path.realpath(self.path))
+
+    def beside(self, ending: str) -> Path:
+        """Returns the file of this ending that lies beside the DuckDB file: one, by whatever link it is reached."""
+        return self.file.with_name(self.file.name + ending)
+
+    @property
+    def copy(self) -> Path:
+        """The published copy."""
+        return self.path.parent / PUBLISHED / self.path.name
+
+    @property
+    def published(self) -> Path:
+        """The folder of reports, traces and Parquet marts."""
+        return _own(self.path, PUBLISHED)
+
+    @property
+    def marts(self) -> Path:
+        """The folder of the marts as Parquet files."""
+        return self.published / "marts"
+
+    @property
+    def newest_report(self) -> Path:
+        """The page of the run that was reported last."""
+        return self.published / "report.html"
+
+    @property
+    def reports(self) -> Path:
+        """The folder of the pages that stay when another run is reported."""
+        return self.published / "reports"
+
+    def report(self, audit_run_id: str, part: int = 1) -> Path:
+        """Returns where the page of a run lies, or a further page of it."""
+        return self.reports / f"{audit_run_id if part == 1 else f'{audit_run_id}-{part}'}.html"
+
+    def traces(self, audit_run_id: str) -> Path:
+        """Returns the folder of a run's trace pages."""
+        return self.published / "traces" / audit_run_id
+
+    @property
+    def dbt(self) -> Path:
+        """The folder of what dbt writes."""
+        return _own(self.path.resolve(), "dbt")
+
+    @property
+    def archive(self) -> Path:
+        """The folder of retired raw rows."""
+        return self.file.parent / "archive"
+
+    @property
+    def spool(self) -> Path:
+        """The folder of rows that have not landed yet."""
+        return self.beside(".spool")
+
+    @property
+    def batches(self) -> Path:
+        """The folder of what was sent to and came from batch interfaces."""
+        return self.path.parent / "batches"
+
+
+def _own(warehouse: Path, name: str) -> Path:
+    """Returns a warehouse's part of a folder beside it: all of it for `audit.duckdb`, `<file name>.d` in it for others."""
+    shared = warehouse.parent / name
+    return shared if warehouse.name == DEFAULT_NAME else shared / f"{warehouse.name}.d"
