@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from flows.garbage import collect_rarely
 from flows.settings import silence
+from flows.system.garbage import collect_rarely
 
 if TYPE_CHECKING:
     from xdist.remote import Producer

@@ -78,9 +78,9 @@ def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> E
 @contextlib.contextmanager
 def without_server() -> Iterator[None]:
     """Runs in this process start no server of Prefect's: for tests of what an audit does, not of where it is shown."""
-    from flows import tracking
+    from flows.audit import prefect_server
 
-    with mock.patch.object(tracking, "run_tracked", tracking.run_small):
+    with mock.patch.object(prefect_server, "run_tracked", prefect_server.run_small):
         yield
 
 

@@ -165,17 +165,17 @@ def open_engine(
         msg = f"not a model card: {type(card).__name__}"
         raise TypeError(msg)
     if card.engine == "openai_api":
-        from flows.engines.openai_api import OpenAIEngine
+        from flows.engines.openai_api.engine import OpenAIEngine
 
         return OpenAIEngine(card, may_try)
     if card.engine == "vllm_server":
-        from flows.engines.vllm_server import VllmServerEngine
+        from flows.engines.vllm.engine import VllmServerEngine
 
         return VllmServerEngine(card, may_try, say)
     if card.engine == "recorded":
         from flows.engines.recorded import RecordedEngine
 
         return RecordedEngine(card, entry)
-    from flows.engines.embedded import open_annotator
+    from flows.engines.embedded.engine import open_annotator
 
     return open_annotator(card, landed)

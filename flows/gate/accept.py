@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
+from flows.display.figures import cut, when
+from flows.display.progress import Progress
 from flows.gate.check import check_run
-from flows.gate.rows import source_of
-from flows.keys import content_id
-from flows.progress import Progress
-from flows.publish import publish
-from flows.references import LATEST, complete_runs, resolve
-from flows.report.text import cut, when
-from flows.rows import frame_of
+from flows.gate.source import source_of
+from flows.marts.publish import publish
 from flows.settings import Settings
+from flows.system.keys import content_id
 from flows.warehouse import Warehouse
 from flows.warehouse import now as this_instant
+from flows.warehouse.rows import frame_of
+from flows.warehouse.run_names import LATEST, complete_runs, resolve
 from models_registry.errors import UsageError
 from models_registry.gate_rules import LAST_NIGHT
 

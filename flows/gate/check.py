@@ -13,11 +13,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from flows.gate.checked import Checked, Finding, Result
-from flows.gate.rows import Row, Source, source_of
-from flows.gate.values import check_values
-from flows.gate.verdicts import check_verdicts
-from flows.report.text import when
+from flows.display.figures import when
+from flows.gate.outcome import Checked, Finding, Result
+from flows.gate.source import Row, Source, source_of
+from flows.gate.value_rules import check_values
+from flows.gate.verdict_rules import check_verdicts
 from flows.warehouse import Warehouse
 from flows.warehouse import now as this_instant
 from models_registry.ages import age_of

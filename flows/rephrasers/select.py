@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flows.rephrasers import Rephraser
-from flows.rephrasers.fixed import FixedRephraser
-from flows.rephrasers.model import ModelRephraser, OpenEngineAt
-from flows.rephrasers.rules import RulesRephraser
+from flows.rephrasers.by_list import FixedRephraser
+from flows.rephrasers.by_model import ModelRephraser, OpenEngineAt
+from flows.rephrasers.by_rules import RulesRephraser
 from models_registry.cards import RephraserCard
 
 

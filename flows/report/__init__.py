@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from flows.report.scorecard import comparison_rows, scorecard, scorecard_rows
+from flows.report.terminal.scorecard import comparison_rows, scorecard, scorecard_rows
 
 if TYPE_CHECKING:
-    from flows.report.texts import Policy
+    from flows.display.policy import Policy
     from flows.warehouse import Warehouse
 
 __all__ = [
@@ -35,9 +35,9 @@ def report(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, 
     text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
     Raises WarehouseError where nothing, or not this run, is published, or the page cannot be written.
     """
-    from flows.files import private_folder, write_text
     from flows.report.record import record
-    from flows.trace.page import write_pages
+    from flows.report.trace_pages import write_pages
+    from flows.system.files import private_folder, write_text
 
     write_pages(warehouse, audit_run_id, text)
     pages = _as_pages(warehouse, audit_run_id, text)
@@ -59,8 +59,8 @@ def _as_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> l
     """The page with links to the pages about its rows that are there, and where it is long its further pages."""
     from flows.report.gather import gather
     from flows.report.page import render_parts
+    from flows.report.trace_pages import pages_of
     from flows.settings import Settings
-    from flows.trace.page import pages_of
 
     found = gather(warehouse, audit_run_id, text or Settings().text)
     return render_parts(found, traces=pages_of(warehouse, audit_run_id))
@@ -85,8 +85,8 @@ def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy 
     from flows.report.gather import gather
     from flows.report.page import render
     from flows.report.plain import figures_csv, markdown
+    from flows.report.trace_pages import pages_of
     from flows.settings import Settings
-    from flows.trace.page import pages_of
 
     found = gather(warehouse, audit_run_id, text or Settings().text)
     if form == "html":

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flows.report import queries
-from flows.report.changes import gather_changes
-from flows.report.checked import gather_checked
-from flows.report.judged import Judged, gather_judged
-from flows.report.nights import MOST_NIGHTS, Nights, gather_nights
-from flows.report.sampled import Answered, Sampled, gather_answered, gather_sampled
-from flows.report.text import LONG
-from flows.report.texts import Policy, Texts
+from flows.display.figures import LONG
+from flows.display.policy import Policy, Texts
+from flows.history.nights import MOST_NIGHTS, Nights, gather_nights
+from flows.report.gather_judged import Judged, gather_judged
+from flows.report.gather_samples import Answered, Sampled, gather_answered, gather_sampled
+from flows.report.queries import run
+from flows.report.sections.gate_rules import gather_checked
+from flows.report.sections.run_changes import gather_changes
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
-    from flows.gate.checked import Checked
+    from flows.gate.outcome import Checked
 
 Row = dict[str, Any]
 
@@ -78,33 +78,33 @@ def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: T
     def ask(query: str) -> list[Row]:
         return texts.kept(_rows(con, query, audit_run_id, texts.long))
 
-    runs = ask(queries.RUN)
+    runs = ask(run.RUN)
     if not runs:
         msg = f"{warehouse.published.path}: no run '{audit_run_id[:80]}' is published"
         raise WarehouseError(msg)
-    cards = _rows(con, queries.TASKS, audit_run_id, texts.long)
+    cards = _rows(con, run.TASKS, audit_run_id, texts.long)
     texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])
     return Gathered(
         run=runs[0],
         texts=texts,
-        models=ask(queries.MODELS),
-        tasks=ask(queries.TASKS),
-        scorecard=ask(queries.SCORECARD),
-        sensitivity_bins=ask(queries.SENSITIVITY_BINS),
-        consistencies=ask(queries.CONSISTENCIES),
-        stabilities=ask(queries.STABILITIES),
-        variants=ask(queries.VARIANTS),
-        formats=ask(queries.FORMATS),
-        accuracies=ask(queries.ACCURACIES),
-        failed_checks=ask(queries.FAILED_CHECKS),
-        n_checks=ask(queries.N_CHECKS)[0]["n_checks"],
-        top=ask(queries.TOP),
-        top_sensitivities=ask(queries.TOP_SENSITIVITIES),
-        top_labels=ask(queries.TOP_LABELS),
-        top_examples=ask(queries.TOP_EXAMPLES),
+        models=ask(run.MODELS),
+        tasks=ask(run.TASKS),
+        scorecard=ask(run.SCORECARD),
+        sensitivity_bins=ask(run.SENSITIVITY_BINS),
+        consistencies=ask(run.CONSISTENCIES),
+        stabilities=ask(run.STABILITIES),
+        variants=ask(run.VARIANTS),
+        formats=ask(run.FORMATS),
+        accuracies=ask(run.ACCURACIES),
+        failed_checks=ask(run.FAILED_CHECKS),
+        n_checks=ask(run.N_CHECKS)[0]["n_checks"],
+        top=ask(run.TOP),
+        top_sensitivities=ask(run.TOP_SENSITIVITIES),
+        top_labels=ask(run.TOP_LABELS),
+        top_examples=ask(run.TOP_EXAMPLES),
         checked=gather_checked(warehouse, runs[0]),
         judged=gather_judged(ask),
-        nights=gather_nights(ask, queries.NIGHTLY, MOST_NIGHTS),
+        nights=gather_nights(ask, run.NIGHTLY, MOST_NIGHTS),
         changes=gather_changes(ask),
         sampled=gather_sampled(ask),
         answered=gather_answered(ask),

@@ -6,24 +6,24 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.report import guide, identity
-from flows.report.agreement import agreement
-from flows.report.blocks import Row, Section
-from flows.report.changes import base_of, by_base, changes, counts_of
-from flows.report.checked import checked
-from flows.report.disagreements import disagreements
-from flows.report.drawing import COMMON
-from flows.report.filters import environment, trace_links
-from flows.report.gate import gate
+from flows.display.figures import NAME, count, cut
+from flows.report.blocks.blocks import Row, Section
+from flows.report.blocks.filters import environment, trace_links
+from flows.report.charts.drawing import COMMON
+from flows.report.charts.parts import only, parted
+from flows.report.charts.script import Alive, script
 from flows.report.gather import Gathered
-from flows.report.live import Alive, script
-from flows.report.measured import measured
-from flows.report.parts import only, parted
-from flows.report.rankings import rankings
-from flows.report.samples import samples
-from flows.report.scoring import scoring
-from flows.report.text import NAME, count, cut
-from flows.report.trend import trend
+from flows.report.sections import guide, identity
+from flows.report.sections.agreement import agreement
+from flows.report.sections.disagreements import disagreements
+from flows.report.sections.format_gate import gate
+from flows.report.sections.gate_rules import checked
+from flows.report.sections.nights import trend
+from flows.report.sections.order import measured
+from flows.report.sections.rankings import rankings
+from flows.report.sections.run_changes import base_of, by_base, changes, counts_of
+from flows.report.sections.scoring import scoring
+from flows.report.sections.wavering_samples import samples
 
 TEMPLATE = "report.html.j2"
 MOST_SCORECARD = 1000

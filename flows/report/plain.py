@@ -5,17 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-from flows.figures import grains, parse_figure
-from flows.markdown import cell, code, table
-from flows.report.blocks import Section, Table
-from flows.report.cells import Cell, Printed, Traced, cells_of, plain
-from flows.report.drawing import undrawn
-from flows.report.gate import gate
+from flows.display.figures import NAME, cut, shown, when
+from flows.display.markdown import cell, code, table
+from flows.display.spreadsheet import CsvRows, number_or_cell
+from flows.report.blocks.blocks import Section, Table
+from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, plain
+from flows.report.charts.drawing import undrawn
 from flows.report.gather import Gathered
 from flows.report.page import MOST_SCORECARD, sections, summary
-from flows.report.scorecard import FIGURES
-from flows.report.text import NAME, cut, shown, when
-from flows.spreadsheets import CsvRows, number_or_cell
+from flows.report.sections.format_gate import gate
+from flows.report.terminal.scorecard import FIGURES
+from flows.warehouse.figure_names import grains, parse_figure
 
 MOST_LINES = 8  # of a table, in chat
 MOST_FINDINGS = 8

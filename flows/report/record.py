@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from flows.rows import frame_of
-from flows.seal import seal_runs
+from flows.marts.seal import seal_runs
 from flows.warehouse import Warehouse, now
 from flows.warehouse.insert import insert_new
+from flows.warehouse.rows import frame_of
 
 
 def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) -> None:

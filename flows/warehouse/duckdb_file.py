@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from flows.files import private_folder, put_in_place
+from flows.system.files import private_folder, put_in_place
 from flows.warehouse.places import Places
 from models_registry.errors import WarehouseError, WarehouseLocked
 

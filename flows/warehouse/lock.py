@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.files import private_folder
+from flows.system.files import private_folder
 from models_registry.errors import WarehouseError, WarehouseLocked
 
 try:

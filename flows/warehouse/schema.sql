@@ -1,5 +1,5 @@
 -- The contract between flows (which write) and dbt (which reads). Append-only, but for audit_runs, which is closed once.
--- Times are UTC. `version` grows by one with every change; flows/warehouse.py migrates older files and refuses newer ones.
+-- Times are UTC. `version` grows by one with every change; flows/warehouse/schema.py migrates older files and refuses newer ones.
 create schema if not exists raw;
 
 create table if not exists raw.schema_versions (

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flows.children import end_children
-from flows.importing import ImportOptions, import_predictions
-from flows.publish import publish
-from flows.transform import transform
+from flows.marts.publish import publish
+from flows.marts.transform import transform
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
+from flows.system.helper_processes import end_children
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 

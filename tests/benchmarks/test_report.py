@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.report.charts.script import script
 from flows.report.gather import gather
-from flows.report.live import script
 from flows.report.page import render_parts
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.guard import WATCHER
+from flows.system.child_processes import WATCHER
 
 pytestmark = pytest.mark.benchmark
 

@@ -13,14 +13,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.budget import Purse, budget_of
-from flows.design import design_audit
+from flows.annotation.write_sheet import cell_of
+from flows.audit.budget import Purse, budget_of
+from flows.audit.design import design_audit
+from flows.audit.infer import infer
+from flows.audit.judge import judge
+from flows.audit.paraphrase import paraphrase
+from flows.audit.runs import close_run, open_run
 from flows.engines import silent
-from flows.infer import infer
-from flows.judge import judge
-from flows.paraphrase import paraphrase
-from flows.runs import close_run, open_run
-from flows.sheets import cell_of
 from flows.warehouse import Warehouse
 from models_registry.registry import SHIPPED, load_registry
 from tests.shell import Ended, promptaudit, sql

@@ -14,22 +14,22 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.compare import Pair, compare
-from flows.figures import grains, row_id
-from flows.progress import Progress
-from flows.publish import publish
+from flows.audit.run_audit import rebuild_runs
+from flows.comparison.compare import Pair, compare
+from flows.display.progress import Progress
+from flows.evidence.trace import trace
+from flows.evidence.trace.gather import Trace
+from flows.evidence.trace.recompute import agrees, recompute
+from flows.evidence.verify import verify, verify_report
+from flows.marts.publish import publish
+from flows.marts.seal import SEALED
+from flows.marts.transform import dbt
 from flows.report import REPORT, report
-from flows.rows import frame_of
-from flows.running import rebuild_runs
-from flows.seal import SEALED
+from flows.report.verify_file import figures_of
 from flows.settings import Settings
-from flows.trace import trace
-from flows.trace.recompute import agrees, recompute
-from flows.trace.trace import Trace
-from flows.transform import dbt
-from flows.verify import verify, verify_report
-from flows.verify.page import figures_of
 from flows.warehouse import Warehouse, now
+from flows.warehouse.figure_names import grains, row_id
+from flows.warehouse.rows import frame_of
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, ordinary_rows, published
 

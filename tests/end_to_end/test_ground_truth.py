@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from flows.importing import ImportOptions, import_predictions
-from flows.publish import publish
-from flows.transform import transform
+from flows.marts.publish import publish
+from flows.marts.transform import transform
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 from tests.published import table

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.importing import ImportOptions, import_predictions
-from flows.publish import publish
-from flows.runs import close_run
-from flows.transform import transform
+from flows.audit.runs import close_run
+from flows.marts.publish import publish
+from flows.marts.transform import transform
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 from tests.shell import promptaudit, sql

@@ -70,14 +70,14 @@ def interrupt(*_: object, **__: object) -> None:
 
 
 def test_the_first_night_cut_short_before_its_marts_goes_on(folder: Path, webhooks: RunningWebhooks) -> None:
-    from flows import steps
+    from flows.audit import derive as deriving
 
-    derive = steps.transform
+    derive = deriving.transform
 
     def transform(warehouse: Path, runs: list[str], part: str) -> None:
         derive(warehouse, runs, part) if part == "up_to_formats" else interrupt()  # type: ignore[arg-type]
 
-    with mock.patch.object(steps, "transform", transform):
+    with mock.patch.object(deriving, "transform", transform):
         assert nightly(folder, webhooks).code == 130
     assert webhooks.of("/ok/alive") == []
     ended = nightly(folder, webhooks)
@@ -115,7 +115,7 @@ def test_cut_short_after_its_run_again_and_again_the_night_goes_on(
     (folder / "registry/audits/small.yml").write_text(audit)
     new: tuple[str, ...] = ("--new",)
     for step in steps:
-        with mock.patch(f"flows.night.{step}", interrupt):
+        with mock.patch(f"flows.nightly.night.{step}", interrupt):
             assert nightly(folder, webhooks, *new).code == 130
         new = ()
     ended = nightly(folder, webhooks)
@@ -131,7 +131,7 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
         raise WarehouseError(msg)
 
     before = len(told(webhooks))
-    with mock.patch("flows.night.compare", broken):
+    with mock.patch("flows.nightly.night.compare", broken):
         for _ in range(2):
             ended = nightly(folder, webhooks)
             assert ended.code == 2
@@ -144,8 +144,8 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
 def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
     before = len(told(webhooks))
     with (
-        mock.patch("flows.night.compare", side_effect=lambda *_: time.sleep(60)),
-        mock.patch("flows.night.longest", return_value=timedelta(seconds=3)),
+        mock.patch("flows.nightly.night.compare", side_effect=lambda *_: time.sleep(60)),
+        mock.patch("flows.nightly.night.longest", return_value=timedelta(seconds=3)),
     ):
         ended = nightly(folder, webhooks, "--new")
     assert ended.code == 3

@@ -19,7 +19,7 @@ import psutil
 import pytest
 import yaml
 
-from flows.figures import grains
+from flows.warehouse.figure_names import grains
 from tests.flows.audits import AUDIT, cells, query, write_cards
 from tests.servers.openai_server import LABELS, RunningServer, running_server
 from tests.servers.prefect_server import (

@@ -17,9 +17,11 @@ from urllib.parse import quote
 import pytest
 from pydantic import ValidationError
 
-from flows.engines import Answer, Request, batch_lines, download, retry
-from flows.engines.batch import BatchApi
-from flows.engines.batching import Seen
+from flows.engines import Answer, Request
+from flows.engines.batches import download, lines
+from flows.engines.batches.openai_batches import BatchApi
+from flows.engines.batches.protocol import Seen
+from flows.engines.pacing import retry
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.engines.asked import LABELS, request_of
@@ -215,7 +217,7 @@ def test_lines_that_are_no_results_are_told_apart(server: RunningBatchServer, tm
 def test_a_line_over_the_bound_is_passed_over(
     server: RunningBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_lines, "MAX_LINE_BYTES", 2000)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 2000)
     server.behave(n_output_bytes=5000)
     pairs = using(card(server), tmp_path, lambda batches: results(batches, requests_of("one", "<<status_400>>")))
     assert [(name, answer.is_landed) for name, answer in pairs] == [("", False), (f"{1:032x}", True)]
@@ -233,7 +235,7 @@ def test_a_draft_takes_so_many_requests_and_so_many_bytes(
     assert using(card(server, batch={"max_requests": 3}), tmp_path, fill)[0] == 3
     (n_all, n_bytes) = using(card(server), tmp_path, fill)
     assert n_all == 8
-    monkeypatch.setattr(batch_lines, "MAX_FILE_BYTES", n_bytes - 1)
+    monkeypatch.setattr(lines, "MAX_FILE_BYTES", n_bytes - 1)
     assert using(card(server), tmp_path, fill)[0] == 7
 
     async def add(batches: BatchApi) -> None:
@@ -383,7 +385,7 @@ def test_files_of_two_hundred_megabytes_take_no_memory(server: RunningBatchServe
     server.reset(seconds=0, n_output_bytes=4000)
     text = f"""
 import asyncio, json, pathlib, resource
-from flows.engines.batch import BatchApi
+from flows.engines.batches.openai_batches import BatchApi
 from models_registry.cards import ModelCard
 from tests.engines.asked import request_of
 

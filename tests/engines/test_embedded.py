@@ -14,9 +14,9 @@ import pytest
 from pydantic import ValidationError
 
 from flows.engines import Answer, Engine, Request, open_engine
-from flows.engines.embedded import open_annotator
-from flows.engines.lexical import without_input
-from flows.engines.simulated import INVALID, distribution_of
+from flows.engines.embedded.engine import open_annotator
+from flows.engines.embedded.lexical import without_input
+from flows.engines.embedded.simulated import INVALID, distribution_of
 from models_registry.cards import ModelCard
 from models_registry.registry import Entry
 from tests.engines.asked import LABELS, PROMPT, request_of

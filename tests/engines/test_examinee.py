@@ -19,14 +19,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.design import Design, design_audit
+from flows.audit.design import Design, design_audit
+from flows.audit.templates import ask, question_of
 from flows.engines import Question, Request
-from flows.engines.draws import uniform
-from flows.engines.embedded import open_annotator
-from flows.engines.examinee import CHOSEN, GIVEN, examinee_annotator, in_words, whole_in_words
-from flows.engines.matcher import matches
-from flows.keys import prompt_variant_id
-from flows.templates import ask, question_of
+from flows.engines.embedded.draws import uniform
+from flows.engines.embedded.engine import open_annotator
+from flows.engines.embedded.examinee import CHOSEN, GIVEN, examinee_annotator, in_words, whole_in_words
+from flows.engines.embedded.matching_judge import matches
+from flows.system.keys import prompt_variant_id
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.registry import load_registry

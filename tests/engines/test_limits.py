@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from flows.engines import Answer, Request, retry
-from flows.engines.openai_api import OpenAIEngine
+from flows.engines import Answer, Request
+from flows.engines.openai_api.engine import OpenAIEngine
+from flows.engines.pacing import retry
 from models_registry.cards import ModelCard
 from tests.engines.asked import LABELS, request_of
 from tests.servers.openai_server import RunningServer, running_server

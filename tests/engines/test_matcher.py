@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.design import Design, design_audit
+from flows.audit.design import Design, design_audit
+from flows.audit.judge_requests import KINDS, Ruling, controls_of, rulings_of
 from flows.engines import Question, Request
-from flows.engines.embedded import open_annotator
-from flows.engines.matcher import matcher_annotator, matches
-from flows.rulings import KINDS, Ruling, controls_of, rulings_of
+from flows.engines.embedded.engine import open_annotator
+from flows.engines.embedded.matching_judge import matcher_annotator, matches
 from models_registry.audit_cards import Samples
 from models_registry.cards import Controls, JudgeCard, ModelCard
 from models_registry.errors import EngineError

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from flows.engines import Answer, Engine, Request, lanes, retry
-from flows.engines.openai_api import OpenAIEngine
+from flows.engines import Answer, Engine, Request
+from flows.engines.openai_api.engine import OpenAIEngine
+from flows.engines.pacing import lanes, retry
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.engines.asked import LABELS, request_of

@@ -9,11 +9,11 @@ import random
 
 import pytest
 
-from flows.engines import lanes
-from flows.engines.lanes import Lanes
-from flows.engines.pressure import pressure_of
-from flows.engines.rates import Rate
-from flows.engines.window import Window
+from flows.engines.pacing import lanes
+from flows.engines.pacing.lanes import Lanes
+from flows.engines.pacing.pressure import pressure_of
+from flows.engines.pacing.rates import Rate
+from flows.engines.pacing.window import Window
 from tests.engines.virtual import Limited, pace_of, run_in_virtual_time
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from flows.engines.quota import Quota, seconds_of
+from flows.engines.pacing.quota import Quota, seconds_of
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,11 @@ from typing import Any
 import psutil
 import pytest
 
-from flows.engines import Answer, vllm
-from flows.engines.batching import Seen
-from flows.engines.run_batch import MODULE, VllmBatch
-from flows.guard import MARK
+from flows.engines import Answer
+from flows.engines.batches.protocol import Seen
+from flows.engines.batches.vllm_batches import MODULE, VllmBatch
+from flows.engines.vllm import command_line
+from flows.system.child_processes import MARK
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.model_cards import VllmServer
@@ -47,7 +48,7 @@ def test_each_setting_of_a_card_is_a_flag_in_one_word() -> None:
         revision="main",
         start_timeout_s=60,
     )
-    assert vllm.arguments(card("--trust-remote-code", vllm=every)) == [
+    assert command_line.arguments(card("--trust-remote-code", vllm=every)) == [
         "--model=--trust-remote-code",
         "--max-model-len=512",
         "--dtype=float32",
@@ -57,7 +58,7 @@ def test_each_setting_of_a_card_is_a_flag_in_one_word() -> None:
         "--no-enable-prefix-caching",
         "--revision=main",
     ]
-    assert vllm.arguments(card()) == ["--model=m", "--dtype=auto"]
+    assert command_line.arguments(card()) == ["--model=m", "--dtype=auto"]
     # a setting that is added to the card is a flag by its name; this list is to be looked at then
     assert set(VllmServer.model_fields) - set(every.model_fields_set) == set()
 
@@ -69,12 +70,12 @@ def test_its_environment_has_the_guards_mark_and_no_key_but_that_of_downloads(mo
     }  # fmt: skip
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    made = vllm.environment()
+    made = command_line.environment()
     kept = {MARK, "HF_TOKEN", "HF_HUB_OFFLINE", "TOKENIZERS_PARALLELISM"}
     assert {name for name in given if name in made} == kept
     assert (made["VLLM_NO_USAGE_STATS"], made["DO_NOT_TRACK"], made["PYTHONSAFEPATH"]) == ("1", "1", "1")
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    assert "HF_HUB_OFFLINE" not in vllm.environment()
+    assert "HF_HUB_OFFLINE" not in command_line.environment()
 
 
 def test_no_vllm_says_where_it_was_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +129,7 @@ def test_a_batch_whose_folder_is_gone_is_handed_over_again(tmp_path: Path, monke
     ],
 )
 def test_the_line_of_a_log_that_says_why(tmp_path: Path, log: str, words: str) -> None:
-    from flows.engines.vllm_log import last_words
+    from flows.engines.vllm.log import last_words
 
     (tmp_path / "log.txt").write_text(log)
     assert last_words(tmp_path / "log.txt") == words
@@ -212,7 +213,7 @@ def test_interrupted_or_killed_it_leaves_no_process_and_starts_again(
     fields = {"vllm": SMALL, "sampling": {"temperature": 1, "seed": 1, "max_tokens": 300}, "batch": BATCHING}
     write_cards(tmp_path, "", 50, model=str(model), **fields)
     text = (
-        "import asyncio, pathlib, sys\nfrom flows.guard import guarded\nfrom tests.flows.batched import ask\n"
+        "import asyncio, pathlib, sys\nfrom flows.system.child_processes import guarded\nfrom tests.flows.batched import ask\n"
         "with guarded():\n    asyncio.run(ask(pathlib.Path(sys.argv[1])))\n"
     )
     for how, sign in ((signal.SIGINT, "vLLM"), (signal.SIGKILL, "Running batch:")):

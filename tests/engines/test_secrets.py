@@ -11,8 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
-from flows.engines import Answer, retry
-from flows.engines.openai_api import OpenAIEngine
+from flows.engines import Answer
+from flows.engines.openai_api.engine import OpenAIEngine
+from flows.engines.pacing import retry
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.engines.asked import request_of

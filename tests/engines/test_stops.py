@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from flows.engines import Answer, Attempt, retry
-from flows.engines.completions import read_completion
-from flows.engines.openai_api import OpenAIEngine
+from flows.engines import Answer, Attempt
+from flows.engines.openai_api.completions import read_completion
+from flows.engines.openai_api.engine import OpenAIEngine
+from flows.engines.pacing import retry
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.engines.asked import request_of

@@ -17,13 +17,17 @@ from typing import Any, cast
 
 import pytest
 
-from flows.engines import Say, loglikelihoods, open_engine, vllm_folder, vllm_process, vllm_shared
-from flows.engines.completions import read_completion
-from flows.engines.faults import Failure
-from flows.engines.vllm_log import last_words
-from flows.engines.vllm_process import VllmProcess
-from flows.engines.vllm_server import VllmServerEngine
-from flows.engines.vllm_shared import Servers
+from flows.engines import Say, open_engine
+from flows.engines.openai_api import loglikelihoods
+from flows.engines.openai_api.completions import read_completion
+from flows.engines.openai_api.faults import Failure
+from flows.engines.vllm import folder as vllm_folder
+from flows.engines.vllm import process as vllm_process
+from flows.engines.vllm import shared as vllm_shared
+from flows.engines.vllm.engine import VllmServerEngine
+from flows.engines.vllm.log import last_words
+from flows.engines.vllm.process import VllmProcess
+from flows.engines.vllm.shared import Servers
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.engines.vllm import card

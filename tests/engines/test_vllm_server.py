@@ -20,9 +20,9 @@ import psutil
 import pytest
 
 from flows.engines import Answer, Request
-from flows.engines.vllm_process import VllmProcess
-from flows.engines.vllm_server import VllmServerEngine
-from flows.guard import MARK
+from flows.engines.vllm.engine import VllmServerEngine
+from flows.engines.vllm.process import VllmProcess
+from flows.system.child_processes import MARK
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.engines.asked import LABELS, request_of
@@ -293,7 +293,7 @@ def test_stopped_in_mid_answer_it_lands_no_part_of_one(model: Path) -> None:
 
 def test_nothing_is_left_of_a_killed_run(model: Path) -> None:
     text = (
-        "import asyncio, sys\nfrom flows.engines.vllm_server import VllmServerEngine\nfrom flows.guard import guarded\n"
+        "import asyncio, sys\nfrom flows.engines.vllm.engine import VllmServerEngine\nfrom flows.system.child_processes import guarded\n"
         "from tests.engines.vllm import card\n\nasync def hold():\n    engine = VllmServerEngine(card(sys.argv[1]))\n"
         "    await engine.open()\n    print(engine._server._process.pid, flush=True)\n    await asyncio.sleep(600)\n\n"
         "with guarded():\n    asyncio.run(hold())\n"

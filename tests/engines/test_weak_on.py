@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from flows.engines.embedded import open_annotator
+from flows.engines.embedded.engine import open_annotator
 from models_registry.cards import ModelCard
 from tests.engines.asked import request_of
 

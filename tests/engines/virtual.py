@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import pytest
 
-from flows.engines import lanes, retry
-from flows.engines.endpoints import Endpoint
-from flows.engines.lanes import Lanes
-from flows.engines.pace import Pace
+from flows.engines.openai_api.endpoints import Endpoint
+from flows.engines.pacing import lanes, retry
+from flows.engines.pacing.lanes import Lanes
+from flows.engines.pacing.pace import Pace
 
 
 class _Jumping(selectors.DefaultSelector):

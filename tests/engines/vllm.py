@@ -13,11 +13,11 @@ from typing import Any
 import psutil
 import pytest
 
-from flows.engines import vllm
+from flows.engines.vllm import command_line
 from models_registry.cards import ModelCard
 
 ROOT = Path(__file__).parents[2]
-PYTHON = Path(os.environ.get("PROMPTAUDIT_VLLM_PYTHON") or ROOT / vllm.IN_CHECKOUT)
+PYTHON = Path(os.environ.get("PROMPTAUDIT_VLLM_PYTHON") or ROOT / command_line.IN_CHECKOUT)
 QUICK = {  # a quick start instead of quick answers
     "PROMPTAUDIT_VLLM_PYTHON": str(PYTHON),
     "TORCH_COMPILE_DISABLE": "1",

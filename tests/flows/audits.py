@@ -15,15 +15,15 @@ from typing import Any
 
 import duckdb
 
-from flows.budget import Purse, budget_of
-from flows.design import Design, design_audit
+from flows.audit.budget import Purse, budget_of
+from flows.audit.design import Design, design_audit
+from flows.audit.infer import Inferred, infer
+from flows.audit.judge import Judged, judge
+from flows.audit.paraphrase import paraphrase
+from flows.audit.runs import newest_run, open_run
 from flows.engines import silent
-from flows.infer import Inferred, infer
-from flows.judge import Judged, judge
-from flows.paraphrase import paraphrase
-from flows.runs import newest_run, open_run
-from flows.spool import replay
 from flows.warehouse import Warehouse
+from flows.warehouse.spool import replay
 from models_registry.registry import load_registry
 from tests.servers.openai_server import LABELS
 

@@ -16,15 +16,15 @@ from typing import Any
 
 import duckdb
 
-from flows.batches import Lent, ask_in_batches, open_batches
-from flows.design import Design, design_audit
+from flows.audit.ask_in_batches import Lent, ask_in_batches, open_batches
+from flows.audit.design import Design, design_audit
+from flows.audit.land import Landing
+from flows.audit.plan import Variant, missing_requests
+from flows.audit.prices import price_of
 from flows.engines import Answer, Request
-from flows.keys import prompt_variant_id
-from flows.land import Landing
-from flows.plan import Variant, missing_requests
-from flows.prices import price_of
-from flows.spool import replay
+from flows.system.keys import prompt_variant_id
 from flows.warehouse import Warehouse
+from flows.warehouse.spool import replay
 from models_registry.errors import BudgetReached
 from models_registry.registry import load_registry
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from flows.publish import publish
-from flows.runs import run_row
+from flows.audit.runs import run_row
+from flows.marts.publish import publish
 from flows.warehouse import Warehouse, now
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"

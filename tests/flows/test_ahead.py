@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from flows.audit.ask import _Ahead
 from flows.engines import Request
-from flows.workers import _Ahead
 from models_registry.errors import WarehouseLocked
 from tests.engines.asked import request_of
 

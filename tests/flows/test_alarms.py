@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flows.telling.alarms import (
+from flows.alerts.alarms import (
     Alarm,
     Changes,
     Finding,
@@ -24,8 +24,8 @@ from flows.telling.alarms import (
     open_bases,
     settle,
 )
-from flows.telling.findings import compared
-from flows.telling.message import Night, compose, safe
+from flows.alerts.from_comparisons import compared
+from flows.alerts.message import Night, compose, safe
 from flows.warehouse import Warehouse
 
 FIRST = datetime(2026, 11, 1, 2, 0)

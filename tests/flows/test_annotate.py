@@ -12,12 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.annotate import read_rulings, take_sheet
-from flows.progress import Progress
-from flows.publish import publish
-from flows.rows import frame_of
-from flows.settings import Settings
-from flows.sheets import (
+from flows.annotation.take_sheet import read_rulings, take_sheet
+from flows.annotation.write_sheet import (
     COLUMNS,
     JUDGES_DISAGREE,
     RIGHT,
@@ -31,7 +27,11 @@ from flows.sheets import (
     stratum_of,
     write_sheet,
 )
+from flows.display.progress import Progress
+from flows.marts.publish import publish
+from flows.settings import Settings
 from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import frame_of
 from models_registry.errors import DataError, PromptauditError, UsageError
 
 RUN, OTHER_RUN = "a" * 32, "b" * 32
@@ -446,8 +446,10 @@ class TestLanded:
             self.parts.append(part)
 
         self.parts: list[str] = []
-        monkeypatch.setattr("flows.annotate.transform", derived)
-        monkeypatch.setattr("flows.annotate.report", lambda warehouse, run: warehouse.path.with_name(f"{run}.html"))
+        monkeypatch.setattr("flows.annotation.take_sheet.transform", derived)
+        monkeypatch.setattr(
+            "flows.annotation.take_sheet.report", lambda warehouse, run: warehouse.path.with_name(f"{run}.html")
+        )
 
     def landed(self, settings: Settings) -> list[dict[str, Any]]:
         with duckdb.connect(str(settings.warehouse)) as con:

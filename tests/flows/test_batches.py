@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import collect
-from flows.engines import retry
+from flows.audit import collect_batches
+from flows.engines.pacing import retry
 from models_registry.errors import BudgetReached, EngineError
 from tests.flows.batched import ask, query, states, write_cards
 from tests.servers.batch_server import RunningBatchServer, running_batch_server
@@ -236,7 +236,7 @@ def test_what_the_provider_has_no_room_for_waits_for_the_next_round(folder: Path
 
 def test_hostile_lines_land_nothing(folder: Path, server: RunningBatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
     # small parts, so that a cell's second result comes when its first has landed
-    monkeypatch.setattr(collect, "PART_ANSWERS", 7)
+    monkeypatch.setattr(collect_batches, "PART_ANSWERS", 7)
     server.behave(n_malformed=14, n_doubled=5, n_foreign=3)
     said = run(folder)
     assert landed(folder) == (N_CELLS, N_CELLS, 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.budget import Budget, most_usd
+from flows.audit.budget import Budget, most_usd
 from models_registry.cards import Price, Sampling
 from models_registry.errors import BudgetReached, EngineError
 from tests.engines.asked import request_of
@@ -26,7 +26,7 @@ def server() -> Iterator[RunningServer]:
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
-    monkeypatch.setattr("flows.engines.retry.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("flows.engines.pacing.retry.FIRST_WAIT_S", 0.001)
 
 
 def landed(warehouse: Path) -> list[tuple[object, ...]]:

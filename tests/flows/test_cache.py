@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import cache
-from flows.report import live
+from flows.report.charts import script as live
+from flows.system import user_cache as cache
 
 
 @pytest.fixture(autouse=True)

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flows.display.progress import Progress
 from flows.gate.accept import pin_run, waive_run
 from flows.gate.check import bases, check_run
-from flows.gate.checked import MOST_ROWS, Checked, Finding, Result
-from flows.gate.render import write_junit, write_markdown
-from flows.progress import Progress
-from flows.report.checked import checked as verdict
-from flows.report.checked import gather_checked
+from flows.gate.formats import write_junit, write_markdown
+from flows.gate.outcome import MOST_ROWS, Checked, Finding, Result
+from flows.report.sections.gate_rules import checked as verdict
+from flows.report.sections.gate_rules import gather_checked
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
 from models_registry.errors import CardError, UsageError, WarehouseError
@@ -73,8 +73,8 @@ def test_a_rule_holds_for_every_row_it_selects(tmp_path: Path) -> None:
 def test_the_outcome_is_the_worst_of_the_rows(
     tmp_path_factory: pytest.TempPathFactory, limit: float, op: str, figures: list[float | None]
 ) -> None:
-    from flows.gate.rows import Source
-    from flows.gate.values import check_values
+    from flows.gate.source import Source
+    from flows.gate.value_rules import check_values
     from models_registry.gate_rules import ValueRule
     from models_registry.gates import parse_rule
 

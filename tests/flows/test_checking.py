@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.budget import Purse, budget_of
-from flows.checking import check_audit
-from flows.paraphrase import paraphrase
+from flows.audit.budget import Purse, budget_of
+from flows.audit.check_cards import check_audit
+from flows.audit.paraphrase import paraphrase
 from flows.warehouse import Warehouse
 from models_registry.errors import CardError, EngineError, SeveralErrors, raise_all
 from models_registry.registry import load_registry

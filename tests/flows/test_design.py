@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.design import design_audit
-from flows.judge import asked_judges
-from flows.plan import missing_requests, template_of
-from flows.rulings import Ruling, controls_of, judge_key, rulings_of
-from flows.variants import landed_variants
+from flows.audit.design import design_audit
+from flows.audit.judge import asked_judges
+from flows.audit.judge_requests import Ruling, controls_of, judge_key, rulings_of
+from flows.audit.plan import missing_requests, template_of
+from flows.audit.variants import landed_variants
 from flows.warehouse import Warehouse
 from models_registry.errors import CardError
 from models_registry.registry import load_registry

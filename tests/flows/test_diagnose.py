@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.diagnose import Diagnosis, put_together
-from flows.diagnosing.groups import find_groups, words_of
-from flows.diagnosing.read import Material, Task, Unit
-from flows.diagnosing.samples import sample_findings
-from flows.diagnosing.show import NOTHING
+from flows.diagnosis.diagnose import Diagnosis, put_together
+from flows.diagnosis.groups import find_groups, words_of
+from flows.diagnosis.material import Material, Task, Unit
+from flows.diagnosis.samples import sample_findings
+from flows.diagnosis.terminal import NOTHING
 from udfs.entropy import plug_in_terms
 
 LABELS = (None, "number", "place", "person")

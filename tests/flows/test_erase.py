@@ -10,12 +10,12 @@ import duckdb
 import pytest
 from markupsafe import escape
 
-from flows.erase import GONE, Erased, erase
-from flows.publish import publish
-from flows.retain import restore, retain, retired_runs
-from flows.rows import frame_of
-from flows.verify import verify
+from flows.erase.erase import GONE, Erased, erase
+from flows.evidence.retain import restore, retain, retired_runs
+from flows.evidence.verify import verify
+from flows.marts.publish import publish
 from flows.warehouse import Warehouse
+from flows.warehouse.rows import frame_of
 from models_registry.errors import DataError, UsageError
 from tests.flows.audits import query
 from tests.flows.gated import Gated
@@ -228,13 +228,13 @@ def test_a_linked_warehouse_is_looked_at_where_it_is(gated: Gated, tmp_path: Pat
 
 
 def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
-    import flows.erase
+    import flows.erase.erase
 
     def killed(*_: object, **__: object) -> Path:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(flows.erase, "publish", killed)
+        patched.setattr(flows.erase.erase, "publish", killed)
         with pytest.raises(KeyboardInterrupt):
             erase(Warehouse(gated.warehouse), "s1")
     erase(Warehouse(gated.warehouse), "s1")

@@ -16,7 +16,7 @@ FAULTS = ("status_500", "status_429", "reset", "hang", "truncated")
 @pytest.mark.slow
 def test_30_percent_faults_and_every_cell_lands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
-    monkeypatch.setattr("flows.engines.retry.FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr("flows.engines.pacing.retry.FIRST_WAIT_S", 0.01)
     warehouse = tmp_path / "audit.duckdb"
     with running_server(rates=dict.fromkeys(FAULTS, 0.06)) as server:
         limits = "{max_connections: 32, timeout_s: 1, max_attempts: 30}"

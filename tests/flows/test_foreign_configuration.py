@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.scaffold import scaffold
+from flows.audit.new_cards import scaffold
 from tests.servers.prefect_server import OVER, SOON_S, end_group, running_prefect, wait_for
 
 COMMAND = Path(sys.executable).parent / "promptaudit"
@@ -175,8 +175,8 @@ def foreign(tmp_path: Path) -> Iterator[Foreign]:
 
 LIBRARIES = """
 import json, logging, threading
-from flows.tracking import server_url
-from flows.validate import _offenders
+from flows.audit.prefect_server import server_url
+from flows.audit.validate import _offenders
 
 said = {"server": server_url()}
 from prefect.settings import PREFECT_LOGGING_SETTINGS_PATH, get_current_settings

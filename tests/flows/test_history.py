@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from flows.history import history
-from flows.publish import publish
-from flows.report.history_card import BLOCKS, sparkline
+from flows.history.measure import history
+from flows.history.terminal import BLOCKS, sparkline
+from flows.marts.publish import publish
 from flows.warehouse import Warehouse
 from models_registry.errors import UsageError, WarehouseError
 from tests.published import table

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.guard import WATCHER
+from flows.system.child_processes import WATCHER
 
 # what takes longest to import, of all that this project installs
 HEAVY = {
@@ -67,7 +67,7 @@ def test_a_command_imports_what_it_uses(
     assert n_modules < most
 
 
-@pytest.mark.parametrize("module", ["flows.running", "flows.verify", "flows.importing"])
+@pytest.mark.parametrize("module", ["flows.audit.run_audit", "flows.evidence.verify", "flows.recorded_runs.import_run"])
 def test_what_makes_and_checks_runs_is_imported_without_the_libraries_of_single_steps(module: str) -> None:
     program = f"import sys, {module}; print({{name.partition('.')[0] for name in sys.modules}})"
     ran = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)

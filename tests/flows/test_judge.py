@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from flows import workers
-from flows.rulings import KINDS
+from flows.audit import ask as asking
+from flows.audit.judge_requests import KINDS
 from flows.warehouse import Warehouse
 from models_registry.errors import BudgetReached, MeasureError
 from tests.flows.audits import ask, have_judged, query, write_cards
@@ -131,7 +131,7 @@ def test_an_unreadable_verdict_is_asked_again_as_often_as_the_card_says(tmp_path
 def test_a_judge_that_fails_for_now_is_asked_for_the_rest_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "FIRST_PAUSE_S", 1e9)  # longer than a card's time: no further round
+    monkeypatch.setattr(asking, "FIRST_PAUSE_S", 1e9)  # longer than a card's time: no further round
     warehouse = tmp_path / "audit.duckdb"
     with running_server() as server:
         registry = cards(tmp_path / "cards", server, n_samples=60)

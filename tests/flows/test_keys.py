@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.keys import content_id, prediction_id, prompt_variant_id, request_sha256, sent_by
+from flows.system.keys import content_id, prediction_id, prompt_variant_id, request_sha256, sent_by
 from models_registry.cards import ModelCard
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.look import Ceiling
+from flows.audit.first_answers import Ceiling
 from models_registry.errors import MeasureError
 from tests.flows.audits import ask, cells, write_cards
 from tests.servers.openai_server import running_server

@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.rows import SCHEMAS
 from flows.warehouse import Warehouse
+from flows.warehouse.rows import SCHEMAS
 from flows.warehouse.schema import SCHEMA_VERSION
 from tests.flows.audits import query
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.checking.cards import perturbed_last
-from flows.design import design_audit
+from flows.audit.check_cards.cards import perturbed_last
+from flows.audit.design import design_audit
 from models_registry.errors import CardError
 from models_registry.registry import load_registry
 

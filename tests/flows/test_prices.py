@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.prices import price_of
+from flows.audit.prices import price_of
 from models_registry.cards import ModelCard, Price
 
 LISTED = Price(input_usd_per_mtok=0.15, output_usd_per_mtok=0.6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from flows.prompts import label_block, render, template
+from flows.audit.prompts import label_block, render, template
 from models_registry.cards import TaskCard
 from models_registry.samples import Sample
 

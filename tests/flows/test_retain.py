@@ -19,14 +19,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flows.progress import Progress
-from flows.publish import publish
-from flows.retain import restore, retain, retired_runs
-from flows.rows import frame_of
-from flows.running import rebuild_runs
+from flows.audit.run_audit import rebuild_runs
+from flows.audit.variants import rows_made_before
+from flows.display.progress import Progress
+from flows.evidence.retain import restore, retain, retired_runs
+from flows.marts.publish import publish
 from flows.settings import Settings
-from flows.variants import rows_made_before
 from flows.warehouse import Warehouse
+from flows.warehouse.rows import frame_of
 from flows.warehouse.selection import Selection
 from models_registry.cards import FormatLimits
 from models_registry.errors import UsageError, WarehouseError
@@ -233,7 +233,7 @@ def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
         frame.write_parquet(draft)
 
     with monkeypatch.context() as patch:
-        patch.setattr("flows.archive.write_parquet", one_answer_otherwise)
+        patch.setattr("flows.warehouse.archive.write_parquet", one_answer_otherwise)
         with pytest.raises(WarehouseError, match=r"reads back otherwise than the rows of raw.predictions"):
             retain(Warehouse(warehouse), AUDIT, 1)
     assert landed(warehouse, older) == before
@@ -245,7 +245,7 @@ def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from flows.retain import retain
+from flows.evidence.retain import retain
 from flows.warehouse import Warehouse
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -273,7 +273,7 @@ KILLED = """
 import os, signal, sys
 from contextlib import contextmanager
 from pathlib import Path
-import flows.archive, flows.retain
+import flows.warehouse.archive, flows.evidence.retain
 
 left = 0
 
@@ -305,13 +305,13 @@ def put_in_place(draft, path):
     real_put(draft, path)
     instant()
 
-real_connect, real_insert, real_put = flows.retain.connect, flows.retain.insert_new, flows.archive.put_in_place
-flows.retain.connect, flows.retain.insert_new, flows.archive.put_in_place = connect, insert_new, put_in_place
+real_connect, real_insert, real_put = flows.evidence.retain.connect, flows.evidence.retain.insert_new, flows.warehouse.archive.put_in_place
+flows.evidence.retain.connect, flows.evidence.retain.insert_new, flows.warehouse.archive.put_in_place = connect, insert_new, put_in_place
 for number, warehouse in enumerate(sys.argv[1:], 1):  # a process each, which is killed before its instant `number`
     process = os.fork()
     if process == 0:
         left = number
-        flows.retain.retain(Path(warehouse), "nightly", 1)
+        flows.evidence.retain.retain(Path(warehouse), "nightly", 1)
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 """

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flows import workers
-from flows.engines import retry
-from flows.progress import Meter
+from flows.audit import ask as asking
+from flows.display.progress import Meter
+from flows.engines.pacing import retry
 from models_registry.cards import Price
 from models_registry.errors import BudgetReached
 from tests.flows.audits import ask, have_judged, query, write_cards
@@ -21,7 +21,7 @@ FLAKY = {"status_500": 0.1, "status_429": 0.1, "reset": 0.05, "cut": 0.05}
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "FIRST_PAUSE_S", 0.02)
+    monkeypatch.setattr(asking, "FIRST_PAUSE_S", 0.02)
     monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
 
@@ -73,7 +73,7 @@ def test_a_round_that_lands_nothing_is_the_last(tmp_path: Path) -> None:
 
 
 def test_a_cards_time_may_hold_no_second_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "FIRST_PAUSE_S", 61.0)
+    monkeypatch.setattr(asking, "FIRST_PAUSE_S", 61.0)
     warehouse = tmp_path / "audit.duckdb"
     with running_server(rates={"status_500": 0.3}) as server:
         cards = write_cards(tmp_path / "cards", server.base_url, limits=ONE_TRY, audit="  retry_within: 1m\n")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 
-from flows.prompts import STRUCTURED, dressed, label_block, render
-from flows.rephrasers.rules import RulesRephraser
-from flows.schemas import FIELDS, field_of, original_schema, reworded_schemas
-from flows.wordings import Proposal
+from flows.audit.answer_schemas import FIELDS, field_of, original_schema, reworded_schemas
+from flows.audit.prompts import STRUCTURED, dressed, label_block, render
+from flows.audit.wordings import Proposal
+from flows.rephrasers.by_rules import RulesRephraser
 from models_registry.cards import RephraserCard, TaskCard
 from models_registry.samples import Sample
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from flows import publish as publishing
-from flows.digests import digests, packed, unpacked
-from flows.figures import grains
-from flows.keys import sha256_of
-from flows.manifest import made_by
-from flows.publish import is_published, publish
-from flows.retain import restore, retain
-from flows.rows import frame_of
-from flows.seal import seals
-from flows.verify import verify
-from flows.verify.verify import Verified
+from flows.evidence.retain import restore, retain
+from flows.evidence.verify import verify
+from flows.evidence.verify.runs import Verified
+from flows.marts import publish as publishing
+from flows.marts.digests import digests, packed, unpacked
+from flows.marts.manifest import made_by
+from flows.marts.publish import is_published, publish
+from flows.marts.seal import seals
+from flows.system.keys import sha256_of
 from flows.warehouse import Warehouse, now
+from flows.warehouse.figure_names import grains
+from flows.warehouse.rows import frame_of
 from flows.warehouse.selection import Selection
 from models_registry.errors import UsageError
 from tests.flows.audits import query
@@ -262,7 +262,7 @@ def test_views_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated:
 @pytest.fixture
 def _as_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Marts row by row come out of no rows, so nothing derives them again here: tests/end_to_end/test_evidence.py does."""
-    monkeypatch.setattr(sys.modules["flows.verify.verify"], "check_again", lambda _, found, __: found)
+    monkeypatch.setattr(sys.modules["flows.evidence.verify.runs"], "check_again", lambda _, found, __: found)
 
 
 @pytest.mark.usefixtures("_as_found")
@@ -428,7 +428,7 @@ def test_files_that_a_publication_cut_short_left_behind_come_with_the_next(
     gated: Gated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sealed_night(gated)
-    monkeypatch.setattr("flows.publish._export", stopped)
+    monkeypatch.setattr("flows.marts.publish._export", stopped)
     with pytest.raises(KeyboardInterrupt):
         sealed_night(gated, 1)
     monkeypatch.undo()
@@ -512,8 +512,8 @@ def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
 ) -> None:
     base, run = sealed_night(gated), sealed_night(gated, 1)
     newer = made_by() | {"dbt_project": "1" * 64}
-    monkeypatch.setattr("flows.seal.made_by", lambda: newer)
-    monkeypatch.setattr("flows.verify.marts.made_by", lambda: newer)
+    monkeypatch.setattr("flows.marts.seal.made_by", lambda: newer)
+    monkeypatch.setattr("flows.evidence.verify.marts.made_by", lambda: newer)
     land_night(gated.warehouse, 2)
     publish(Warehouse(gated.warehouse))  # by the new version, without a build
     change(gated.warehouse, "create schema if not exists staging; create view staging.stg_comparisons as select 2 as x")

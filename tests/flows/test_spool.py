@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.spool import Spool, land_segment, read_spooled, replay
 from flows.warehouse import Warehouse
+from flows.warehouse.spool import Spool, land_segment, read_spooled, replay
 from models_registry.errors import WarehouseError
 from tests.flows.audits import query
 
@@ -125,7 +125,7 @@ def test_a_warehouse_has_one_spool_by_whatever_link_it_is_reached(warehouse: Pat
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from flows.spool import Spool
+from flows.warehouse.spool import Spool
 from flows.warehouse import Warehouse
 from tests.flows.test_spool import RUN, prediction
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.design import design_audit
-from flows.schemas import FIELDS
+from flows.audit.answer_schemas import FIELDS
+from flows.audit.design import design_audit
 from flows.warehouse import Warehouse
 from models_registry.errors import CardError
 from models_registry.registry import load_registry
@@ -62,7 +62,7 @@ def test_a_later_night_asks_the_same_schemas(tmp_path: Path) -> None:
         cards = write_cards(tmp_path / "cards", server.base_url, n_samples=2, variants=4, strategies="structured")
         ask(warehouse, cards)
         first = query(warehouse, "select prompt_variant_id from raw.prompt_variants order by all")
-        from flows.runs import close_run, open_run
+        from flows.audit.runs import close_run, open_run
 
         close_run(Warehouse(warehouse), query(warehouse, "select audit_run_id from raw.audit_runs")[0][0], "complete")
         open_run(Warehouse(warehouse), design_audit(load_registry([cards]), "asked"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.night import is_missed, longest, record_night, tonights_run
+from flows.nightly.night import is_missed, longest, record_night, tonights_run
 from flows.warehouse import Warehouse, now
 from models_registry.cards import AuditCard
 from tests.flows.nights import AUDIT, land_night

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.progress import Progress
+from flows.display.progress import Progress
 from flows.settings import Settings
-from flows.trust import pairs_of, read_address, refuse_untrusted, wanted_by
-from flows.trust_file import Pair, forget, load, record, trust_file
-from flows.trusting import forget_folder, list_trusted, render_trust, trust_folder
+from flows.trust.command import forget_folder, list_trusted, render_trust, trust_folder
+from flows.trust.refuse import pairs_of, read_address, refuse_untrusted, wanted_by
+from flows.trust.store import Pair, forget, load, record, trust_file
 from models_registry.errors import CardError, UntrustedCard, UsageError
 from models_registry.registry import SHIPPED, Registry, load_registry
 
@@ -399,7 +399,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
 RECORDS_MANY = """
 import sys
 from pathlib import Path
-from flows.trust_file import Pair, record
+from flows.trust.store import Pair, record
 for number in range(40):
     record(Path(sys.argv[1]), [Pair(f"https://{sys.argv[2]}{number}.example:443", "A_KEY")], Path(sys.argv[1]).parent)
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flows.prompts import FILLED, TRIED, dressing
-from flows.trying.arms import change_of
-from flows.trying.base import Base
-from flows.trying.effects import Effect
-from flows.trying.levels import Level, corrected_difference, levels
-from flows.trying.trial import arm_names
+from flows.audit.prompts import FILLED, TRIED, dressing
+from flows.trial.arms import change_of
+from flows.trial.base_run import Base
+from flows.trial.effects import Effect
+from flows.trial.figures import Level, corrected_difference, levels
+from flows.trial.plan import arm_names
 from models_registry.cards import TaskCard
 from models_registry.errors import UsageError
 from models_registry.samples import Sample

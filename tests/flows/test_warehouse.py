@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.publish import publish
+from flows.marts.publish import publish
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 

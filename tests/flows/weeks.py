@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from flows.telling.alarms import Alarm, Finding, changes, open_bases
-from flows.telling.findings import compared as findings_of
+from flows.alerts.alarms import Alarm, Finding, changes, open_bases
+from flows.alerts.from_comparisons import compared as findings_of
 from tests.udfs.comparison_worlds import (
     MIN_EFFECT,
     MODEL,

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 import yaml
 
-from flows import cache
-from flows.lineage import project
-from flows.lineage.columns import Column, lineage_of
+from flows.lineage.columns import project
+from flows.lineage.columns.follow import Column, lineage_of
 from flows.settings import dbt_project
+from flows.system import user_cache
 from flows.warehouse.schema import SCHEMA_SQL
 from models_registry.errors import UsageError
 from udfs.plugin import FUNCTIONS
@@ -47,7 +47,7 @@ def marts() -> dict[str, list[str]]:
 
 
 def landed() -> set[str]:
-    """The columns of flows/schema.sql, as DuckDB reads it."""
+    """The columns of flows/warehouse/schema.sql, as DuckDB reads it."""
     with duckdb.connect() as con:
         con.execute(SCHEMA_SQL.read_text(encoding="utf-8"))
         query = "select table_name, column_name from information_schema.columns where table_schema = 'raw'"
@@ -126,7 +126,7 @@ def test_every_measure_in_sql_is_in_some_expression() -> None:
 
 
 def test_it_is_fast_once_read_and_another_process_reads_what_was_kept() -> None:
-    kept = cache.kept(project._file())
+    kept = user_cache.kept(project._file())
     assert kept is not None
     assert kept.stat().st_mode & 0o777 == 0o600
     project._memory.clear()
@@ -143,7 +143,7 @@ def test_what_was_kept_and_is_spoilt_counts_as_nothing(
 ) -> None:
     monkeypatch.setattr(project, "_memory", {})
     monkeypatch.setenv("PROMPTAUDIT_CACHE", str(tmp_path))
-    cache.keep(project._file(), text.encode())
+    user_cache.keep(project._file(), text.encode())
     assert project._kept() == {}
 
 

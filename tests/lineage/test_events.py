@@ -16,9 +16,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from flows.lineage.columns import lineage_of
-from flows.lineage.events import run_id_of
-from flows.transform import transform
+from flows.lineage.columns.follow import lineage_of
+from flows.lineage.openlineage.events import run_id_of
+from flows.marts.transform import transform
 from flows.warehouse import Warehouse
 from tests.lineage.spec import problems
 from tests.report.warehouses import COLOURS, TEXTS, ordinary_rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlglot.errors import SqlglotError
 
-from flows.lineage.derived import Derived
-from flows.lineage.expressions import columns_of, raw_columns
+from flows.lineage.columns.derived import Derived
+from flows.lineage.columns.expressions import columns_of, raw_columns
 
 SCHEMA = {
     "raw": {"answers": ["run", "sample", "label", "seconds"], "labels": ["run", "label", "place"]},

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from flows.lineage.events import run_id_of
-from flows.lineage.follow import following, landed, published
-from flows.rows import frame_of
-from flows.runs import run_row
-from flows.transform import transform
+from flows.audit.runs import run_row
+from flows.lineage.openlineage.events import run_id_of
+from flows.lineage.openlineage.tell import following, landed, published
+from flows.marts.transform import transform
 from flows.warehouse import Warehouse
+from flows.warehouse.rows import frame_of
 from models_registry.errors import WarehouseError
 from tests.lineage.spec import problems
 
@@ -102,7 +102,7 @@ def test_a_build_that_never_began_is_not_told(warehouse: Path, monkeypatch: pyte
         msg = "no dbt"
         raise WarehouseError(msg)
 
-    monkeypatch.setattr("flows.transform.dbt", fail)
+    monkeypatch.setattr("flows.marts.transform.dbt", fail)
     with pytest.raises(WarehouseError, match="no dbt"):
         transform(Warehouse(warehouse), [RUN], "up_to_formats")
     assert not (warehouse.parent / "lineage").exists()

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from openlineage.client.event_v2 import RunState
 
-from flows.lineage.events import event
-from flows.lineage.names import asset_of, endpoints_of, file_of, namespace_of
-from flows.lineage.sending import TIMEOUT_S, Sender, _Receiver
+from flows.lineage.openlineage.events import event
+from flows.lineage.openlineage.names import asset_of, endpoints_of, file_of, namespace_of
+from flows.lineage.openlineage.transport import TIMEOUT_S, Sender, _Receiver
 from flows.warehouse import Warehouse
 from tests.servers.webhook_server import RunningWebhooks, running_webhooks
 

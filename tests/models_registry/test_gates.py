@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from flows.checking import check_cards
-from flows.design import design_audit
+from flows.audit.check_cards import check_cards
+from flows.audit.design import design_audit
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from flows.rephrasers import Wording
-from flows.rephrasers.keep import why_refused
-from flows.rephrasers.rules import RulesRephraser
+from flows.rephrasers.by_rules import RulesRephraser
+from flows.rephrasers.refusals import why_refused
 from models_registry.cards import RephraserCard
 from models_registry.placeholders import placeholders
 from models_registry.registry import SHIPPED, Entry, load_registry

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from flows.design import design_audit
-from flows.templates import ask
+from flows.audit.design import design_audit
+from flows.audit.templates import ask
 from models_registry.cards import TaskCard, Template
 from models_registry.errors import CardError
 from models_registry.placeholders import placeholders, substitute

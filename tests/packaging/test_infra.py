@@ -18,7 +18,7 @@ import typer.main
 import yaml
 
 from flows.cli import app, hoisted
-from flows.deployments import POOLS
+from flows.nightly.deployments import POOLS
 from flows.settings import SILENT
 from tests.shell import promptaudit, without_server
 
@@ -203,7 +203,7 @@ def test_deployments_run_the_nightly_flow_with_arguments_it_takes() -> None:
     taken = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
     for deployment in PREFECT["deployments"]:
         # imported from the installed package: as a file, its folder would be searched first, and holds a trust, a plan, a run
-        assert deployment["entrypoint"] == "flows.nightly.nightly"
+        assert deployment["entrypoint"] == "flows.nightly.flow.nightly"
         assert set(deployment["parameters"]) <= taken
         assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
         (schedule,) = deployment["schedules"]

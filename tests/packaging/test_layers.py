@@ -34,14 +34,14 @@ def test_the_layers_hold() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("models_registry/errors.py", "import flows.keys"),
+        ("models_registry/errors.py", "import flows.system.keys"),
         ("models_registry/errors.py", "import udfs.entropy"),
         ("models_registry/errors.py", "import prefect"),
         ("dbt/udfs/entropy.py", "import models_registry.errors"),
         ("dbt/udfs/entropy.py", "import duckdb"),
-        ("flows/keys.py", "import duckdb"),
-        ("flows/keys.py", "from prefect import task"),
-        ("flows/keys.py", "import great_expectations"),
+        ("flows/system/keys.py", "import duckdb"),
+        ("flows/system/keys.py", "from prefect import task"),
+        ("flows/system/keys.py", "import great_expectations"),
     ],
 )
 def test_a_breach_is_noticed(tmp_path: Path, module: str, line: str) -> None:

@@ -14,8 +14,8 @@ import typer.main
 import yaml
 
 from flows.cli import app
-from flows.rows import SCHEMAS
 from flows.settings import Settings
+from flows.warehouse.rows import SCHEMAS
 from flows.warehouse.schema import KEYS, SCHEMA_SQL
 from models_registry.task_cards import SCORED_BY
 from udfs.scoring import VERSIONS

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from flows.rephrasers import Wording
-from flows.rephrasers.fixed import FixedRephraser
+from flows.rephrasers.by_list import FixedRephraser
 from models_registry.cards import RephraserCard
 from models_registry.errors import DataError
 

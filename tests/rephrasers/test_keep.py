@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.rephrasers.keep import why_refused
+from flows.rephrasers.refusals import why_refused
 
 ORIGINAL = "Is the text Positive or Negative? Text: {text}"
 LABELS = ("Positive", "Negative", "N/A")

@@ -11,7 +11,7 @@ import pytest
 
 from flows.engines import Answer, Engine, Request
 from flows.rephrasers import Wording
-from flows.rephrasers.model import ModelRephraser, freedom, sampling_temperature
+from flows.rephrasers.by_model import ModelRephraser, freedom, sampling_temperature
 from models_registry.cards import RephraserCard
 from models_registry.errors import EngineError
 

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.rephrasers import Wording
-from flows.rephrasers.keep import why_refused
-from flows.rephrasers.rules import RulesRephraser
+from flows.rephrasers.by_rules import RulesRephraser
+from flows.rephrasers.refusals import why_refused
 from models_registry.cards import RephraserCard
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +112,7 @@ def test_a_later_round_and_another_seed_propose_others() -> None:
 
 def test_the_same_wordings_in_every_process() -> None:
     program = (
-        "import asyncio, json; from flows.rephrasers import Wording; from flows.rephrasers.rules import RulesRephraser;"
+        "import asyncio, json; from flows.rephrasers import Wording; from flows.rephrasers.by_rules import RulesRephraser;"
         "from models_registry.cards import RephraserCard;"
         f"wording = Wording('task', {INSTRUCTIONS[1]!r}, ());"
         "print(json.dumps(list(asyncio.run("

@@ -8,9 +8,9 @@ import pytest
 
 from flows.engines import Engine
 from flows.rephrasers import Wording
-from flows.rephrasers.fixed import FixedRephraser
-from flows.rephrasers.model import ModelRephraser
-from flows.rephrasers.rules import RulesRephraser
+from flows.rephrasers.by_list import FixedRephraser
+from flows.rephrasers.by_model import ModelRephraser
+from flows.rephrasers.by_rules import RulesRephraser
 from flows.rephrasers.select import open_rephraser
 from models_registry.cards import RephraserCard
 

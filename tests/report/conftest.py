@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.report import report
-from flows.report.live import script
+from flows.report.charts.script import script
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from tests.report.judging import hostile_judged_rows, hostile_rulings, judged_registry, judged_rows, judged_rulings

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flows.keys import content_id
-from flows.rows import frame_of
+from flows.system.keys import content_id
 from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import frame_of
 from models_registry.registry import Registry, load_registry
 from tests.report.warehouses import HOSTILE, OVERRIDE, SCRIPT
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from flows.publish import publish
+from flows.marts.publish import publish
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from tests.report.warehouses import COLOURS, Recorded, published

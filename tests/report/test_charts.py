@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from flows.report import charts
-from flows.report.charts_of_answers import Axes, curves
-from flows.report.drawing import COMMON
+from flows.report.charts import panels
+from flows.report.charts.curves import Axes, curves
+from flows.report.charts.drawing import COMMON
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -18,7 +18,7 @@ def _parsed(drawn: str) -> ET.Element:
 
 def test_a_label_that_is_markup_is_drawn_as_text() -> None:
     names = ["<script>alert(1)</script>", "</text></svg>", "a&b\"'", "nul\x00", "\u202eabc", "{{7*7}}"]
-    drawn = charts.bars([{"name": n, "value": 0.5, "low": 0.4, "high": None} for n in names], "five <classes>")
+    drawn = panels.bars([{"name": n, "value": 0.5, "low": 0.4, "high": None} for n in names], "five <classes>")
     root = _parsed(drawn)
     assert root.get("aria-label") == "five <classes>"
     texts = [element.text or "" for element in root.iter(SVG + "text")]
@@ -33,7 +33,7 @@ def test_a_label_that_is_markup_is_drawn_as_text() -> None:
 
 def test_a_drawing_holds_no_id_and_what_reaches_over_its_frame_is_clipped() -> None:
     points = [{"series": "valid", "k": k, "pss": 0.9, "low": 0.8, "high": 1.0} for k in (2, 3)]
-    within, over = (charts.lines(points, (start, 1.0), "asks", str(start)) for start in (0.0, 0.85))
+    within, over = (panels.lines(points, (start, 1.0), "asks", str(start)) for start in (0.0, 0.85))
     for drawn, n_clips in ((within, 0), (over, 1)):
         elements = list(_parsed(drawn).iter())
         assert not [element for element in elements if element.get("id")]
@@ -43,18 +43,18 @@ def test_a_drawing_holds_no_id_and_what_reaches_over_its_frame_is_clipped() -> N
 def test_names_that_a_cut_makes_alike_stay_two_rows() -> None:
     names = ["a model with a very long name, first", "a model with a very long name, second"]
     rows = [{"name": n, "series": "rule", "value": 0.5, "low": 0.4, "high": 0.6} for n in names]
-    texts = [e.text or "" for e in _parsed(charts.ranges(rows, ["rule"], (0.0, 1.0), "x", "x")).iter(SVG + "text")]
+    texts = [e.text or "" for e in _parsed(panels.ranges(rows, ["rule"], (0.0, 1.0), "x", "x")).iter(SVG + "text")]
     assert {"a model with a very long…", "a model with a very… (2)"} <= set(texts)
 
 
 def test_every_series_has_its_own_mark_and_a_missing_value_none() -> None:
     methods = ["rule", "other rule", "judge:a", "judge:b"]
     rows = [{"name": "m", "series": m, "value": 0.5, "low": None, "high": None} for m in methods]
-    drawn = charts.ranges(rows, methods, (0.0, 1.0), "accuracy", "x")
+    drawn = panels.ranges(rows, methods, (0.0, 1.0), "accuracy", "x")
     paths = {e.get("d") for e in _parsed(drawn).iter(SVG + "path") if (e.get("class") or "").startswith("fill-")}
     assert len(paths) == 4  # a circle, a diamond, a square, a triangle
     assert all(f"fill-{name}" in drawn for name in ("first", "second", "third", "fourth"))
-    fewer = charts.ranges([*rows[:3], rows[3] | {"value": None}], methods, (0.0, 1.0), "accuracy", "x")
+    fewer = panels.ranges([*rows[:3], rows[3] | {"value": None}], methods, (0.0, 1.0), "accuracy", "x")
     assert "fill-fourth" not in fewer
 
 
@@ -68,7 +68,7 @@ def test_a_missing_interval_leaves_the_figure() -> None:
     ("values", "start"), [([0.93, 0.99], 0.9), ([0.41], 0.4), ([None], 0.0), ([-7.0], -1.0), ([1.0], 0.9)]
 )
 def test_an_axis_starts_at_the_tenth_below(values: list[float | None], start: float) -> None:
-    assert charts.domain_of(values) == (pytest.approx(start), 1.0)
+    assert panels.domain_of(values) == (pytest.approx(start), 1.0)
 
 
 def test_scales_and_labels_are_those_of_vega() -> None:
@@ -78,11 +78,11 @@ def test_scales_and_labels_are_those_of_vega() -> None:
     points = [{"series": "valid", "k": k, "pss": 0.9, "low": 0.8, "high": 1.0} for k in (2, 9)]
     spans = [{"name": "m", "series": "r", "value": 3.0, "low": 1.0, "high": 4.0}]
     drawn: dict[str, Any] = {
-        "thousands": charts.histogram([{"bin": place, "n": n} for place, n in ((0, 3), (4, 1700))], 0.2, "x"),
-        "rates": charts.stacks([{"place": 2, "status": "refused", "rate": 0.0375}], 12, "x"),
-        "accuracies": charts.dots(dots, (0.4, 1.0), "x"),
-        "lines": charts.lines(points, (0.0, 1.0), "annotators", "x"),
-        "ranges": charts.ranges(spans, ["r"], (0.0, 4.2), "ms", "x"),
+        "thousands": panels.histogram([{"bin": place, "n": n} for place, n in ((0, 3), (4, 1700))], 0.2, "x"),
+        "rates": panels.stacks([{"place": 2, "status": "refused", "rate": 0.0375}], 12, "x"),
+        "accuracies": panels.dots(dots, (0.4, 1.0), "x"),
+        "lines": panels.lines(points, (0.0, 1.0), "annotators", "x"),
+        "ranges": panels.ranges(spans, ["r"], (0.0, 4.2), "ms", "x"),
     }
     for name, ours in drawn.items():
         spec = ours.spec["spec"]

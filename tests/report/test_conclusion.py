@@ -5,7 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.report.conclusion import conclusion, errors_on_controls, finding, findings, vouched, why_no_share
+from flows.report.sections.rule_against_judge import (
+    conclusion,
+    errors_on_controls,
+    finding,
+    findings,
+    vouched,
+    why_no_share,
+)
 from udfs.rule_against_judge import rule_against_judge
 from udfs.spread import spread
 

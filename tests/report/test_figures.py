@@ -7,14 +7,14 @@ from html import unescape
 
 import pytest
 
-from flows.figures import parse_figure, row_id
+from flows.display.figures import ABSENT, count, number, percent, share, usd
 from flows.report import report_as
-from flows.report.cells import Cell, Traced, cells_of, plain, rows_of
+from flows.report.blocks.cells import Cell, Traced, cells_of, plain, rows_of
 from flows.report.gather import gather
 from flows.report.page import render
 from flows.report.plain import markdown
-from flows.report.text import ABSENT, count, number, percent, share, usd
 from flows.warehouse import Warehouse
+from flows.warehouse.figure_names import parse_figure, row_id
 from tests.published import table
 from tests.report.conftest import Reported
 from tests.report.test_page import PAGES

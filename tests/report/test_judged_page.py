@@ -9,14 +9,14 @@ from typing import Any
 import duckdb
 import pytest
 
+from flows.display.figures import interval, number, percent, share, shown, usd
 from flows.report import report
-from flows.report.disagreements import disagreements
 from flows.report.gather import gather
-from flows.report.judged import Judged, control_errors
+from flows.report.gather_judged import Judged, control_errors
 from flows.report.page import judged_sections
-from flows.report.rankings import correlation
-from flows.report.scoring import drawn_methods, scoring
-from flows.report.text import interval, number, percent, share, shown, usd
+from flows.report.sections.disagreements import disagreements
+from flows.report.sections.rankings import correlation
+from flows.report.sections.scoring import drawn_methods, scoring
 from flows.warehouse import Warehouse
 from tests.published import table
 from tests.report.conftest import Reported
@@ -273,8 +273,8 @@ def test_a_run_of_several_rules_without_judges_shows_their_spreads(judged: Repor
 def test_many_tasks_and_comparisons_are_bounded_and_the_rest_is_named(
     judged: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.report.scoring.MOST_DRAWN_TASKS", 1)
-    monkeypatch.setattr("flows.report.scoring.MOST_COMPARED", 4)
+    monkeypatch.setattr("flows.report.sections.scoring.MOST_DRAWN_TASKS", 1)
+    monkeypatch.setattr("flows.report.sections.scoring.MOST_COMPARED", 4)
     found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
     first, second, _ = scoring(found).blocks
     assert (len(first.panels), len(second.panels)) == (2, 0)

@@ -15,11 +15,11 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
-from flows.files import write_text
+from flows.display.figures import number, percent, shown
 from flows.report import as_written, report, scorecard_rows
-from flows.report.blocks import Block, Budget, Group
-from flows.report.live import script
-from flows.report.text import number, percent, shown
+from flows.report.blocks.blocks import Block, Budget, Group
+from flows.report.charts.script import script
+from flows.system.files import write_text
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from tests.published import table
@@ -231,10 +231,10 @@ def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> N
 def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     ordinary: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows.report import parts
+    from flows.report.charts import parts
     from flows.report.gather import gather
     from flows.report.page import render, render_parts
-    from flows.verify.page import figures_of
+    from flows.report.verify_file import figures_of
 
     found = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
     n_tasks = len({row["task_id"] for row in found.scorecard})

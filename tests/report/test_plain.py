@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from flows.files import PRIVATE, SHARED, write_text
-from flows.gate.render import code as of_gate
-from flows.markdown import cell, code, table
+from flows.display.markdown import cell, code, table
+from flows.display.spreadsheet import FORMULA, number_or_cell
+from flows.gate.formats import code as of_gate
 from flows.report import FORMS, report_as
-from flows.spreadsheets import FORMULA, number_or_cell
+from flows.system.files import PRIVATE, SHARED, write_text
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from tests.published import table as rows_published

@@ -6,9 +6,9 @@ import json
 import pytest
 from rich.console import Console
 
-from flows.report import comparison_rows, scorecard, scorecard_rows
-from flows.report.scorecard import Scorecard
-from flows.report.text import number, percent, share
+from flows.display.figures import number, percent, share
+from flows.report import comparison_rows, scorecard_rows
+from flows.report.terminal.scorecard import Scorecard, scorecard
 from flows.warehouse import Warehouse
 from tests.published import table
 from tests.report.conftest import Reported

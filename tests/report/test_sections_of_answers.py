@@ -13,30 +13,31 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.figures import parse_figure
-from flows.report import answer_queries, report
-from flows.report.alike import alike
-from flows.report.answers import accuracy, formats
-from flows.report.between import between
-from flows.report.blocks import Budget
-from flows.report.cells import cells_of, parts, plain
-from flows.report.classes import classes
-from flows.report.clouds import clouds
-from flows.report.costs import costs
-from flows.report.drawing import undrawn
+from flows.display.figures import count, milliseconds, number, percent, span
+from flows.display.policy import LEFT_OUT
+from flows.report import report
+from flows.report.blocks.blocks import Budget
+from flows.report.blocks.cells import cells_of, parts, plain
+from flows.report.blocks.room import Room
+from flows.report.charts.drawing import undrawn
 from flows.report.gather import Gathered, gather
-from flows.report.measured import measured
-from flows.report.pairs import pairs
-from flows.report.room import Room
-from flows.report.sampled import Answered, Sampled
-from flows.report.sensitivity import sensitivity
-from flows.report.stability import paraphrase, repetition
-from flows.report.subsamples import subsamples
-from flows.report.text import count, milliseconds, number, percent, span
-from flows.report.texts import LEFT_OUT
-from flows.report.variety import mean, variety
-from flows.report.wordings import WORST, wordings
+from flows.report.gather_samples import Answered, Sampled
+from flows.report.queries import answers
+from flows.report.sections.answers import accuracy, formats
+from flows.report.sections.costs import costs
+from flows.report.sections.distinct_answers import mean, variety
+from flows.report.sections.order import measured
+from flows.report.sections.prompt_variants import WORST, wordings
+from flows.report.sections.sample_consistency import alike
+from flows.report.sections.sample_pairs import pairs
+from flows.report.sections.sensitivity import sensitivity
+from flows.report.sections.sensitivity_against_consistency import clouds
+from flows.report.sections.sensitivity_by_class import classes
+from flows.report.sections.stability import paraphrase, repetition
+from flows.report.sections.stability_by_model import between
+from flows.report.sections.subsamples import subsamples
 from flows.warehouse import Warehouse
+from flows.warehouse.figure_names import parse_figure
 from tests.report.conftest import Reported
 from tests.report.test_sections_of_samples import asked, block_of, drawn_data, printed
 
@@ -298,7 +299,7 @@ def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
 def test_what_answers_took_is_counted(found: Gathered) -> None:
     with duckdb.connect() as con:
         _tables(con)
-        failed = _rows(con, answer_queries.ATTEMPTS)
+        failed = _rows(con, answers.ATTEMPTS)
     own = {"audit_run_id": "r", "task_id": "t", "strategy": "s"}
     nothing = dict.fromkeys(("completion_tokens", "latency_p50_ms", "latency_p95_ms"))
     taken = [

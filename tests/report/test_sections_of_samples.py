@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.report import charts_of_samples, sample_queries
-from flows.report.alike import alike, density
-from flows.report.blocks import Block, Budget, Section, Table
-from flows.report.cells import cells_of, plain
-from flows.report.classes import classes
-from flows.report.clouds import clouds
+from flows.display.figures import number, percent
+from flows.report.blocks.blocks import Block, Budget, Section, Table
+from flows.report.blocks.cells import cells_of, plain
+from flows.report.blocks.room import LEAST_ROWS, Room, Wanted
+from flows.report.charts import samples as charts_of_samples
 from flows.report.gather import Gathered, gather, rows
-from flows.report.pairs import grouped, pairs, runs, similarities
-from flows.report.room import LEAST_ROWS, Room, Wanted
-from flows.report.sampled import Answered, Sampled
-from flows.report.sensitivity import sensitivity
-from flows.report.telling import telling
-from flows.report.text import number, percent
+from flows.report.gather_samples import Answered, Sampled
+from flows.report.queries import samples as sample_queries
+from flows.report.sections.label_distributions import telling
+from flows.report.sections.sample_consistency import alike, density
+from flows.report.sections.sample_pairs import grouped, pairs, runs, similarities
+from flows.report.sections.sensitivity import sensitivity
+from flows.report.sections.sensitivity_against_consistency import clouds
+from flows.report.sections.sensitivity_by_class import classes
 from flows.warehouse import Warehouse
 from tests.published import table
 from tests.report.conftest import Reported

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.report.text import (
+from flows.display.figures import (
     ABSENT,
     cut,
     interval,

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.report.blocks import Section
-from flows.report.cells import plain
-from flows.report.charts import nights as drawn_nights
-from flows.report.filters import printed
+from flows.display.figures import number, ranged
+from flows.history.nights import night_names
+from flows.report.blocks.blocks import Section
+from flows.report.blocks.cells import plain
+from flows.report.blocks.filters import printed
+from flows.report.charts.panels import nights as drawn_nights
+from flows.report.charts.script import script
 from flows.report.gather import Gathered, gather
-from flows.report.live import script
-from flows.report.nights import night_names
 from flows.report.page import render
-from flows.report.text import number, ranged
-from flows.report.trend import MOST_BLOCKS, trend
-from flows.report.trend_points import MEASURES, domains, points
+from flows.report.sections.nights import MOST_BLOCKS, trend
+from flows.report.sections.nights_points import MEASURES, domains, points
 from flows.warehouse import Warehouse
 from tests.published import table
 from tests.report.nights import Verdict, change, compare, fresh

@@ -10,11 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from flows.importing import ImportOptions, import_predictions
-from flows.publish import publish
-from flows.runs import close_run
-from flows.transform import transform
-from flows.validate import validate
+from flows.audit.runs import close_run
+from flows.audit.validate import validate
+from flows.marts.publish import publish
+from flows.marts.transform import transform
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.registry import Registry, load_registry

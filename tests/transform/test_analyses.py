@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.importing import ImportOptions, import_predictions
-from flows.publish import publish
-from flows.runs import close_run
+from flows.audit.runs import close_run
+from flows.marts.publish import publish
+from flows.marts.transform import dbt, transform
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.settings import dbt_project
-from flows.transform import dbt, transform
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
 from tests.published import table

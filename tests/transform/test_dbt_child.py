@@ -17,13 +17,13 @@ import psutil
 import pytest
 import yaml
 
-from flows.children import DBT, end_children, start
-from flows.importing import ImportOptions, import_predictions
-from flows.publish import publish
-from flows.retain import retire_again
-from flows.runs import close_run
+from flows.audit.runs import close_run
+from flows.evidence.retain import retire_again
+from flows.marts.publish import publish
+from flows.marts.transform import dbt, transform
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.settings import dbt_project
-from flows.transform import dbt, transform
+from flows.system.helper_processes import DBT, end_children, start
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
 from models_registry.registry import load_registry
@@ -185,9 +185,9 @@ def _kill_at_work(child: psutil.Process, warehouse: Path) -> None:
 def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: tuple[Path, str]) -> None:
     warehouse, run = built
     script = (
-        "import sys; from pathlib import Path; from flows.transform import start, transform\n"
+        "import sys; from pathlib import Path; from flows.marts.transform import start, transform\n"
         "from flows.warehouse import Warehouse\n"
-        "w = Path(sys.argv[1]); print(start('flows.dbt_child', w.name).process.pid, flush=True)\n"
+        "w = Path(sys.argv[1]); print(start('flows.marts.dbt_child', w.name).process.pid, flush=True)\n"
         "transform(Warehouse(w), [sys.argv[2]], 'after_formats')"
     )
     line = [sys.executable, "-P", "-c", script, str(warehouse), run]
@@ -235,7 +235,7 @@ def test_what_a_folder_brings_as_a_reading_of_the_project_is_not_read(built: tup
     assert Path(process_for(warehouse).cwd()) not in (warehouse.parent, target, tmp_path)
 
 
-@pytest.mark.parametrize("module", ["flows.expectations", "flows.dbt_child"])
+@pytest.mark.parametrize("module", ["flows.audit.expectations", "flows.marts.dbt_child"])
 def test_a_child_that_nobody_gave_a_folder_removes_none(tmp_path: Path, module: str) -> None:
     (tmp_path / "mine").write_text("kept")
     line = [sys.executable, "-P", "-m", module, "audit.duckdb"]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows import cache
 from flows.settings import SILENT, dbt_project
+from flows.system import user_cache
 from flows.warehouse import Warehouse
 from udfs import COMPARISON_IDS, RUN_IDS
 
@@ -55,7 +55,7 @@ def test_unit_tests(tmp_path: Path) -> None:
     warehouse = tmp_path / "audit.duckdb"
     Warehouse(warehouse).apply_schema()
     (tmp_path / "target").mkdir()
-    if (parsed := cache.read(f"{warehouse.name}.msgpack")) is not None:  # as `flows.transform` keeps it
+    if (parsed := user_cache.read(f"{warehouse.name}.msgpack")) is not None:  # as `flows.marts.transform` keeps it
         (tmp_path / "target" / "partial_parse.msgpack").write_bytes(parsed)
     variables = {"PROMPTAUDIT_WAREHOUSE": f"./{warehouse.name}", RUN_IDS: "", COMPARISON_IDS: ""}
     done = subprocess.run(

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from flows.importing import ImportOptions, import_predictions
-from flows.keys import prompt_variant_id
-from flows.runs import close_run
-from flows.transform import transform
-from flows.validate import validate
+from flows.audit.runs import close_run
+from flows.audit.validate import validate
+from flows.marts.transform import transform
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
+from flows.system.keys import prompt_variant_id
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.registry import load_registry

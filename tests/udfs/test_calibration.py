@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from flows.engines.simulated import INVALID, simulated_annotator
+from flows.engines.embedded.simulated import INVALID, simulated_annotator
 from models_registry.cards import ModelCard, SimulatedAnswers
 from tests.engines.asked import request_of
 from tests.udfs.comparison_worlds import (

@@ -17,7 +17,7 @@ import uvloop
 from openai import AsyncOpenAI
 
 from flows.engines import Request
-from flows.engines.openai_api import OpenAIEngine
+from flows.engines.openai_api.engine import OpenAIEngine
 from models_registry.cards import ModelCard
 from tests.engines.asked import request_of
 from tests.flows.audits import ask as ask_run

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.engines.completions import read_completion
+from flows.engines.openai_api.completions import read_completion
 from udfs.scoring.option_letter import OptionReading
 from udfs.scoring.option_loglikelihood import (
     NO_LOGLIKELIHOODS,

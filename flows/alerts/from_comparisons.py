@@ -1,0 +1,97 @@
+"""Turns the rows of marts.rpt_run_comparisons into findings: what is worse tonight, its figures in one line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from flows.alerts.alarms import Finding, Place
+from flows.display.figures import ABSENT, number, usd
+
+CHURN = "label_churn"
+
+
+def compared(
+    rows: Iterable[Mapping[str, Any]],
+    against: Mapping[str, Literal["last_night", "night_before_last", "baseline", "alarm"]],
+    night_before_last: str | None = None,
+) -> tuple[list[Finding], dict[Place, str]]:
+    """What is worse than last night or a baseline, in the order of the rows, and the verdict of every comparison.
+
+    Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it: it is told beside
+    another measure of its group that regressed. That answers changed since last night is told only where they changed since
+    the night before last too, else a night that was other and is over would be told a second time; where there is no such
+    night it is not told, and where the two cannot be compared it is.
+
+    `against` is what each base run is. One that is only an open alarm's, or the night before last, gives verdicts, by place
+    (model, task, strategy, measure, base run) as `flows.alerts.alarms.changes` takes them, and no findings: what is worse
+    than it stands already.
+    """
+    findings, verdicts, rows = [], {}, list(rows)
+    has_earlier = night_before_last is not None
+    is_lasting = {
+        _group(row)[:3]: row["verdict"] != "within_noise"
+        for row in rows
+        if row["measure"] == CHURN and row["base_run_id"] == night_before_last
+    }
+    worse = {_group(row) for row in rows if row["verdict"] == "regressed" and row["measure"] != "consistency"}
+    for row in rows:
+        base = row["base_run_id"]
+        verdicts[row["model_id"], row["task_id"], row["strategy"], row["measure"], base] = row["verdict"]
+        reference = against[base]
+        if row["verdict"] not in ("regressed", "changed"):
+            continue
+        if reference == "alarm" or reference == "night_before_last":  # noqa: PLR1714 - mypy follows this
+            continue
+        if row["measure"] == CHURN and reference == "last_night" and not is_lasting.get(_group(row)[:3], has_earlier):
+            continue
+        if row["measure"] == "consistency" and _group(row) not in worse:
+            continue
+        findings.append(
+            Finding(
+                kind=row["verdict"], summary=summary(row), reason=row["reason"], cause=row["cause"],
+                model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
+                base_run_id=base, against=reference,
+            )
+        )  # fmt: skip
+    return findings, verdicts
+
+
+def _group(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["model_id"], row["task_id"], row["strategy"], row["base_run_id"]
+
+
+def summary(row: Mapping[str, Any]) -> str:
+    """A comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], q 0.001`; what is NULL is left out.
+
+    q is of the family of one pair of runs; a measure outside it (label_churn) gives its own p.
+    """
+    measure = row["measure"]
+    parts = [f"{_figure(measure, row['base'])} → {_figure(measure, row['candidate'])}"]
+    low, high = row["difference_low"], row["difference_high"]
+    if _is_known(row["difference"]):
+        around = f" [{_signed(measure, low)}, {_signed(measure, high)}]" if _is_known(low) and _is_known(high) else ""
+        parts.append(_signed(measure, row["difference"]) + around)
+    for name in ("q", "p"):
+        value = row[f"{name}_value"]
+        if _is_known(value):
+            parts.append(f"{name} {value:.2g}")
+            break
+    return ", ".join(parts)
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _figure(measure: str, value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    if measure == "cost_usd":
+        return usd(value)
+    return f"{value:,.0f} ms" if measure == "latency_ms" else number(value)
+
+
+def _signed(measure: str, value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{_figure(measure, abs(value))}"

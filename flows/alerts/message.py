@@ -1,0 +1,259 @@
+r"""Writes the message of a night: what, how much, since when, why, where to look, in one screen.
+
+Names, labels and reasons are other people's words, and what shows a message may read them as markup: control characters
+and all that makes a mention, a link or markup become visible escapes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from flows.alerts.alarms import Alarm, Changes, Finding, Key
+from flows.display.figures import cut, shown
+
+MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered", "success"]
+
+TITLE = 80
+LINES = 30
+WIDTH = 220
+NAME = 60
+ID = 12  # as many characters of a run's id as tell it from any other
+
+WHY = {
+    "provider_changed_the_model": "the provider changed the model",
+    "we_changed_the_model": "we changed the model",
+    "we_changed_the_prompt": "we changed the prompt",
+    "we_changed_the_data": "we changed the data",
+    "we_changed_the_scoring": "we changed the scoring",
+    "promptaudit_changed": "promptaudit changed",
+    "nothing_changed": "nothing on record changed: drift or noise",
+}
+OURS = {
+    "we_changed_the_prompt",
+    "we_changed_the_data",
+    "we_changed_the_scoring",
+    "promptaudit_changed",
+}  # of these, models are told together
+
+# Apprise makes a mention of `!channel>` for Slack and of `@123` for Discord, whatever stands before; `](…)` is a link.
+# A comparison stays one, and an arrow: `<= 0.2`, `< 3`, `> 1`, `0.1 -> 0.2`.
+_MARKUP = re.compile(r"<(?![\s=\d.-])|(?<=\S)(?<! -)>|[@|`*~]|(?<=\])\(|(?<=:)/(?=/)|(?i:(?<=\bwww)\.)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """What a message is about; `report` is the address or path of its page, times are UTC."""
+
+    audit_id: str
+    audit_run_id: str
+    started_at: datetime
+    exit_code: int
+    report: str | None = None
+    seal: str | None = None  # of the run's rows and marts, as it stands when it is told
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A title of at most 80 characters and a text of at most 30 lines, plain and harmless as Markdown.
+
+    Title and body are what a night has to tell; the seal under them grows with each start of the night and is no news.
+    """
+
+    kind: MessageKind
+    title: str
+    body: str
+    seal: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The body with the whole seal: a copy of it is what the run can be held against."""
+        return self.body if self.seal is None else f"{self.body}\nSeal: {self.seal}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines that always stand, and rows of which as many as there is room for."""
+
+    lines: Sequence[str]
+    rows: Sequence[str] = ()
+
+
+def safe(text: str, limit: int = NAME) -> str:
+    r"""Other people's words on one line: cut to `limit` characters, then what steers a reader becomes `\x..`."""
+    return _MARKUP.sub(lambda match: f"\\x{ord(match[0]):02x}", cut(text, limit))
+
+
+def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Message | None:
+    """The night's message, or None when there is nothing to tell.
+
+    One message tells all of a night; its kind is the gravest of what is new: regression (regressed or changed), gate_failed,
+    unmeasured, recovered, success (only if asked, and only for exit code 0). An alarm whose message reached nobody is told
+    again, as the standing alarm it is; other standing alarms are lines in the messages of later news, and no news themselves.
+    """
+    untold = [item.alarm for item in changes.standing if item.alarm.is_untold]
+    back = [item for item in changes.recovered if item.is_told]
+    kinds = {finding.kind for finding in changes.told} | {alarm.key.kind for alarm in untold}
+    kind: MessageKind
+    if kinds & {"regressed", "changed"}:
+        kind = "regression"
+    elif kinds:
+        kind = "gate_failed" if "gate" in kinds else "unmeasured"
+    elif back:
+        kind = "recovered"
+    elif tell_success and night.exit_code == 0:
+        kind = "success"
+    else:
+        return None
+    groups = _groups(finding for finding in changes.told if finding.key.is_compared)
+    title = _title(night, kind, changes, groups, untold)
+    blocks = [
+        _Block([f"Audit {safe(night.audit_id)}, night of {night.started_at:%Y-%m-%d}, run {night.audit_run_id[:ID]}"]),
+        *(_compared_block(group) for group in groups),
+        _rules_block(changes, "gate", "The gate failed"),
+        _rules_block(changes, "unmeasured", "Could not be measured"),
+        _Block(
+            ["Not told yet, the message of its night reached nobody:"],
+            [f"{_alarm(alarm)}: {safe(alarm.summary, 120)}" for alarm in untold],
+        ),
+        _Block(["Recovered:"], _folded([(item.alarm, item.reason) for item in back])),
+        _Block(["Still standing:"], _folded([(i.alarm, i.note) for i in changes.standing if not i.alarm.is_untold])),
+    ]
+    body = _fitted(blocks, _look(night, groups, kinds), LINES if night.seal is None else LINES - 1)
+    return Message(kind, title, body, night.seal)
+
+
+def _groups(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Findings by what they are told as: one cause of ours, or one model and cause."""
+    found: dict[tuple[str | None, ...], list[Finding]] = {}
+    for finding in findings:
+        of_all = finding.cause in OURS
+        found.setdefault((finding.cause, None if of_all else finding.model_id), []).append(finding)
+    return sorted(found.values(), key=lambda group: -len(group))
+
+
+def _title(
+    night: Night, kind: MessageKind, changes: Changes, groups: Sequence[Sequence[Finding]], untold: Sequence[Alarm]
+) -> str:
+    if groups:
+        what = f"{_models(groups[0])} {_verb(groups[0])}"
+        what += f": {WHY[cause]}" if (cause := groups[0][0].cause) in WHY else ""
+        what += f" (and {len(groups) - 1} more)" if len(groups) > 1 else ""
+    elif kind == "regression":
+        first = next(alarm for alarm in untold if alarm.key.is_compared)
+        what = f"{safe(first.key.model_id or 'a model', 30)} {first.key.kind} since {first.since:%Y-%m-%d}"
+    elif kind in ("gate_failed", "unmeasured"):
+        what = "the gate failed" if kind == "gate_failed" else "could not be measured"
+        keys = [finding.key for finding in changes.told] + [alarm.key for alarm in untold]
+        what += _named([key.measure for key in keys if key.kind == kind.removesuffix("_failed")])
+    elif kind == "recovered":
+        keys = [item.alarm.key for item in changes.recovered if item.is_told]
+        what = "recovered" + _named([key.model_id if key.is_compared else key.measure for key in keys])
+    else:
+        what = "passed, nothing got worse"
+    return _cut_line(f"{safe(night.audit_id, 24)}: {what}", TITLE)
+
+
+def _named(names: Iterable[str | None]) -> str:
+    found = [name for name in dict.fromkeys(names) if name]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f": {safe(found[0], 50)}{more}" if found else ""
+
+
+def _models(group: Sequence[Finding]) -> str:
+    names = list(dict.fromkeys(finding.model_id or "a model" for finding in group))
+    return safe(names[0], 30) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+
+
+def _verb(group: Sequence[Finding]) -> str:
+    return "regressed" if any(finding.kind == "regressed" for finding in group) else "changed"
+
+
+def _compared_block(group: Sequence[Finding]) -> _Block:
+    against = "last night" if any(finding.against == "last_night" for finding in group) else "the baseline"
+    lines = [f"{_models(group)} {_verb(group)} since {against}: {_counted(len(group), 'figure')}"]
+    why = WHY.get(group[0].cause or "", "")
+    reason = safe(group[0].reason or "", WIDTH - len(why) - 10)
+    if why or reason:
+        lines.append("Why: " + " – ".join(part for part in (why, reason) if part))
+    many = len({finding.model_id for finding in group}) > 1
+    rows = [f"{_place(finding.key, with_model=many)}: {safe(finding.summary, 120)}" for finding in group]
+    return _Block(lines, list(dict.fromkeys(rows)))
+
+
+def _rules_block(changes: Changes, kind: str, heading: str) -> _Block:
+    """Rules that failed or could not be judged; those that rest on a comparison are told here too, beside its alarm."""
+    found = [finding for finding in changes.raised if finding.kind == kind]
+    rows = [
+        ": ".join(part for part in (_place(finding.key), safe(finding.summary, 120)) if part)
+        + (f" – {safe(finding.reason, 100)}" if finding.reason else "")
+        for finding in found
+    ]
+    return _Block([f"{heading}:"], rows)
+
+
+def _alarm(alarm: Alarm) -> str:
+    return f"{alarm.key.kind} since {alarm.since:%Y-%m-%d}: {_place(alarm.key) or 'the night'}"
+
+
+def _folded(items: Iterable[tuple[Alarm, str]]) -> list[str]:
+    """A line for the alarms of one model, or of one rule, that were raised on the same night."""
+    found: dict[tuple[str | None, ...], list[tuple[Alarm, str]]] = {}
+    for alarm, note in items:
+        of = alarm.key.model_id if alarm.key.is_compared else alarm.key.measure
+        found.setdefault(("" if alarm.key.is_compared else alarm.key.kind, of, alarm.audit_run_id), []).append(
+            (alarm, note)
+        )
+    lines = []
+    for group in found.values():
+        first, notes = group[0][0], {note for _, note in group}
+        places = {alarm.key[1:5] for alarm, _ in group}  # against last night and the baseline: one figure
+        line = _alarm(first) + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+        lines.append(line + (f" ({safe(note, 80)})" if len(notes) == 1 and (note := notes.pop()) else ""))
+    return lines
+
+
+def _place(key: Key, *, with_model: bool = True) -> str:
+    parts = [key.model_id if with_model else None, key.task_id, key.strategy, key.measure]
+    return " / ".join(safe(part) for part in parts if part)
+
+
+def _look(night: Night, groups: Sequence[Sequence[Finding]], kinds: Iterable[str]) -> list[str]:
+    run = night.audit_run_id[:ID]
+    places = [shown(night.report)] if night.report else []
+    if groups and (base := groups[0][0].base_run_id):
+        places.append(f"promptaudit compare {base[:ID]} {run}")
+    if {"gate", "unmeasured"} & set(kinds) or night.exit_code:
+        places.append(f"promptaudit check {run}")
+    first, *others = places or [f"promptaudit report {run}"]
+    return [f"Look: {first}", *(f"      {place}" for place in others)]
+
+
+def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
+    """The blocks with as many rows each as fit the screen, alike for all; one without rows stands only if first or last."""
+    shown_blocks = [block for block in blocks[1:] if block.rows]
+    text: list[str] = []
+    for most in (8, 6, 5, 4, 3, 2, 1):
+        text = list(blocks[0].lines)
+        for block in shown_blocks[: most + 2]:
+            text += ["", *(_cut_line(line, WIDTH) for line in block.lines)]
+            text += [_cut_line(f"- {row}", WIDTH) for row in block.rows[:most]]
+            text += [f"- and {len(block.rows) - most} more"] if len(block.rows) > most else []
+        left = shown_blocks[most + 2 :]
+        text += ["", f"And {_counted(sum(len(block.rows) for block in left), 'line')} more."] if left else []
+        text += ["", *last]
+        if len(text) <= n_lines:
+            break
+    return "\n".join(text)
+
+
+def _cut_line(line: str, limit: int) -> str:
+    # a sign of comparison that loses what it compares with would be markup again
+    return line if len(line) <= limit else line[: limit - 1].rstrip(" <") + "…"
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -1,0 +1,275 @@
+"""Takes the rulings of a filled-in sheet in as verdicts of people, beside those of judges."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from flows.audit.run_audit import find_run
+from flows.display.progress import Progress, visible
+from flows.evidence.retain import without_retired
+from flows.marts.publish import newest_published, publish
+from flows.marts.transform import transform
+from flows.report import report
+from flows.settings import Settings
+from flows.system.child_processes import guarded
+from flows.system.keys import as_json, content_id
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import frame_of
+from flows.warehouse.spool import replay
+from models_registry.errors import DataError, UsageError, nearest
+from models_registry.tables import read_text_table
+
+MATCH = {
+    **dict.fromkeys(("yes", "y", "true", "1", "match"), True),
+    **dict.fromkeys(("no", "n", "false", "0", "no match"), False),
+}
+MAX_NAME = 100
+STATE = "select state from raw.audit_runs where audit_run_id = $audit_run_id"
+RULABLE = """
+select
+    predictions.prediction_id,
+    md5(concat_ws(chr(0), predictions.task_id, predictions.sample_id, coalesce(variants.reader, ''), predictions.completion))
+        as answer
+from raw.predictions as predictions
+inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+inner join raw.samples as samples
+    on predictions.audit_run_id = samples.audit_run_id
+    and predictions.task_id = samples.task_id
+    and predictions.sample_id = samples.sample_id
+where predictions.audit_run_id = $run
+    and predictions.prediction_id in (select unnest($items))
+    and regexp_matches(predictions.completion, '\\S')
+    and (samples.gold_label is not null or samples.reference_answers is not null)
+"""
+PUBLISHED = """
+select count(*) filter (list_contains($verdicts, verdict_id)) as n_found, count(*) as n_rows
+from marts.fct_verdicts
+where audit_run_id = $run
+"""
+AGREEMENT = """
+select task_id, raters, kind, cohen_kappa, agreement_rate, n_rated
+from marts.fct_judge_agreement
+where audit_run_id = $run and kind in ('judge and person', 'person and rule')
+order by task_id, kind, raters
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """One person's ruling on one answer, and the row of the file that holds it."""
+
+    row: int
+    item: str
+    annotator: str
+    is_match: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What was taken in; nothing is published where nothing was new."""
+
+    audit_run_id: str
+    path: Path
+    n_landed: int
+    n_known: int
+    n_not_ruled: int
+    n_repeated: int
+    annotators: tuple[str, ...]
+    agreement: list[dict[str, Any]] = field(default_factory=list)
+    published: Path | None = None
+    report: Path | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """For --json."""
+        paths = {"path": self.path, "published": self.published, "report": self.report}
+        return asdict(self) | {name: None if path is None else str(path) for name, path in paths.items()}
+
+    def lines(self) -> list[str]:
+        """For people."""
+        by = f" by {', '.join(self.annotators)}" if self.annotators else ""
+        said = [f"run {self.audit_run_id}: {self.n_landed} rulings{by} landed, {self.n_not_ruled} rows without one"]
+        if self.n_repeated:
+            said.append(f"{self.n_repeated} rows repeat a ruling of their annotator and count once")
+        if self.n_known:
+            said.append(f"{self.path.name}: these {self.n_known} rulings are here already: nothing landed")
+        for row in self.agreement:
+            kappa, rate = (
+                "–" if row[name] is None else f"{row[name]:.3f}" for name in ("cohen_kappa", "agreement_rate")
+            )
+            who = visible(f"{row['task_id']}: {row['raters']}")
+            said.append(f"  {who}: kappa {kappa}, agreement {rate}, {row['n_rated']} answers")
+        if self.published is not None:
+            said += [f"published  {self.published}", f"report     {self.report}"]
+        return said
+
+
+def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str | None, progress: Progress) -> Taken:
+    """Lands the rulings of a filled-in sheet as verdicts of a published run (the newest), and derives the run again.
+
+    All or nothing: raises DataError naming file, row and column, and UsageError where the annotator is named twice or
+    not at all. The same bytes again land nothing; what a later file says of the same answer replaces it.
+    """
+    rulings, n_not_ruled = read_rulings(path, annotator)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    warehouse, audit_run_id = Warehouse(settings.warehouse), find_run(Warehouse(settings.warehouse), run)
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+        warehouse.apply_schema()
+        replay(warehouse)
+        (run_row,) = warehouse.read(STATE, audit_run_id=audit_run_id)
+        if run_row["state"] != "complete":
+            msg = f"run {audit_run_id} is {run_row['state']}: `promptaudit run` finishes it first"
+            raise UsageError(msg)
+        without_retired(warehouse, [audit_run_id])
+        kept = without_repeats(path, rulings, _answers_of(warehouse, audit_run_id, path, rulings))
+        rows = [verdict_row(audit_run_id, ruling, path.name, sha256) for ruling in kept]
+        n_landed = warehouse.land([("verdicts", frame_of("verdicts", rows))])
+        taken = Taken(
+            audit_run_id=audit_run_id,
+            path=path,
+            n_landed=n_landed,
+            n_known=len(rows) - n_landed,
+            n_not_ruled=n_not_ruled,
+            n_repeated=len(rulings) - len(kept),
+            annotators=tuple(sorted({ruling.annotator for ruling in kept})),
+        )
+        # what is known may still be unpublished: whoever landed it was stopped
+        if not n_landed and _are_published(warehouse, audit_run_id, [row["verdict_id"] for row in rows]):
+            return replace(taken, agreement=_agreement(warehouse, audit_run_id))
+        progress.say("deriving measures")
+        transform(warehouse, [audit_run_id], "up_to_formats")
+        transform(warehouse, [audit_run_id], "after_formats")
+        progress.say("publishing")
+        published = publish(warehouse, [audit_run_id])
+        page = report(warehouse, audit_run_id)
+    return replace(taken, agreement=_agreement(warehouse, audit_run_id), published=published, report=page)
+
+
+def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
+    """The rulings of a file, and how many rows hold none; raises DataError or UsageError in one line.
+
+    The columns item and is_match are needed, reason and annotator may be there; every other is left unread.
+    """
+    frame = read_text_table(path)
+    for column in ("item", "is_match"):
+        if column not in frame.columns:
+            msg = f"{path}: no column '{column}'{nearest(column, frame.columns)}"
+            raise DataError(msg)
+    if "annotator" in frame.columns and annotator is not None:
+        msg = f"--annotator {annotator}: {path} has a column 'annotator' already; give one of the two"
+        raise UsageError(msg)
+    if "annotator" not in frame.columns and annotator is None:
+        msg = f"--annotator is missing: who ruled in {path}, which has no column 'annotator' either?"
+        raise UsageError(msg)
+    if annotator is not None and (wanted := _wanted_of_name(annotator)):
+        msg = f"--annotator {annotator[:80]!r}: {wanted}"
+        raise UsageError(msg)
+    rulings, n_not_ruled = [], 0
+    wanted_columns = [c for c in ("item", "is_match", "reason", "annotator") if c in frame.columns]
+    for number, row in enumerate(frame.select(wanted_columns).iter_rows(named=True), start=1):
+        said = " ".join((row["is_match"] or "").casefold().split())
+        if not said:
+            n_not_ruled += 1
+            continue
+        if said not in MATCH:
+            raise _bad(path, number, "is_match", "yes, no or nothing is wanted", row["is_match"], nearest(said, MATCH))
+        name = row.get("annotator", annotator) or ""
+        if wanted := _wanted_of_name(name):
+            raise _bad(path, number, "annotator", wanted, name)
+        reason = row.get("reason") or ""
+        rulings.append(
+            Ruling(
+                row=number,
+                item=(row["item"] or "").strip(),
+                annotator=name.strip(),
+                is_match=MATCH[said],
+                reason=reason if reason.strip() else None,
+            )
+        )
+    return rulings, n_not_ruled
+
+
+def _wanted_of_name(name: str) -> str | None:
+    """What is wanted of a name that none can be; `|` stands between raters in marts."""
+    name = name.strip()
+    if not name:
+        return "a name is wanted"
+    if len(name) > MAX_NAME:
+        return f"a name of at most {MAX_NAME} characters is wanted"
+    return None if name.isprintable() and "|" not in name else "a name of printable characters without '|' is wanted"
+
+
+def _bad(path: Path, row: int, column: str, wanted: str, found: str | None, hint: str = "") -> DataError:  # noqa: PLR0913
+    shown = repr(found[:80]) if found else "nothing"
+    return DataError(f"{path} row {row}: {column}: {wanted}, found {shown}{hint}")
+
+
+def _answers_of(warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Sequence[Ruling]) -> dict[str, str]:
+    """The answer of every item; raises DataError for the first that is none of the run's."""
+    items = sorted({ruling.item for ruling in rulings})
+    rows = warehouse.read(RULABLE, run=audit_run_id, items=items)
+    answers = {row["prediction_id"]: row["answer"] for row in rows}
+    for ruling in rulings:
+        if ruling.item not in answers:
+            hint = _hint(warehouse, audit_run_id, ruling.item)
+            raise _bad(path, ruling.row, "item", f"an answer of run {audit_run_id} is wanted", ruling.item, hint)
+    return answers
+
+
+def _hint(warehouse: Warehouse, audit_run_id: str, item: str) -> str:
+    """Where an item that is none of the run's may be from."""
+    others = warehouse.read("select audit_run_id from raw.predictions where prediction_id = $item", item=item)
+    if others:
+        other = others[0]["audit_run_id"]
+        return "; it is blank or has no key" if other == audit_run_id else f"; it is one of run {other}"
+    close = warehouse.read(
+        "select prediction_id from raw.predictions where audit_run_id = $run "
+        "and levenshtein(prediction_id, $item) <= 8 order by levenshtein(prediction_id, $item), prediction_id limit 1",
+        run=audit_run_id,
+        item=item[:MAX_NAME],
+    )
+    return f"; nearest: {close[0]['prediction_id']}" if close else "; take it as the sheet wrote it"
+
+
+def without_repeats(path: Path, rulings: Sequence[Ruling], answers: Mapping[str, str]) -> list[Ruling]:
+    """The first ruling of every annotator on every answer; raises DataError where a later one says otherwise."""
+    first: dict[tuple[str, str], Ruling] = {}
+    for ruling in rulings:
+        known = first.setdefault((ruling.annotator, answers[ruling.item]), ruling)
+        if known.is_match != ruling.is_match:
+            said = "yes" if known.is_match else "no"
+            wanted = f"'{said}', which {ruling.annotator} says of the same answer in row {known.row}, is wanted"
+            raise _bad(path, ruling.row, "is_match", wanted, "yes" if ruling.is_match else "no")
+    return list(first.values())
+
+
+def verdict_row(audit_run_id: str, ruling: Ruling, file: str, sha256: str) -> dict[str, Any]:
+    """The row of raw.verdicts for a person's ruling; its id holds the file's bytes, so that these land once."""
+    judge_id = f"person:{ruling.annotator}"
+    verdict_id = content_id(
+        "verdict", audit_run_id, judge_id, ruling.item, str(ruling.is_match), ruling.reason, sha256
+    )  # fmt: skip
+    return {
+        "audit_run_id": audit_run_id, "verdict_id": verdict_id, "prediction_id": ruling.item, "judge_id": judge_id,
+        "repetition": 1, "ask": 1, "is_settled": True, "is_match": ruling.is_match, "reason": ruling.reason,
+        "is_completion_escaped": False, "n_attempts": 1, "source": as_json({"name": file, "sha256": sha256}),
+        "landed_at": now(),
+    }  # fmt: skip
+
+
+def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequence[str]) -> bool:
+    if not verdict_ids:
+        return True
+    asked = {"run": audit_run_id, "verdicts": list(verdict_ids)}
+    (found,) = warehouse.published.read(PUBLISHED, **asked)
+    sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
+    n_sealed = None if sealed is None else sealed.held["marts"].get("fct_verdicts", {}).get("n_rows")
+    return (found["n_found"], found["n_rows"]) == (len(verdict_ids), n_sealed)
+
+
+def _agreement(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
+    return warehouse.published.read(AGREEMENT, run=audit_run_id)

@@ -1,0 +1,209 @@
+"""Writes a sheet for people to rule on answers: sampled by disagreement, blinded, safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.display.spreadsheet import CsvRows, cell_of
+from flows.settings import Settings
+from flows.system.keys import content_id
+from flows.warehouse import Warehouse
+from models_registry.errors import DataError, UsageError, nearest
+
+COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
+JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and judge disagree", "rules disagree"
+UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
+STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
+TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
+# one row an answer, as judges have it: equal answers to a sample under equal signs of its options are one
+ANSWERS = """
+with answers as (
+    select min(predictions.prediction_id) as item
+    from marts.fct_predictions as predictions
+    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
+    inner join marts.dim_prompt_variants as variants
+        on predictions.audit_run_id = variants.audit_run_id
+        and predictions.prompt_variant_id = variants.prompt_variant_id
+    where predictions.audit_run_id = $run
+        and list_contains($tasks, predictions.task_id)
+        and predictions.answer_status not in ('error', 'empty')
+        and not predictions.is_quarantined
+        and samples.has_key
+    group by predictions.task_id, predictions.sample_id, coalesce(variants.reader, ''), md5(predictions.completion)
+)
+
+select
+    answers.item,
+    list(distinct is_correct) filter (is_correct is not null and not starts_with(scoring_method, 'judge:'))
+        as rules,
+    list(distinct is_correct) filter (is_correct is not null and starts_with(scoring_method, 'judge:'))
+        as judges,
+    coalesce(bool_or(score_state = 'unscored') filter (not starts_with(scoring_method, 'judge:')), true)
+        as is_unscored
+from answers
+left join marts.fct_scores as scores on scores.audit_run_id = $run and scores.prediction_id = answers.item
+group by all
+"""
+TEXTS = """
+select
+    predictions.prediction_id as item,
+    predictions.task_id as task,
+    tasks.kind,
+    tasks.labels,
+    samples.input as question,
+    samples.options,
+    samples.gold_label,
+    samples.reference_answers,
+    variants.reader,
+    predictions.completion
+from marts.fct_predictions as predictions
+inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
+inner join marts.dim_tasks as tasks using (audit_run_id, task_id)
+inner join marts.dim_prompt_variants as variants
+    on predictions.audit_run_id = variants.audit_run_id and predictions.prompt_variant_id = variants.prompt_variant_id
+where predictions.audit_run_id = $run and list_contains($items, predictions.prediction_id)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A sheet that was written: how many of the answers of each stratum stand in it."""
+
+    audit_run_id: str
+    path: Path
+    n_rows: int
+    n_answers: int
+    strata: Mapping[str, tuple[int, int]]  # written, there
+
+    def as_dict(self) -> dict[str, object]:
+        """For --json."""
+        strata = {name: {"n_rows": n_rows, "n_answers": n} for name, (n_rows, n) in self.strata.items()}
+        return {**asdict(self), "path": str(self.path), "strata": strata}
+
+    def lines(self) -> list[str]:
+        """For people; whoever fills the sheet in had better not see them."""
+        head = f"{self.path}: {self.n_rows} of the {self.n_answers} distinct answers of run {self.audit_run_id}"
+        return [head, *(f"  {n_rows} of {n}  {name}" for name, (n_rows, n) in self.strata.items())]
+
+
+def write_sheet(  # noqa: PLR0913 - one option each
+    settings: Settings, run: str | None, path: Path, *, n: int = 100, seed: int = 42, task: str | None = None,
+    force: bool = False,
+) -> Sheet:  # fmt: skip
+    """Writes n distinct answers of a published run (the newest) for people to rule on, equally many of every stratum.
+
+    Nothing in it tells model, template, rule or judge; `item` is a hash. Blank and quarantined answers and samples
+    without a key are left out. The same run, n, seed and task give the same bytes. Cells that a spreadsheet would take
+    for a formula begin with an apostrophe, control characters are written out, of a longer text than a cell holds the
+    middle is left out. Raises UsageError for a file that is there (unless `force`), that is no .csv, or an unknown task.
+    """
+    if path.suffix.lower() != ".csv":
+        msg = f"--sheet {path}: a .csv file is written"
+        raise UsageError(msg)
+    if path.exists() and not force:
+        raise UsageError(_is_there(path))
+    from flows.audit.run_audit import find_run
+
+    audit_run_id = find_run(Warehouse(settings.warehouse), run)
+    published = Warehouse(settings.warehouse).published
+    tasks = [row["task_id"] for row in published.read(TASKS, run=audit_run_id)]
+    if task is not None and task not in tasks:
+        msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
+        raise UsageError(msg)
+    asked = {"run": audit_run_id, "tasks": tasks if task is None else [task]}
+    answers = published.read(ANSWERS, **asked)
+    if not answers:
+        msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
+        raise DataError(msg)
+    strata = {row["item"]: stratum_of(row["rules"] or (), row["judges"] or (), row["is_unscored"]) for row in answers}
+    items = choose(strata, n, seed)
+    texts = {row["item"]: row for row in published.read(TEXTS, run=audit_run_id, items=items)}
+    _write(path, [sheet_row(texts[item]) for item in items], force=force)
+    there, written = Counter(strata.values()), Counter(strata[item] for item in items)
+    counts = {name: (written[name], there[name]) for name in STRATA if there[name]}
+    return Sheet(audit_run_id=audit_run_id, path=path, n_rows=len(items), n_answers=len(answers), strata=counts)
+
+
+def stratum_of(rules: Iterable[bool], judges: Iterable[bool], is_unscored: bool) -> str:  # noqa: FBT001
+    """The stratum of an answer, by the distinct verdicts of rules and of judges on it, and whether a rule could not score it.
+
+    Judges who differ among themselves come first, then judges of one mind against a rule.
+    """
+    by_rules, by_judges = set(rules), set(judges)
+    if len(by_judges) > 1:
+        return JUDGES_DISAGREE
+    if len(by_rules | by_judges) > 1:
+        return RULE_AND_JUDGE if by_judges else RULES_DISAGREE
+    if not by_rules and (is_unscored or not by_judges):
+        return UNSCORED
+    return RIGHT if True in by_rules | by_judges else WRONG
+
+
+def choose(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
+    """N items of a mapping of item to stratum, or all: equally many a stratum, in an order that tells nothing of strata.
+
+    What does not divide evenly, and what a stratum lacks, is taken from the others in the order of STRATA. Within a
+    stratum the smallest seeded hashes are taken, so that further answers disturb few; another hash shuffles.
+    """
+    ranked = {name: sorted(item for item in strata if strata[item] == name) for name in STRATA}
+    ranked = {
+        name: sorted(items, key=lambda item: _rank("take", seed, item)) for name, items in ranked.items() if items
+    }
+    share, over = divmod(n, len(ranked))
+    taken = {name: items[: share + (place < over)] for place, (name, items) in enumerate(ranked.items())}
+    lacking = n - sum(len(items) for items in taken.values())
+    for name, items in ranked.items():
+        more = items[len(taken[name]) :][:lacking]
+        taken[name] += more
+        lacking -= len(more)
+    return sorted((item for items in taken.values() for item in items), key=lambda item: _rank("shuffle", seed, item))
+
+
+def _rank(what: str, seed: int, item: str) -> str:
+    return content_id("annotate", what, str(seed), item)
+
+
+def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:
+    """A row of the sheet from a row of TEXTS: options under the signs that the model saw, and what is right of them."""
+    labels, gold = list(text["labels"] or ()), text["gold_label"]
+    reader = json.loads(text["reader"]) if text["reader"] else None
+    signs = (reader.get("option_letter") if isinstance(reader, dict) else None) or labels
+    shown = [f"{sign}. {option}" for sign, option in zip(signs, text["options"] or (), strict=False)]
+    right = list(text["reference_answers"] or ())
+    if not right and gold is not None:
+        right = [shown[labels.index(gold)] if gold in labels[: len(shown)] else gold]
+    offered = shown or (labels if text["kind"] == "classification" else [])
+    cells = {
+        "item": text["item"], "task": text["task"], "question": text["question"] or "", "options": "\n".join(offered),
+        "references": "\n".join(right), "answer": text["completion"], "is_match": "", "reason": "",
+    }  # fmt: skip
+    return {name: cell_of(value) for name, value in cells.items()}
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, str]], *, force: bool) -> None:
+    try:
+        # with the key in it, it is its owner's alone
+        with open(path, "w" if force else "x", encoding="utf-8", newline="", opener=_private) as file:
+            sheet = CsvRows(file)
+            sheet.row(COLUMNS)
+            for row in rows:
+                sheet.row(row[column] for column in COLUMNS)
+    except FileExistsError:
+        raise UsageError(_is_there(path)) from None
+    except OSError as error:
+        msg = f"{path}: cannot be written: {error.strerror}"
+        raise UsageError(msg) from None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _is_there(path: Path) -> str:
+    return f"--sheet {path} is there already and may hold rulings; --force writes over it"

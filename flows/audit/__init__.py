@@ -1,0 +1,1 @@
+"""The path of an audit, one verb a module, from its cards to its marts."""

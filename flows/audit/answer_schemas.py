@@ -1,0 +1,78 @@
+"""Says in a JSON schema how to answer, and rewords that: strategy `structured`, as in figure 1 of Errica et al. 2025.
+
+The labels are an enum with their descriptions, in an object of one field. A variant renames the field, permutes the
+labels and rewords their descriptions, beside the instruction's own rewording; variant 0 is the card as it is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from flows.audit.wordings import Proposal
+from flows.rephrasers import Rephraser, Wording
+from flows.system.keys import content_id
+from models_registry.cards import TaskCard
+from models_registry.tables import escape
+
+FIELDS = ("label", "category", "answer", "class", "type", "choice", "kind", "group")
+GENTLE = (
+    0.3  # the paraphrase temperature at which rules swap words; above it they add sentences, which describe nothing
+)
+LONGEST = 1.4  # times the description: what is longer has been framed as a request
+
+Cell = tuple[float | None, int]  # paraphrase temperature and variant index
+
+
+def original_schema(card: TaskCard) -> str:
+    """The schema of the original wording."""
+    return schema_of(FIELDS[0], card.label_names, {item.label: item.description for item in card.labels})
+
+
+def schema_of(field: str, labels: Sequence[str], descriptions: Mapping[str, str | None]) -> str:
+    """A JSON schema of an object with one field, one of the labels in this order."""
+    lines = [f"- {label}: {descriptions[label]}" if descriptions[label] else f"- {label}" for label in labels]
+    asked = {"type": "string", "enum": list(labels), "description": "One of:\n" + "\n".join(lines)}
+    schema = {"type": "object", "properties": {field: asked}, "required": [field], "additionalProperties": False}
+    return json.dumps(schema, ensure_ascii=False)
+
+
+def field_of(schema: str) -> str:
+    """The name of a schema's one field."""
+    return str(json.loads(schema)["required"][0])
+
+
+async def reworded_schemas(
+    card: TaskCard, task_id: str, proposals: Sequence[Proposal], rephraser: Rephraser | None, *, is_by_rules: bool
+) -> dict[Cell, str]:
+    """A schema for each wording, by its paraphrase temperature and index; without a rephraser descriptions stay."""
+    wanted = [proposal for proposal in proposals if proposal.refused_because is None]
+    found: dict[tuple[float | None, str], list[str]] = {}
+    for temperature in dict.fromkeys(p.paraphrase_temperature for p in wanted if p.variant_index):
+        n = sum(p.paraphrase_temperature == temperature and p.variant_index > 0 for p in wanted)
+        for item in card.labels:
+            texts: Sequence[str] = ()
+            if item.description and rephraser is not None:
+                wording = Wording(task_id, item.description, card.label_names)
+                texts = await rephraser.rephrase(wording, n, GENTLE if is_by_rules else temperature, 0)
+                longest = LONGEST * len(item.description) if is_by_rules else float("inf")
+                texts = [escape(" ".join(text.split()))[0] for text in texts if text.strip() and len(text) <= longest]
+            found[temperature, item.label] = list(texts)
+    schemas = {}
+    for proposal in wanted:
+        index, temperature = proposal.variant_index, proposal.paraphrase_temperature
+        if index == 0:
+            schemas[temperature, index] = original_schema(card)
+            continue
+        labels = _shuffled(card.label_names, task_id, index)
+        described = {item.label: _nth(found[temperature, item.label], index, item.description) for item in card.labels}
+        schemas[temperature, index] = schema_of(FIELDS[index % len(FIELDS)], labels, described)
+    return schemas
+
+
+def _shuffled(labels: Sequence[str], task_id: str, index: int) -> list[str]:
+    return sorted(labels, key=lambda label: content_id("order", task_id, str(index), label))
+
+
+def _nth(texts: Sequence[str], index: int, otherwise: str | None) -> str | None:
+    return texts[index % len(texts)] if texts else otherwise

@@ -1,0 +1,277 @@
+"""Asks models: as many workers as an engine bears pull requests from a stream, within the budget, and hand answers on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from datetime import timedelta
+from typing import Any, Protocol
+
+from flows.audit.budget import Purse, most_usd
+from flows.audit.land import Landing, cost_of
+from flows.audit.prices import price_of
+from flows.engines import Answer, Engine, LandedAnswers, Request, Served, open_engine
+from flows.warehouse import now
+from models_registry.cards import ModelCard, Price
+from models_registry.errors import EngineError, PromptauditError
+from models_registry.registry import Entry
+
+OnAnswer = Callable[[str, Answer | None, Engine | None], None]
+"""(name, answer, engine), for the progress bars: told of every answer, and of none now and then, so that what holds an
+engine back shows while nothing comes. A batch has no engine to look at."""
+
+TICK_S = 1.0
+FIRST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
+"""How long the second round of a model's requests waits, and a late one; each waits twice as long as the one before."""
+MOST_FAILED = 10_000
+"""As many requests of a model as a further round asks: they are kept in memory, and more of them are an outage."""
+
+
+class Work(Protocol):
+    """What is asked of one model, and what becomes of its answers."""
+
+    name: str  # in bars, notes and raw.engines: the model's id, or its judge's
+    what: str  # model or judge
+    entry: Entry  # of the model's card
+    requests: Iterator[Request]
+    landed: LandedAnswers | None  # what another model has landed, for one that perturbs it
+
+    async def admit(self) -> None:
+        """Waits until one more request may be sent."""
+
+    def take(self, request: Request, answer: Answer, price: Price | None) -> Request | None:
+        """Lands an answer; a request that must follow it, else None. Raises PromptauditError where the run must stop."""
+
+    def end(self) -> None:
+        """The run stops: whoever waits to be admitted may go."""
+
+    def notes(self) -> Sequence[str]:
+        """What there is to say at the end."""
+
+
+class Workers:
+    """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
+
+    def __init__(self, purse: Purse, landing: Landing, on_answer: OnAnswer, retry_within: timedelta) -> None:
+        self.budget, self.landing, self.say = purse.budget, landing, purse.say
+        self._retry_within_s = retry_within.total_seconds()
+        self.stopped_by: PromptauditError | None = None
+        self.notes: list[str] = []
+        self._run = purse.audit_run_id
+        self._on_answer = on_answer
+        self._asked: list[tuple[Work, Engine]] = []
+
+    async def ask(self, work: Work) -> None:
+        """One model's requests; the engine opens when there is one to ask."""
+        first = None if self.stopped_by else next(work.requests, None)
+        if first is None:
+            return
+        try:
+            engine = open_engine(work.entry, work.landed, self.budget.may_try, self.say)
+        except PromptauditError as error:
+            self.stop(error)
+            return
+        asking = _Asking(work, engine)
+        self._asked.append((work, engine))
+        ticking = asyncio.create_task(self._tick(work.name, engine))
+        try:
+            await engine.open()
+            name = work.name if work.what == "model" else f"{work.what}:{work.name}"
+            self.land_served(name, asking.card, engine.served)
+            # a look before the bill: the others wait for the first
+            follow = await self._one(asking, first)
+            await self._round(asking, work.requests, follow)
+            await self._ask_again(asking)
+        except PromptauditError as error:
+            self.stop(error)
+        finally:
+            ticking.cancel()
+            await engine.close()
+        self.note(work.what, work.name, [*engine.notes, *work.notes()])
+
+    def _is_stopped(self) -> bool:
+        return self.stopped_by is not None
+
+    async def _round(self, asking: _Asking, requests: Iterator[Request], first: Request | None = None) -> None:
+        """Asks some requests, each once."""
+        ahead = _Ahead(requests, asking.engine.max_connections, first)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(asking.engine.max_connections):
+                group.create_task(self._work(asking, ahead))
+
+    async def _ask_again(self, asking: _Asking) -> None:
+        """Asks what failed for now in further rounds, as long as each lands answers and the card's `retry_within` lasts."""
+        until, pause = time.monotonic() + self._retry_within_s, FIRST_PAUSE_S
+        while not self._is_stopped() and asking.failed and asking.has_landed and time.monotonic() + pause < until:
+            n_cells = f"{len(asking.failed)} cell{'s' * (len(asking.failed) > 1)}"
+            self.say(f"{asking.work.what} '{asking.work.name}': {n_cells} failed for now, asked again in {pause:g} s")
+            resumes_at = time.monotonic() + pause
+            while (left := resumes_at - time.monotonic()) > 0:
+                if self._is_stopped():
+                    return
+                await asyncio.sleep(min(left, TICK_S))
+            again, asking.failed, asking.has_landed = asking.failed, [], False
+            await self._round(asking, itertools.takewhile(lambda _: time.monotonic() < until, again))
+            pause = min(2 * pause, MOST_PAUSE_S)
+
+    def stop(self, error: PromptauditError) -> None:
+        """Lets nobody take a new request."""
+        self.stopped_by = self.stopped_by or error
+        for work, engine in self._asked:
+            work.end()
+            engine.give_up(str(error))
+
+    def note(self, what: str, name: str, notes: Sequence[str]) -> None:
+        """Keeps what there is to say of a model or a judge."""
+        self.notes += [f"{what} '{name}' {note}" for note in notes]
+
+    def land_served(self, name: str, card: ModelCard, served: Served | None) -> None:
+        """Keeps what serves a model, as it says itself."""
+        if served is None:
+            return
+        row = {
+            "audit_run_id": self._run, "model_id": name, "opened_at": now(), "engine": card.engine,
+            "endpoint": served.endpoint, "engine_version": served.engine_version, "served_model": served.served_model,
+            "context_length": served.context_length,
+        }  # fmt: skip
+        self.landing.append("engines", row)
+
+    async def _tick(self, name: str, engine: Engine) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self._on_answer(name, None, engine)
+
+    async def _work(self, asking: _Asking, ahead: _Ahead) -> None:
+        follow = None
+        while self.stopped_by is None:
+            try:
+                request = follow or ahead.take()
+                if request is None:
+                    return
+                follow = await self._one(asking, request)
+            except PromptauditError as error:
+                self.stop(error)
+
+    async def _one(self, asking: _Asking, request: Request) -> Request | None:
+        work, engine = asking.work, asking.engine
+        await work.admit()
+        reserved = most_usd(request, asking.card.sampling, asking.price, asking.longest)
+        await self.budget.reserve(reserved)
+        usd: float | None = 0.0  # what fails is not paid
+        try:
+            if self.stopped_by is not None:
+                return None
+            answer = await engine.answer(request)
+            if answer.completion is not None:
+                usd = cost_of(answer, asking.price)
+        except EngineError as error:
+            self.landing.add_attempts(request.prediction_id, error.attempts)
+            raise
+        finally:
+            self.budget.settle(reserved, usd)
+        asking.longest = max(asking.longest, answer.completion_tokens or 0)
+        follow = work.take(request, answer, asking.price)
+        self._on_answer(work.name, answer, engine)
+        if answer.is_landed:
+            asking.has_landed = True
+        else:
+            if answer.attempts and len(asking.failed) < MOST_FAILED:  # what was not tried would come to nothing again
+                asking.failed.append(request)
+            # a try that the budget had no room for must not pass for one that failed
+            self.budget.refuse_out_of_requests()
+        return follow
+
+
+class _Asking:
+    """A model while it is asked."""
+
+    def __init__(self, work: Work, engine: Engine) -> None:
+        self.work, self.engine = work, engine
+        self.card: ModelCard = work.entry.card  # type: ignore[assignment]
+        self.price = price_of(self.card)
+        self.longest = 0  # tokens of its longest answer
+        self.failed: list[Request] = []  # for now, in this round
+        self.has_landed = False  # anything, in this round
+
+
+class _Ahead:
+    """Some requests of the plan made ready while answers are awaited, so that a free connection is not kept waiting."""
+
+    def __init__(self, streamed: Iterator[Request], n: int, first: Request | None = None) -> None:
+        self._streamed = streamed
+        self._ready = deque([] if first is None else [first])
+        self._ready.extend(itertools.islice(streamed, n))
+        self._loop = asyncio.get_running_loop()
+        self._failure: Exception | None = None
+
+    def take(self) -> Request | None:
+        """The next request; None after the last. Raises what the plan raised."""
+        if self._failure is not None:
+            raise self._failure
+        if not self._ready:  # of an engine that never waits
+            return next(self._streamed, None)
+        # in the loop's next round: those that are ready now go out first
+        self._loop.call_soon(self._make_one_ready)
+        return self._ready.popleft()
+
+    def _make_one_ready(self) -> None:
+        try:
+            self._ready.extend(itertools.islice(self._streamed, 1))
+        except Exception as error:  # noqa: BLE001 - a callback has nobody to raise it to; the next worker has
+            self._failure = error
+
+
+def run_to_end(work: Coroutine[Any, Any, None]) -> None:
+    """Runs asking to its end; an interrupt, by Ctrl-C or SIGTERM, leaves as KeyboardInterrupt."""
+
+    async def terminable() -> None:
+        with _terminable():
+            await work
+
+    try:
+        with _runner() as runner:
+            runner.run(terminable())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    except BaseExceptionGroup as several:
+        raise _first(several) from None
+
+
+def _runner() -> asyncio.Runner:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the current task as Ctrl-C does.
+
+    An exception that a signal handler raises is lost where it comes in a callback of the loop; Prefect has such a handler.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if threading.current_thread() is not threading.main_thread() or task is None:
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first: BaseException = group
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return first

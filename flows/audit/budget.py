@@ -1,0 +1,136 @@
+"""What a run may still spend: set aside before a request is sent, settled when its answer is there."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from flows.audit.prices import prompt_bytes
+from flows.engines import Request, Say, silent
+from flows.warehouse import Warehouse
+from models_registry.cards import Budget as Limits
+from models_registry.cards import Price, Sampling
+from models_registry.errors import BudgetReached
+
+UNCAPPED_TOKENS = 4096  # set aside for the answer of a model whose card has no cap, or twice the longest so far
+
+_SPENT = """
+select
+    (select coalesce(sum(cost_usd), 0) from raw.predictions where audit_run_id = $run)
+    + (select coalesce(sum(cost_usd), 0) from raw.rephrasings where audit_run_id = $run)
+    + (select coalesce(sum(cost_usd), 0) from raw.verdicts where audit_run_id = $run) as usd,
+    (select count(*) from raw.predictions where audit_run_id = $run)
+    + (select count(*) from raw.rephrasings where audit_run_id = $run)
+    + (select count(*) from raw.verdicts where audit_run_id = $run and request_sha256 is not null)
+    + (
+        select count(*) from raw.attempts
+        where audit_run_id = $run and not (http_status is null and regexp_matches(error, '^(ClientConnector|ConnectionTimeout)'))
+    ) as n_requests -- a try that found no connection is no request
+"""
+
+
+class Budget:
+    """US dollars and requests of one run, failed tries, rephrasings and verdicts among them; for one event loop.
+
+    What is set aside is the most a request can cost, so dollars are never crossed where a card caps its answers and the
+    server counts tokens as it bills them. A try that failed is held to be unpaid; an answer without token counts stays at
+    what was set aside for it, and is unknown to the next run. Batches that an earlier run handed over count when they land.
+    """
+
+    def __init__(
+        self, max_usd: float | None, max_requests: int | None, spent_usd: float = 0.0, n_requests: int = 0
+    ) -> None:
+        self.max_usd, self.max_requests = max_usd, max_requests
+        self.spent_usd, self.n_requests = spent_usd, n_requests
+        self._n_open = 0
+        self._settled = asyncio.Event()
+
+    async def reserve(self, usd: float) -> None:
+        """Sets the most a request can cost aside; waits for others to settle, raises BudgetReached when none is left to."""
+        while self._n_open and self._crosses_usd(usd) and not self._is_out_of_requests():
+            self._settled.clear()
+            await self._settled.wait()
+        self.set_aside(usd)
+        self._n_open += 1
+
+    def set_aside(self, usd: float) -> None:
+        """As `reserve`, for what may settle in hours: waits for nobody, and nobody waits for it."""
+        self.refuse_out_of_requests()
+        if self._crosses_usd(usd):
+            msg = (
+                f"{self.spent_usd:.4f} USD spent or set aside, the next request may cost {usd:.4f} and the budget is "
+                f"{self.max_usd:g}; run again with more to continue"
+            )
+            raise BudgetReached(msg)
+        self.n_requests += 1
+        self.spent_usd += usd
+
+    def settle(self, reserved_usd: float, usd: float | None) -> None:
+        """Puts what was really spent in place of what was reserved; None leaves it."""
+        self._n_open -= 1
+        self.release(reserved_usd, usd)
+
+    def release(self, reserved_usd: float, usd: float | None) -> None:
+        """As `settle`, for what was set aside."""
+        self.spent_usd += (reserved_usd if usd is None else usd) - reserved_usd
+        self._settled.set()
+
+    def spend(self, usd: float | None) -> None:
+        """Takes in what an earlier process had asked and is answered only now."""
+        self.n_requests += 1
+        self.spent_usd += usd or 0.0
+
+    def may_try(self) -> bool:
+        """Counts one more try of a request; False, and not counted, when that would cross the budget."""
+        if self._is_out_of_requests():
+            return False
+        self.n_requests += 1
+        return True
+
+    def refuse_out_of_requests(self) -> None:
+        """Raises BudgetReached when no request is left, be it a further try."""
+        if self._is_out_of_requests():
+            msg = f"{self.n_requests} requests made, the budget is {self.max_requests}; run again with more to continue"
+            raise BudgetReached(msg)
+
+    def _is_out_of_requests(self) -> bool:
+        return self.max_requests is not None and self.n_requests >= self.max_requests
+
+    def _crosses_usd(self, usd: float) -> bool:
+        return self.max_usd is not None and self.spent_usd + usd > self.max_usd
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Which run is paid for, where it lands, what it may still spend, and who hears what goes on."""
+
+    warehouse: Warehouse
+    audit_run_id: str
+    budget: Budget
+    say: Say = silent
+
+
+def budget_of(
+    warehouse: Warehouse,
+    audit_run_id: str,
+    limits: Limits,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+) -> Budget:
+    """The budget of a run, the command's limits before the card's, less what the run has spent."""
+    spent = warehouse.read(_SPENT, run=audit_run_id)[0]
+    return Budget(
+        limits.max_usd if max_usd is None else max_usd,
+        limits.max_requests if max_requests is None else max_requests,
+        spent["usd"],
+        spent["n_requests"],
+    )
+
+
+def most_usd(request: Request, sampling: Sampling, price: Price | None, longest: int = 0) -> float:
+    """The most a request can cost: no token is less than a byte. `longest` is the longest answer so far, in tokens."""
+    if price is None or not (price.input_usd_per_mtok or price.output_usd_per_mtok):
+        return 0.0
+    tokens_in = prompt_bytes(request.messages, request.answer_schema)
+    tokens_out = sampling.token_cap or max(UNCAPPED_TOKENS, 2 * longest)
+    return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6

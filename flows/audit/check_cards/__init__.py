@@ -1,0 +1,105 @@
+"""Checks an audit's cards and their data before anything is asked: what `validate`, `plan` and `run` refuse is one list.
+
+Two kinds of reasons keep a run from beginning. An error of a card is one on every machine, and all three commands refuse
+it. What this machine lacks (a key, vLLM, an extra, data that does not ship) is refused by `run` alone: `validate` and `plan`
+say it, since cards are checked and costs looked up where nothing is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flows.audit.check_cards.cards import (
+    AuditCards,
+    Errors,
+    check_annotators,
+    check_gate,
+    check_judges,
+    check_model_sets,
+    check_perturbed,
+    check_reached,
+    check_rephraser,
+    check_schemas,
+    check_template_kinds,
+)
+from flows.audit.check_cards.data import check_data, check_templates, data_lacking, unread_data
+from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
+from flows.audit.check_cards.rephrasings import check_rephrasings, refused_rephrasings
+from models_registry.errors import PromptauditError, raise_all
+from models_registry.registry import KINDS, Entry, Registry
+
+CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
+    check_reached,
+    check_perturbed,
+    check_schemas,
+    check_annotators,
+    check_rephraser,
+    check_judges,
+    check_model_sets,
+    check_template_kinds,
+    check_gate,
+    check_prices,
+    check_recorded,
+    check_rephrasings,
+    check_data,
+    check_templates,  # after the data
+)
+"""Each gives every error it finds; beside them stands what a card alone refuses when it is loaded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the checks of one audit found."""
+
+    cards: AuditCards
+    errors: tuple[PromptauditError, ...]
+    lacking_data: tuple[PromptauditError, ...]  # on this machine
+    lacking_engines: tuple[PromptauditError, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def models(self) -> Mapping[str, Entry]:
+        """Every model that is asked, those of rephrasers and judges too."""
+        return self.cards.used["models"]
+
+    @property
+    def run_refuses(self) -> list[str]:
+        """What this machine lacks, as `run` says it when it begins."""
+        return [str(error) for error in (*self.lacking_data, *self.lacking_engines)]
+
+
+def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None) -> Checked:
+    """Goes through all checks of an audit; raises UnknownCard where there is none. `max_usd` goes before the card's."""
+    used, unreached = registry.reached_by(audit_id)
+    limit = registry.audit(audit_id).budget.max_usd if max_usd is None else max_usd
+    cards = AuditCards(registry=registry, audit_id=audit_id, used=used, unreached=tuple(unreached), max_usd=limit)
+    return Checked(
+        cards=cards,
+        errors=tuple(error for check in CHECKS for error in check(cards)),
+        lacking_data=tuple(data_lacking(cards)),
+        lacking_engines=tuple(lacking_engines(used["models"])),
+        notes=(*unread_data(cards), *refused_rephrasings(cards)),
+    )
+
+
+def check_cards(registry: Registry, audit_id: str | None) -> dict[str, Any]:
+    """Checks every audit, or one and what this machine lacks for it; raises all errors at once."""
+    audits = [audit_id] if audit_id is not None else sorted(registry.entries["audits"])
+    checked = {name: check_audit(registry, name) for name in audits}
+    raise_all(error for each in checked.values() for error in each.errors)
+    counts = {kind: len(registry.entries[kind]) for kind in KINDS}
+    cards = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    summary = f"{len(audits)} audits are sound ({cards})" if audit_id is None else f"audit '{audit_id}' is sound"
+    return {
+        "summary": summary,
+        "notes": list(dict.fromkeys(note for each in checked.values() for note in each.notes)),
+        "run_refuses": [] if audit_id is None else checked[audit_id].run_refuses,
+        "fingerprints": {name: registry.fingerprint(name) for name in audits},
+    }
+
+
+def refusal_lines(refused: list[str]) -> list[str]:
+    """What this machine lacks, for people."""
+    return [f"`run` is refused here: {line}" for line in refused]

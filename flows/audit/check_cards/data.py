@@ -1,0 +1,80 @@
+"""Whether a task's data can be read and have what its card, its strategies and its templates need."""
+
+from __future__ import annotations
+
+from flows.audit.check_cards.cards import AuditCards, Errors
+from flows.audit.templates import OWN, columns_of
+from models_registry.errors import CardError, PromptauditError, nearest, raise_all
+from models_registry.samples import ChosenSamples, choose_samples, lacking_data
+
+
+def check_data(cards: AuditCards) -> Errors:
+    """The samples of every task whose data is here can be chosen; they are kept in `cards.samples`."""
+    for name, card in cards.tasks.items():
+        root = cards.registry.data_root(name)
+        if card.data.hub is not None or lacking_data(name, card, root) is not None:
+            continue
+        try:
+            cards.samples[name] = choose(cards, name)
+        except PromptauditError as error:
+            yield from error.at(cards.where("tasks", name, "data")).errors
+
+
+def choose(cards: AuditCards, task_id: str) -> ChosenSamples:
+    """The samples of a task that the audit asks, and its examples; fetches those of a hub."""
+    card, audit = cards.tasks[task_id], cards.audit
+    with_examples = "one_shot" in audit.strategies and card.templates is None
+    root = cards.registry.data_root(task_id)
+    return choose_samples(task_id, card, root, audit.samples, with_examples=with_examples)
+
+
+def fetch_samples(cards: AuditCards) -> dict[str, ChosenSamples]:
+    """The samples of every task, those of hubs fetched and checked now; raises what is wrong with them."""
+    hubs = [name for name in cards.audit.tasks if name not in cards.samples]
+    cards.samples.update({name: choose(cards, name) for name in hubs})
+    if hubs:
+        raise_all(check_templates(cards))
+    return {name: cards.samples[name] for name in cards.audit.tasks}
+
+
+def check_templates(cards: AuditCards) -> Errors:
+    """A template's placeholders are columns of the data, and it has a sign for every option."""
+    for task_id, task in cards.tasks.items():
+        templates = cards.templates_of(task)
+        if templates is None or task.templates is None or task_id not in cards.samples:
+            continue
+        samples = cards.samples[task_id].samples
+        columns = {column for sample in samples for column in sample.fields}
+        most = max(len(sample.options) for sample in samples)
+        for index, each in enumerate(templates.templates):
+            where = cards.where("templates", task.templates, "templates", index)
+            for column in sorted(columns_of(each) - columns):
+                yield CardError(
+                    f"{where}: no column of task '{task_id}' is {{{column}}}{nearest(column, columns | OWN)}"
+                )
+            if len(each.signs) < most:
+                yield CardError(
+                    f"{where}: template {index + 1} has {len(each.signs)} enumerators, task '{task_id}' has {most} options"
+                )
+
+
+def data_lacking(cards: AuditCards) -> Errors:
+    """Why the data of tasks cannot be had on this machine: a file that does not ship, an extra that is not installed."""
+    for name, card in cards.tasks.items():
+        error = lacking_data(name, card, cards.registry.data_root(name))
+        if error is not None:
+            yield error.at(cards.where("tasks", name, "data"))
+
+
+def unread_data(cards: AuditCards) -> list[str]:
+    """What there is to say of data that these checks have not read."""
+    notes = []
+    for name, card in cards.tasks.items():
+        where = card.data.path or card.data.hub
+        is_here = card.data.path is not None and (cards.registry.data_root(name) / card.data.path).exists()
+        if not is_here and card.data.rows is not None:
+            count = min(card.data.rows, cards.audit.samples.limit or card.data.rows)
+            notes.append(f"task '{name}': {where} is not here; counted {count} rows as the card says")
+        elif card.data.hub is not None:
+            notes.append(f"task '{name}': {where} is looked at when it is run")
+    return notes

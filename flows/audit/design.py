@@ -1,0 +1,135 @@
+"""What an audit is about: everything its card names, looked up, held against each other, its samples chosen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flows.audit.check_cards import Checked, check_audit
+from flows.audit.check_cards.cards import perturbed_last
+from flows.audit.check_cards.data import fetch_samples
+from flows.audit.prompts import TRIED
+from flows.audit.templates import columns_of, weighs_options
+from flows.system.keys import as_json, content_id, sent_by
+from models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
+from models_registry.errors import raise_all
+from models_registry.placeholders import placeholders
+from models_registry.registry import Entry, Registry
+from models_registry.samples import ChosenSamples, Sample
+
+# of a task card: these decide no request
+NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive"}
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """An audit with everything it names looked up and its samples chosen."""
+
+    audit_id: str
+    audit: AuditCard
+    registry: Registry
+    tasks: Mapping[str, TaskCard]
+    templates: Mapping[str, TemplateCard]  # by task
+    models: Mapping[str, ModelCard]
+    judges: Mapping[str, JudgeCard]  # the members of panels among them
+    samples: Mapping[str, ChosenSamples]
+    fingerprint: str
+    plan_fingerprint: str
+    origin: str = "run"  # or trial
+    tried: Mapping[str, TaskCard] = field(default_factory=dict)  # by task: its card in the changed arm of a trial
+    source: Mapping[str, object] | None = None  # a trial: its base run, samples and change
+
+    def card_of(self, task_id: str, strategy: str) -> TaskCard:
+        """The card a strategy asks by: a trial's changed arm may have one of its own."""
+        return self.tried.get(task_id, self.tasks[task_id]) if strategy.endswith(TRIED) else self.tasks[task_id]
+
+    def n_samples(self, task_id: str) -> int:
+        """How many samples of a task are asked."""
+        return len(self.samples[task_id].samples)
+
+
+def design_audit(registry: Registry, audit_id: str, checked: Checked | None = None) -> Design:
+    """Looks everything up that an audit names and chooses its samples.
+
+    Raises every error of its cards and their data at once; `checked` is what the checks found where they have been made.
+    """
+    checked = checked or check_audit(registry, audit_id)
+    raise_all([*checked.errors, *checked.lacking_data])
+    used = checked.cards.used
+    audit = registry.audit(audit_id)
+    tasks = {name: registry.task(name) for name in audit.tasks}
+    templates = {name: registry.templates(card.templates) for name, card in tasks.items() if card.templates is not None}
+    models = {name: registry.model(name) for name in registry.models_of(audit_id)}
+    samples = fetch_samples(checked.cards)
+    asked = audit.model_dump(mode="json", include={"strategies", "rephrasing", "repetitions", "samples"})
+    decides = [
+        as_json(asked),
+        *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),
+        *(as_json([name, card.model_dump(mode="json", exclude=NOT_SENT)]) for name, card in tasks.items()),
+        *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
+        *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
+        # a server that weighs options is asked for it beside each answer
+        *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),
+        *(as_json([name, dict(chosen.examples)]) for name, chosen in samples.items()),
+        *(
+            content_id(
+                name, sample.sample_id, sample.text, sample.gold_label,
+                as_json(_used_fields(tasks[name], templates.get(name), sample)), *_keyed(sample),
+            )
+            for name, chosen in samples.items()
+            for sample in chosen.samples
+        ),
+        *(_sha256_of_recorded(used["models"][name]) for name in models),
+    ]  # fmt: skip
+    return Design(
+        audit_id=audit_id,
+        audit=audit,
+        registry=registry,
+        tasks=tasks,
+        templates=templates,
+        models=models,
+        judges={name: registry.judge(name) for name in used["judges"]},
+        samples=samples,
+        fingerprint=registry.fingerprint(audit_id),
+        plan_fingerprint=content_id(*decides),
+    )
+
+
+def _has_weigher(models: Mapping[str, ModelCard]) -> bool:
+    return any(card.engine == "vllm_server" for card in models.values())
+
+
+def used_fields(design: Design, task_id: str, sample: Sample) -> dict[str, str]:
+    """The other columns of the data that a prompt of the task uses."""
+    return _used_fields(design.tasks[task_id], design.templates.get(task_id), sample)
+
+
+def _used_fields(card: TaskCard, templates: TemplateCard | None, sample: Sample) -> dict[str, str]:
+    if templates is not None:
+        names = set[str]().union(*(columns_of(template) for template in templates.templates))
+    else:
+        texts = (card.instruction, card.output_format, *(message.content for message in card.messages))
+        names = {name for text in texts for name in placeholders(text)}
+        names -= {"instruction", "output_format", "labels", "input"}
+    return {name: value for name, value in sample.fields.items() if name in names}
+
+
+def _keyed(sample: Sample) -> tuple[str, ...]:
+    """What is right and what is offered, of samples that have such; the others keep the hash they had without."""
+    return (as_json([sample.options, sample.references]),) if sample.options or sample.references else ()
+
+
+def _sha256_of_recorded(entry: Entry) -> str | None:
+    path = entry.card.path if isinstance(entry.card, ModelCard) else None
+    found = None if path is None else entry.root / path
+    return None if found is None or not found.is_file() else hashlib.sha256(found.read_bytes()).hexdigest()
+
+
+def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | None:
+    return None if card.of is None else sent_by(registry.model(card.of))
+
+
+def model_order(design: Design) -> list[list[str]]:
+    """The models in rounds: those that perturb another's answers come after it."""
+    return perturbed_last({name: card.of for name, card in design.models.items()})

@@ -1,0 +1,212 @@
+"""Estimates what an audit asks and costs, for itself and for subsamples of it; calls nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flows.audit.answer_schemas import original_schema
+from flows.audit.check_cards import Checked, check_audit, refusal_lines
+from flows.audit.check_cards.data import choose
+from flows.audit.judge_requests import Ruling, rulings_of
+from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens
+from flows.audit.prompts import STRUCTURED, dressed, label_block, render
+from flows.audit.templates import ask
+from models_registry.cards import AuditCard, ModelCard, TaskCard
+from models_registry.errors import raise_all
+from models_registry.registry import Registry
+from models_registry.samples import Sample
+
+SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
+UNSEEN_INPUT = "x" * 400  # a paragraph, where the data is not here to be measured
+MEASURED_SAMPLES = 200
+REPHRASING_TOKENS = 60
+FREE_ANSWER_TOKENS = 100  # of an open or multiple-choice answer, where a card caps it at no less
+VERDICT_TOKENS = 60
+UNSEEN_ANSWER = "x" * 200
+
+
+def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
+    """Requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
+
+    Raises every error of the audit's cards and their data at once.
+    """
+    checked = check_audit(registry, audit_id)
+    raise_all(checked.errors)
+    audit, notes = registry.audit(audit_id), list(checked.notes)
+    measured = {name: _measured(checked, name) for name in audit.tasks}
+    rows = [_model_row(registry, audit, name, measured) for name in registry.models_of(audit_id)]
+    rephraser = _rephraser_row(registry, audit)
+    judges = [
+        _judge_row(registry, audit_id, name, measured)
+        for name, card in checked.cards.judges.items()
+        if card.model is not None
+    ]
+    notes += ["judges: at most; equal answers to a question are ruled on once"] if judges else []
+    lines = [*rows, *([rephraser] if rephraser else []), *judges]
+    total = {
+        "requests": sum(row["requests"] for row in lines),
+        "prompt_tokens": sum(row["prompt_tokens"] for row in lines),
+        "completion_tokens": sum(row["completion_tokens"] for row in lines),
+        "usd": None if any(row["usd"] is None for row in lines) else sum(row["usd"] for row in lines),
+    }
+    fixed = rephraser or {"requests": 0, "usd": 0.0}
+    subsamples = [
+        {
+            "share": share,
+            "requests": round((total["requests"] - fixed["requests"]) * share) + fixed["requests"],
+            "usd": None if total["usd"] is None else (total["usd"] - fixed["usd"]) * share + fixed["usd"],
+        }
+        for share in SHARES
+    ]
+    return {
+        "audit_id": audit_id, "lines": lines, "total": total, "subsamples": subsamples, "notes": notes,
+        "run_refuses": checked.run_refuses,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How many samples of a task are asked, some of them, and its examples."""
+
+    n_samples: int
+    some: Sequence[Sample]
+    examples: Mapping[str, str]
+
+
+def _measured(checked: Checked, name: str) -> Measured:
+    """The samples as they are here, else as many as the card says."""
+    card, limit = checked.cards.tasks[name], checked.cards.audit.samples.limit
+    if name not in checked.cards.samples and card.data.rows is not None:
+        examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
+        return Measured(min(card.data.rows, limit or card.data.rows), [Sample("", UNSEEN_INPUT, None, {})], examples)
+    chosen = checked.cards.samples.get(name) or choose(checked.cards, name)
+    return Measured(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
+
+
+def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
+    """Asks of one sample under one strategy: every wording, every repetition."""
+    rephrasing = audit.rephrasing
+    if task.templates is not None:
+        n_variants = len(registry.templates(task.templates).templates) - 1
+    elif rephrasing is None:
+        n_variants = 0
+    else:
+        n_variants = len(rephrasing.temperatures or (None,)) * rephrasing.wanted
+    return audit.repetitions.original + n_variants * audit.repetitions.variants
+
+
+def _model_row(registry: Registry, audit: AuditCard, name: str, measured: Mapping[str, Measured]) -> dict[str, Any]:
+    card = registry.model(name)
+    requests = tokens_in = tokens_out = 0
+    for task_id in audit.tasks:
+        task, count = registry.task(task_id), measured[task_id].n_samples
+        asks = _n_asks(registry, audit, task)
+        for strategy in _strategies(audit, task):
+            requests += count * asks
+            tokens_in += round(count * asks * _mean_prompt(registry, task, strategy, measured[task_id]))
+            tokens_out += count * asks * _mean_answer(card, task)
+    return {"what": "model", "name": name, "requests": requests, "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out, "usd": _usd(card, tokens_in, tokens_out)}  # fmt: skip
+
+
+def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
+    """How a task is dressed: templates are whole prompts, of one strategy."""
+    return audit.strategies if task.templates is None else ("simple",)
+
+
+def _mean_answer(card: ModelCard, task: TaskCard) -> int:
+    if task.kind == "classification":
+        return completion_tokens(card, task.label_names)
+    return min(card.sampling.token_cap or FREE_ANSWER_TOKENS, FREE_ANSWER_TOKENS)
+
+
+def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Measured) -> float:
+    some = measured.some
+    if task.templates is not None:
+        templates = registry.templates(task.templates).templates
+        sizes = [prompt_tokens(ask(template, sample)) for template in templates for sample in some]
+        return sum(sizes) / len(sizes)
+    block, task = label_block(task, strategy, measured.examples), dressed(task, strategy)
+    schema = len(original_schema(task)) / CHARACTERS_A_TOKEN if strategy == STRUCTURED else 0.0
+    return schema + sum(prompt_tokens(render(task, task.instruction, block, sample)) for sample in some) / len(some)
+
+
+def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | None:
+    if audit.rephrasing is None:
+        return None
+    card = registry.rephraser(audit.rephrasing.rephraser)
+    if card.model is None:
+        return None
+    model = registry.model(card.model)
+    groups = audit.rephrasing.temperatures or (None,)
+    wanted = audit.rephrasing.wanted
+    requests = len(groups) * (len(audit.tasks) + _n_descriptions(registry, audit))
+    tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * wanted * REPHRASING_TOKENS
+    return {"what": "rephraser", "name": audit.rephrasing.rephraser, "requests": requests, "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
+
+
+def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, Measured]) -> dict[str, Any]:
+    """Every answer that has a key judged once a repetition, and the controls."""
+    audit, card = registry.audit(audit_id), registry.judge(name)
+    model = registry.model(card.model or "")
+    requests = tokens_in = 0
+    n_models = len(registry.models_of(audit_id))
+    for task_id in audit.tasks:
+        task = registry.task(task_id)
+        some = measured[task_id].some
+        answers = (
+            measured[task_id].n_samples * _n_asks(registry, audit, task) * len(_strategies(audit, task)) * n_models
+        )
+        ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
+        said = [
+            Ruling(
+                prediction_id=None,
+                control_id=None,
+                task_id=task_id,
+                sample_id=sample.sample_id,
+                signs=(),
+                completion=UNSEEN_ANSWER,
+            )
+            for sample in some
+        ]
+        sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, said, strict=True)]
+        requests += ruled
+        tokens_in += round(ruled * sum(sizes) / len(sizes))
+    tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
+    return {"what": "judge", "name": name, "requests": requests, "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
+
+
+def _n_descriptions(registry: Registry, audit: AuditCard) -> int:
+    """Descriptions of labels that strategy structured has reworded, one request each."""
+    if STRUCTURED not in audit.strategies:
+        return 0
+    return sum(bool(item.description) for name in audit.tasks for item in registry.task(name).labels)
+
+
+def _usd(card: ModelCard, tokens_in: int, tokens_out: int) -> float | None:
+    price = price_of(card)
+    if price is None:
+        return None
+    return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
+
+
+def render_estimate(estimate: dict[str, Any]) -> str:
+    """The estimate for a terminal."""
+    lines = [f"{'':32}{'requests':>12}{'prompt tokens':>16}{'answer tokens':>16}{'USD':>12}"]
+    for row in [*estimate["lines"], {"what": "", "name": "total", **estimate["total"]}]:
+        label = f"{row['what']} {row['name']}".strip()[:31]
+        lines.append(
+            f"{label:32}{row['requests']:>12,}{row['prompt_tokens']:>16,}{row['completion_tokens']:>16,}{_money(row['usd']):>12}"
+        )
+    for row in estimate["subsamples"]:
+        share = f"{row['share']:.0%} of the samples"
+        lines.append(f"{share:32}{row['requests']:>12,}{'':16}{'':16}{_money(row['usd']):>12}")
+    return "\n".join([*lines, *estimate["notes"], *refusal_lines(estimate["run_refuses"])])
+
+
+def _money(usd: float | None) -> str:
+    return "unknown" if usd is None else f"{usd:,.2f}"

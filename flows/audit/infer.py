@@ -1,0 +1,181 @@
+"""Turns requests into predictions: every missing cell of a run is asked, its answer goes to landing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from flows.audit.ask import OnAnswer, Workers, run_to_end
+from flows.audit.budget import Purse, most_usd
+from flows.audit.design import Design, model_order
+from flows.audit.first_answers import Ceiling, Look, label_reader
+from flows.audit.land import Landing, cost_of
+from flows.audit.plan import Variant, missing_requests
+from flows.audit.prices import price_of
+from flows.engines import Answer, LandedWithoutAnswer, Request
+from flows.warehouse import Warehouse
+from flows.warehouse.rows import reader_json
+from models_registry.ages import age_of
+from models_registry.cards import ModelCard, Price
+from models_registry.errors import PromptauditError
+
+MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
+
+
+@dataclass(slots=True)
+class Inferred:
+    """What asking came to."""
+
+    n_landed: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def infer(purse: Purse, design: Design, variants: Sequence[Variant], on_answer: OnAnswer) -> Inferred:
+    """Asks every missing cell of a run and lands the answers; returns how many, and what there is to say of the models.
+
+    Raises BudgetReached, EngineError or MeasureError (the first answers are no labels) after landing what had been
+    answered; so does an interrupt.
+    """
+    landing = Landing(purse.warehouse, purse.audit_run_id)
+    workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within))
+    asking = _Asking(purse, design, variants, workers, on_answer)
+    try:
+        run_to_end(asking.ask_all())
+    finally:
+        landing.close()
+    if asking.workers.stopped_by is not None:
+        raise asking.workers.stopped_by
+    return Inferred(landing.n_landed, asking.workers.notes)
+
+
+class _Cells:
+    """The missing cells of one model: its first answers are looked at, all of them land."""
+
+    what = "model"
+
+    def __init__(self, asking: _Asking, model_id: str) -> None:
+        self.name = model_id
+        self.entry = asking.design.registry.entry("models", model_id)
+        self.requests = asking.missing(model_id)
+        self.landed: Callable[[str, Request], str | None] | None = LandedAnswers(
+            asking.purse.warehouse, asking.purse.audit_run_id
+        )
+        self._landing = asking.workers.landing
+        allowed = asking.design.audit.format.max_invalid_rate_at_first
+        self._look = Look(f"model '{model_id}'", "label", label_reader(asking.readers), allowed, asking.purse.say, MEND)
+        self._ceiling = Ceiling()
+
+    async def admit(self) -> None:
+        """Waits for the look at the first answers."""
+        await self._look.admit()
+
+    def take(self, request: Request, answer: Answer, price: Price | None) -> None:
+        """Lands an answer; raises MeasureError when too many of the first are no labels."""
+        self._landing.add(request, answer, price)
+        self._ceiling.see(request.messages, answer.prompt_tokens)
+        self._look.see(request, answer)
+
+    def end(self) -> None:
+        """Lets go of whoever waits for the look."""
+        self._look.end()
+
+    def notes(self) -> list[str]:
+        """Whether the server seems to cut long prompts."""
+        ceiling = self._ceiling.note()
+        return [] if ceiling is None else [ceiling]
+
+
+class _Asking:
+    """All models of a run, in their order."""
+
+    def __init__(
+        self, purse: Purse, design: Design, variants: Sequence[Variant], workers: Workers, on_answer: OnAnswer
+    ) -> None:
+        self.purse, self.design, self.workers, self.on_answer = purse, design, workers, on_answer
+        self._variants = variants
+        tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
+        self.readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
+
+    async def ask_all(self) -> None:
+        for names in model_order(self.design):
+            async with asyncio.TaskGroup() as group:
+                for model_id in names:
+                    group.create_task(self._ask(model_id))
+            # a model that perturbs another's answers reads them from the warehouse
+            self.workers.landing.flush()
+
+    def missing(self, model_id: str) -> Iterator[Request]:
+        return missing_requests(self.purse.warehouse, self.purse.audit_run_id, self.design, model_id, self._variants)
+
+    async def _ask(self, model_id: str) -> None:
+        card = self.design.models[model_id]
+        if card.engine != "batch":
+            await self.workers.ask(_Cells(self, model_id))
+        elif self.workers.stopped_by is None and next(self.missing(model_id), None) is not None:
+            await self._ask_in_batches(model_id, card)
+
+    async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
+        from flows.audit.ask_in_batches import Lent, ask_in_batches, open_batches
+
+        workers, budget, price = self.workers, self.purse.budget, price_of(card)
+        set_aside: dict[str, float] = {}  # by prediction; what comes back without a result is still set aside
+
+        def reserve(request: Request) -> None:
+            if request.prediction_id not in set_aside:
+                most = most_usd(request, card.sampling, price)
+                budget.set_aside(most)
+                set_aside[request.prediction_id] = most
+
+        def take(request: Request, answer: Answer) -> None:
+            usd = 0.0 if answer.completion is None else cost_of(answer, price)
+            if request.prediction_id in set_aside:
+                budget.release(set_aside.pop(request.prediction_id), usd)
+            else:  # of a batch that an earlier process had handed over
+                budget.spend(usd)
+            workers.landing.add(request, answer, price)
+            self.on_answer(model_id, answer, None)
+
+        lent = Lent(
+            self.purse.warehouse, self.purse.audit_run_id, model_id, card, lambda: self.missing(model_id), reserve, take,
+            workers.landing.flush, self.purse.say, lambda: workers.stopped_by is not None,
+        )  # fmt: skip
+        try:
+            batches = open_batches(card, self.purse.warehouse)
+            workers.land_served(model_id, card, batches.served)
+            try:
+                await ask_in_batches(batches, lent)
+            finally:
+                await batches.close()
+            workers.note("model", model_id, batches.notes)
+            for most in set_aside.values():  # no result ever came
+                budget.release(most, 0.0)
+        except PromptauditError as error:
+            workers.stop(error)
+
+
+class LandedAnswers:
+    """Completions that another model has landed in the same run, a prompt variant at a time."""
+
+    def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
+        self._warehouse, self._run = warehouse, audit_run_id
+        self._held: tuple[str, str] | None = None
+        self._completions: dict[tuple[str, int], str | None] = {}
+
+    def __call__(self, model_id: str, request: Request) -> str | None:
+        """The landed completion of the same cell by `model_id`; None where none has landed."""
+        wanted = (model_id, request.prompt_variant_id)
+        if wanted != self._held:
+            rows = self._warehouse.read(
+                "select sample_id, repetition, completion from raw.predictions where audit_run_id = $run "
+                "and model_id = $model and prompt_variant_id = $variant",
+                run=self._run,
+                model=model_id,
+                variant=request.prompt_variant_id,
+            )
+            self._completions = {(row["sample_id"], row["repetition"]): row["completion"] for row in rows}
+            self._held = wanted
+        cell = (request.sample_id, request.repetition)
+        if cell in self._completions and self._completions[cell] is None:
+            raise LandedWithoutAnswer
+        return self._completions.get(cell)

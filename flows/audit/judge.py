@@ -1,0 +1,343 @@
+"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from flows.audit.ask import Workers, run_to_end
+from flows.audit.budget import Purse
+from flows.audit.design import Design
+from flows.audit.first_answers import Look
+from flows.audit.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
+from flows.audit.land import Landing, cost_of
+from flows.engines import Answer, LandedAnswers, Request
+from flows.system.keys import as_json, content_id, request_sha256, sent_by
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import answer_columns, frame_of
+from models_registry.ages import age_of
+from models_registry.cards import JudgeCard, ModelCard, Price
+from models_registry.samples import Sample
+from udfs.scoring.verdict import SCHEMA, read_verdict
+
+READ_AT_ONCE = 1000  # completions
+MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"
+
+# one row an answer that judges are to rule on: equal answers to a sample under equal signs of its options are one
+ANSWERS = """
+with answers as (
+    select
+        min(predictions.prediction_id) as prediction_id,
+        predictions.task_id,
+        predictions.sample_id,
+        any_value(variants.reader) as reader,
+        md5(concat_ws(chr(0), predictions.sample_id, coalesce(variants.reader, ''), predictions.completion)) as answer
+    from raw.predictions as predictions
+    inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+    inner join raw.samples as samples
+        on predictions.audit_run_id = samples.audit_run_id
+        and predictions.task_id = samples.task_id
+        and predictions.sample_id = samples.sample_id
+    where predictions.audit_run_id = $run
+        and regexp_matches(predictions.completion, '\\S')
+        and (samples.gold_label is not null or samples.reference_answers is not null)
+        and (predictions.model_id, predictions.prompt_variant_id) not in (
+            select (checks.model_id, checks.prompt_variant_id)
+            from raw.format_checks as checks
+            where checks.audit_run_id = $run
+                and checks.action = 'quarantined'
+                and checks.checked_at = (select max(checked_at) from raw.format_checks where audit_run_id = $run)
+        )
+    group by all
+),
+
+settled as (
+    select
+        predictions.task_id,
+        verdicts.repetition,
+        md5(concat_ws(chr(0), predictions.sample_id, coalesce(variants.reader, ''), predictions.completion)) as answer
+    from raw.verdicts as verdicts
+    inner join raw.predictions as predictions using (audit_run_id, prediction_id)
+    inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+    where verdicts.audit_run_id = $run and verdicts.judge_id = $judge and verdicts.judge_key = $key and verdicts.is_settled
+)
+
+select answers.prediction_id, asks.repetition, answers.task_id, answers.sample_id, answers.reader
+from answers
+cross join (select unnest(range(1, $repetitions + 1))::integer as repetition) as asks
+anti join settled using (task_id, answer, repetition)
+"""
+
+
+@dataclass(slots=True)
+class Judged:
+    """What judging came to."""
+
+    n_landed: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """A ruling that has not been made, and where its answer lies."""
+
+    repetition: int
+    task_id: str
+    sample_id: str
+    prediction_id: str | None = None
+    reader: str | None = None
+    control: Control | None = None
+
+    @property
+    def judged_id(self) -> str:
+        return self.prediction_id or (self.control.control_id if self.control else "")
+
+
+def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], Any]) -> Judged:
+    """Asks every judge for the rulings that are missing and lands its replies, verbatim, the unreadable ones too.
+
+    `asking` makes the progress bars: judge to how many rulings. Raises as `infer` does.
+    """
+    if not design.judges:
+        return Judged()
+    controls = controls_of(design)
+    land_changed_judges(purse.warehouse, purse.audit_run_id, design)
+    missing = {
+        name: missing_rulings(purse.warehouse, purse.audit_run_id, design, name, controls)
+        for name in asked_judges(design)
+    }
+    landing = Landing(purse.warehouse, purse.audit_run_id)
+    with asking({name: len(wanted) for name, wanted in missing.items()}) as on_answer:
+        workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within))
+
+        async def ask_all() -> None:
+            async with asyncio.TaskGroup() as group:
+                for name, wanted in missing.items():
+                    group.create_task(workers.ask(_Rulings(purse, design, name, wanted, landing)))
+
+        try:
+            run_to_end(ask_all())
+        finally:
+            landing.close()
+    if workers.stopped_by is not None:
+        raise workers.stopped_by
+    return Judged(landing.n_landed, workers.notes)
+
+
+def asked_judges(design: Design) -> list[str]:
+    """The judges that a model answers for: all but panels, whose members vote."""
+    return [name for name, card in design.judges.items() if card.model is not None]
+
+
+def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Design) -> int:
+    """Rulings of a run that are not settled, over all judges."""
+    controls = controls_of(design)
+    judges = asked_judges(design)
+    return sum(len(missing_rulings(warehouse, audit_run_id, design, name, controls)) for name in judges)
+
+
+def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
+    """Keeps the judges that are new or changed since the run opened, and the controls; returns their names."""
+    newest = warehouse.read(
+        "select judge_id, judge_key, card from raw.judges where audit_run_id = $audit_run_id "
+        "qualify recorded_at = max(recorded_at) over (partition by judge_id)",
+        audit_run_id=audit_run_id,
+    )
+    known = {(row["judge_id"], row["judge_key"], row["card"]) for row in newest}
+    rows = [
+        {
+            "audit_run_id": audit_run_id, "judge_id": name, "judge_key": judge_key(design, name),
+            "model_id": card.model, "panel": as_json(card.panel) if card.panel else None, "repetitions": card.repetitions,
+            "max_asks": card.max_asks, "card": card.canonical_json(),
+            "model_card": None if card.model is None else design.registry.model(card.model).canonical_json(),
+            "recorded_at": now(),
+        }
+        for name, card in design.judges.items()
+    ]  # fmt: skip
+    changed = [row for row in rows if (row["judge_id"], row["judge_key"], row["card"]) not in known]
+    hidden = [
+        {
+            "audit_run_id": audit_run_id, "control_id": control.control_id, "task_id": control.task_id,
+            "sample_id": control.sample_id, "kind": control.kind, "completion": control.completion,
+            "is_match": control.is_match,
+        }
+        for control in controls_of(design)
+    ]  # fmt: skip
+    warehouse.land([("judges", frame_of("judges", changed)), ("judge_controls", frame_of("judge_controls", hidden))])
+    return [str(row["judge_id"]) for row in changed]
+
+
+def missing_rulings(
+    warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
+) -> list[_Wanted]:
+    """What a judge has not ruled on, controls where a hash puts them among the answers."""
+    card, key = design.judges[judge_id], judge_key(design, judge_id)
+    about = {"run": audit_run_id, "judge": judge_id, "key": key}
+    found = warehouse.read(ANSWERS, **about, repetitions=card.repetitions)
+    settled = warehouse.read(
+        "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
+        "and judge_key = $key and is_settled and control_id is not null",
+        **about,
+    )
+    done = {(row["control_id"], row["repetition"]) for row in settled}
+    wanted = [_Wanted(**row) for row in found] + [
+        _Wanted(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
+        for control in controls
+        if control.place < getattr(card.controls, control.kind)
+        for repetition in range(1, card.repetitions + 1)
+        if (control.control_id, repetition) not in done
+    ]
+    return sorted(wanted, key=lambda each: content_id(judge_id, each.judged_id, str(each.repetition)))
+
+
+class _Rulings:
+    """One judge's missing rulings: a reply that cannot be read is asked for again, as often as its card allows."""
+
+    what = "judge"
+    landed: LandedAnswers | None = None  # a judge perturbs nobody
+
+    def __init__(self, purse: Purse, design: Design, judge_id: str, wanted: list[_Wanted], landing: Landing) -> None:
+        self.name = judge_id
+        self._purse, self._design, self._landing = purse, design, landing
+        self._card: JudgeCard = design.judges[judge_id]
+        self._key = judge_key(design, judge_id)
+        entry = design.registry.entry("models", self._card.model or "")
+        model = _capped(design.registry.model(self._card.model or ""), self._card.max_tokens)
+        self.entry = replace(entry, card=model)
+        self._sent, self._schema = sent_by(model), SCHEMA if model.takes_schemas else None
+        self._samples = {
+            (task_id, sample.sample_id): sample
+            for task_id, chosen in design.samples.items()
+            for sample in chosen.samples
+        }
+        self._open: dict[str, tuple[_Wanted, Ruling, int]] = {}  # by the id of the verdict that is asked for
+        self._look = Look(
+            f"judge '{judge_id}'", "verdict", _read, self._card.max_unreadable_rate_at_first, purse.say, MEND
+        )
+        self.requests = self._requests(wanted)
+
+    async def admit(self) -> None:
+        """Waits for the look at the first replies."""
+        await self._look.admit()
+
+    def take(self, request: Request, answer: Answer, price: Price | None) -> Request | None:
+        """Lands a reply; the next ask where it cannot be read and one is left."""
+        wanted, ruling, ask = self._open.pop(request.prediction_id)
+        self._landing.add_attempts(request.prediction_id, answer.attempts)
+        if not answer.is_landed:
+            self._open[request.prediction_id] = wanted, ruling, ask  # it may be asked again
+            self._look.see(request, answer)  # which counts what came back, answered or not
+            return None
+        is_readable = read_verdict(answer.completion).is_match is not None
+        is_settled = is_readable or answer.completion is None or ask >= self._card.max_asks
+        row = {
+            "audit_run_id": self._purse.audit_run_id, "verdict_id": request.prediction_id,
+            "prediction_id": wanted.prediction_id, "control_id": ruling.control_id, "judge_id": self.name,
+            "judge_key": self._key, "repetition": wanted.repetition, "ask": ask, "is_settled": is_settled,
+            "finish_reason": answer.finish_reason, "request_sha256": request.request_sha256,
+            **answer_columns(answer, cost_of(answer, price), now()),
+        }  # fmt: skip
+        self._landing.append("verdicts", row)
+        self._landing.n_landed += is_settled
+        self._look.see(request, answer)
+        return None if is_settled else self._request(wanted, ruling, ask + 1)
+
+    def end(self) -> None:
+        """Lets go of whoever waits for the look."""
+        self._look.end()
+
+    def notes(self) -> list[str]:
+        """Nothing is said of a judge but what its engine says."""
+        return []
+
+    def _requests(self, wanted: list[_Wanted]) -> Iterator[Request]:
+        asked = self._asked_before()
+        for start in range(0, len(wanted), READ_AT_ONCE):
+            some = wanted[start : start + READ_AT_ONCE]
+            said = _completions(self._purse.warehouse, self._purse.audit_run_id, some)
+            for each in some:
+                completion = each.control.completion if each.control else said[each.prediction_id or ""]
+                signs = tuple(_signs(each.reader))
+                control_id = each.control.control_id if each.control else None
+                ruling = Ruling(
+                    prediction_id=each.prediction_id,
+                    control_id=control_id,
+                    task_id=each.task_id,
+                    sample_id=each.sample_id,
+                    signs=signs,
+                    completion=completion,
+                )
+                yield self._request(each, ruling, asked.get((each.judged_id, each.repetition), 0) + 1)
+
+    def _request(self, wanted: _Wanted, ruling: Ruling, ask: int) -> Request:
+        task = self._design.tasks[ruling.task_id]
+        sample: Sample = self._samples[ruling.task_id, ruling.sample_id]
+        messages, question = rulings_of(task, self._card, sample, ruling)
+        messages = asked_again(messages, ask)
+        sha256 = request_sha256(self._sent, messages, wanted.repetition, self._schema)
+        verdict_id = content_id(
+            "verdict", self._purse.audit_run_id, self.name, wanted.judged_id, str(wanted.repetition), str(ask), sha256
+        )
+        self._open[verdict_id] = (wanted, ruling, ask)
+        return Request(
+            prediction_id=verdict_id,
+            model_id=self.name,
+            task_id=ruling.task_id,
+            strategy="",
+            prompt_variant_id=wanted.judged_id,
+            paraphrase_temperature=None,
+            variant_index=ask - 1,
+            sample_id=ruling.sample_id,
+            repetition=wanted.repetition,
+            messages=messages,
+            labels=(),
+            text=ruling.completion,
+            request_sha256=sha256,
+            answer_schema=self._schema,
+            question=question,
+        )
+
+    def _asked_before(self) -> dict[tuple[str, int], int]:
+        """How often an unsettled ruling has been asked for by an execution that was stopped."""
+        rows = self._purse.warehouse.read(
+            "select coalesce(prediction_id, control_id) as judged_id, repetition, max(ask) as ask from raw.verdicts "
+            "where audit_run_id = $run and judge_id = $judge and judge_key = $key group by all "
+            "having not bool_or(is_settled)",
+            run=self._purse.audit_run_id,
+            judge=self.name,
+            key=self._key,
+        )
+        return {(row["judged_id"], row["repetition"]): row["ask"] for row in rows}
+
+
+def _capped(model: ModelCard, max_tokens: int) -> ModelCard:
+    """The card with room for a verdict: its own cap fits a label."""
+    name = "max_tokens" if model.sampling.max_completion_tokens is None else "max_completion_tokens"
+    sampling = model.sampling.model_copy(update={name: max_tokens})
+    return model.model_copy(update={"sampling": sampling})
+
+
+def _read(request: Request, answer: Answer) -> tuple[str | None, bool]:
+    del request
+    is_match = read_verdict(answer.completion).is_match
+    return None if is_match is None else f"match {is_match}".lower(), is_match is not None
+
+
+def _signs(reader: str | None) -> Sequence[str]:
+    """The enumerators that a multiple-choice prompt showed, as its reader keeps them."""
+    found = json.loads(reader) if reader else None
+    return found.get("option_letter", ()) if isinstance(found, dict) else ()
+
+
+def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_Wanted]) -> dict[str, str]:
+    ids = [each.prediction_id for each in some if each.prediction_id is not None]
+    rows = warehouse.read(
+        "select prediction_id, completion from raw.predictions where audit_run_id = $run "
+        "and prediction_id in (select unnest($ids))",
+        run=audit_run_id,
+        ids=ids,
+    )
+    return {row["prediction_id"]: row["completion"] for row in rows}

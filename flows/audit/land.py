@@ -1,0 +1,110 @@
+"""Lands answers: on disk at once, in the warehouse a batch at a time, while the next are being asked for."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from flows.engines import Answer, Attempt, Request
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import answer_columns, attempt_row
+from flows.warehouse.spool import Spool, land_segment
+from models_registry.cards import Price
+
+BATCH_ROWS = 20_000
+BATCH_BYTES = 32_000_000
+BATCH_SECONDS = 1.0
+
+
+class Landing:
+    """Takes the answers of one run; a counted answer is in the spool, and in the warehouse after the next `flush`."""
+
+    def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
+        self._warehouse = warehouse
+        self._run = audit_run_id
+        self._spool = Spool(warehouse, audit_run_id)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="landing")
+        self._landing: deque[Future[None]] = deque()
+        self._since = time.monotonic()
+        self.n_landed = 0
+        self.n_unanswered = 0
+        self.cost_usd = 0.0
+
+    def add(self, request: Request, answer: Answer, price: Price | None) -> None:
+        """Keeps one answer and its failed tries; raises WarehouseError when no more can be kept."""
+        self.add_attempts(request.prediction_id, answer.attempts)
+        if answer.is_landed:
+            row = _row(self._run, request, answer, price)
+            self.append("predictions", row)
+            self.cost_usd += row["cost_usd"] or 0
+            self.n_landed += 1
+        else:
+            self.n_unanswered += 1
+
+    def add_attempts(self, asked_id: str, attempts: Sequence[Attempt]) -> None:
+        """Keeps the failed tries of a prediction or a rephrasing."""
+        for attempt in attempts:
+            self.append("attempts", attempt_row(self._run, asked_id, attempt))
+
+    def append(self, table: str, row: Mapping[str, Any]) -> None:
+        """Keeps a row of any table of the run; starts landing the segment when it is due."""
+        self._spool.append(table, row)
+        is_due = time.monotonic() - self._since > BATCH_SECONDS
+        if is_due or self._spool.n_rows >= BATCH_ROWS or self._spool.n_bytes > BATCH_BYTES:
+            self._turn()
+
+    def flush(self) -> None:
+        """Waits until all that was added is in the warehouse; raises WarehouseError where it cannot be."""
+        self._turn()
+        while self._landing:
+            self._landing.popleft().result()
+
+    def close(self) -> None:
+        """Flushes and lets go; an empty spool goes."""
+        try:
+            self.flush()
+        finally:
+            self._thread.shutdown()
+            self._spool.close()
+
+    def _turn(self) -> None:
+        while self._landing and self._landing[0].done():
+            self._landing.popleft().result()
+        files = self._spool.turn()
+        if files:
+            self._landing.append(self._thread.submit(land_segment, self._warehouse, files))
+        self._since = time.monotonic()
+
+
+def cost_of(answer: Answer, price: Price | None) -> float | None:
+    """US dollars of an answer; None where the price or the tokens are unknown."""
+    if price is None:
+        return None
+    if price.input_usd_per_mtok == 0 and price.output_usd_per_mtok == 0:
+        return 0.0
+    if answer.prompt_tokens is None or answer.completion_tokens is None:
+        return None
+    tokens = answer.prompt_tokens * price.input_usd_per_mtok + answer.completion_tokens * price.output_usd_per_mtok
+    return tokens / 1e6
+
+
+def _row(audit_run_id: str, request: Request, answer: Answer, price: Price | None) -> dict[str, Any]:
+    return {
+        "audit_run_id": audit_run_id,
+        "prediction_id": request.prediction_id,
+        "model_id": request.model_id,
+        "task_id": request.task_id,
+        "prompt_variant_id": request.prompt_variant_id,
+        "sample_id": request.sample_id,
+        "repetition": request.repetition,
+        "reasoning": answer.reasoning,
+        "finish_reason": answer.finish_reason,
+        "is_refused": answer.is_refused,
+        "token_logprobs": answer.token_logprobs,
+        "option_loglikelihoods": answer.option_loglikelihoods,
+        "request_sha256": request.request_sha256,
+        **answer_columns(answer, cost_of(answer, price), now()),
+    }

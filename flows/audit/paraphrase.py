@@ -1,0 +1,270 @@
+"""Makes the prompt variants of a run, or finds those that an earlier run made, and lands them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flows.audit.answer_schemas import Cell, field_of, original_schema, reworded_schemas
+from flows.audit.budget import Purse
+from flows.audit.design import Design
+from flows.audit.edit_prompts import read_prompts
+from flows.audit.paid_rephraser import KeptEngine
+from flows.audit.plan import Variant, prompt_of
+from flows.audit.prompts import STRUCTURED, dressed
+from flows.audit.templates import left_open, reader_of
+from flows.audit.variants import landed_variants, made_before, rows_made_before
+from flows.audit.wordings import Proposal, rephrasing_key
+from flows.engines import Engine, always, open_engine, silent
+from flows.rephrasers import Rephraser, Wording
+from flows.rephrasers.protected_spans import protected_words
+from flows.rephrasers.refusals import shortfall, why_refused
+from flows.rephrasers.select import open_rephraser
+from flows.system.keys import as_json, content_id, prompt_variant_id
+from flows.warehouse.rows import frame_of
+from models_registry.tables import escape
+
+
+@dataclass(frozen=True, slots=True)
+class Paraphrased:
+    """The variants of a run, and what there is to say about how they came about."""
+
+    variants: tuple[Variant, ...]
+    notes: tuple[str, ...]
+
+
+def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Path | None = None) -> Paraphrased:
+    """The run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now.
+
+    Raises BudgetReached before a rephraser's request that may cross the budget; what it has said by then is landed.
+    """
+    warehouse, audit_run_id = purse.warehouse, purse.audit_run_id
+    landed = landed_variants(warehouse, audit_run_id)
+    edited = None if prompts is None else read_prompts(prompts, design)
+    variants: list[Variant] = []
+    notes: list[str] = []
+    for task_id in design.tasks:
+        mine = [variant for variant in landed if variant.task_id == task_id]
+        if not mine and task_id in design.templates:
+            mine = _landed_templates(purse, design, task_id)
+        elif not mine:
+            key = rephrasing_key(design, task_id)
+            proposals = edited[task_id] if edited else None
+            if proposals is None and not anew:
+                proposals = made_before(warehouse, key)
+            if proposals is None:
+                proposals = make_proposals(design, task_id, purse)
+            notes += _shortfalls(design, task_id, proposals)
+            # a task at a time: rewordings may have been paid for
+            mine = _landed_now(purse, design, task_id, proposals, key)
+        variants += mine
+    return Paraphrased(tuple(variants), tuple(notes))
+
+
+def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> list[Variant]:
+    rows, variants = [], []
+    for strategy in design.audit.strategies:
+        schemas = _schemas(purse, design, task_id, proposals, key) if strategy == STRUCTURED else {}
+        for proposal in proposals:
+            schema = schemas.get((proposal.paraphrase_temperature, proposal.variant_index))
+            variant = _as_variant(design, task_id, strategy, proposal, schema)
+            rows.append(_row(purse.audit_run_id, design, variant, proposal, key))
+            if proposal.refused_because is None:
+                variants.append(variant)
+    purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
+    return variants
+
+
+def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Variant]:
+    """The variants of a multiple-choice or open task are its templates, as they stand in their card."""
+    task, card = design.tasks[task_id], design.templates[task_id]
+    key = content_id("templates", task_id, card.canonical_json())
+    variants, rows = [], []
+    for index, template in enumerate(card.templates):
+        text = template.canonical_json()
+        asked = design.audit.repetitions.variants if index else design.audit.repetitions.original
+        variant = Variant(
+            prompt_variant_id=prompt_variant_id(task_id, "simple", None, index, text),
+            task_id=task_id,
+            strategy="simple",
+            paraphrase_temperature=None,
+            variant_index=index,
+            is_original=index == 0,
+            instruction=template.text,
+            repetitions=tuple(range(1, asked + 1)),
+            template=text,
+            reader=reader_of(template, task),
+        )
+        prompt = as_json([{"role": role, "content": content} for role, content in left_open(template)])
+        row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__ if name != "repetitions"}
+        rows.append(
+            {**row, "audit_run_id": purse.audit_run_id, "is_edited": False, "prompt": prompt,
+             "repetitions": list(variant.repetitions), "rephrasing_key": key}
+        )  # fmt: skip
+        variants.append(variant)
+    purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
+    return variants
+
+
+def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> list[Proposal]:
+    """Asks the audit's rephraser for a task's wordings, within a run's purse where there is a run; the original is first."""
+    instruction = design.tasks[task_id].instruction
+    proposals = [Proposal(paraphrase_temperature=None, variant_index=0, instruction=instruction)]
+    rephrasing = design.audit.rephrasing
+    if rephrasing is None:
+        return proposals
+    card = design.registry.rephraser(rephrasing.rephraser)
+    wording = Wording(task_id, instruction, protected_words(design.tasks[task_id]))
+
+    async def propose() -> None:
+        rephraser = open_rephraser(card, _engine_at(design, card.model, purse))
+        try:
+            for temperature in rephrasing.temperatures or (None,):
+                proposals.extend(await _proposed(rephraser, wording, temperature, rephrasing.wanted))
+        finally:
+            await rephraser.close()
+
+    asyncio.run(propose())
+    return _numbered(proposals)
+
+
+def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callable[[float | None], Engine]:
+    def open_at(temperature: float | None) -> Engine:
+        entry = design.registry.entry("models", model or "")
+        card = design.registry.model(model or "")
+        # the card's cap fits a label, not a list of rewordings
+        warmth = card.sampling.temperature if temperature is None else temperature
+        sampling = card.sampling.model_copy(
+            update={"temperature": warmth, "max_tokens": None, "max_completion_tokens": None}
+        )
+        card = card.model_copy(update={"sampling": sampling})
+        may_try, say = (always, silent) if purse is None else (purse.budget.may_try, purse.say)
+        engine = open_engine(replace(entry, card=card), may_try=may_try, say=say)
+        return engine if purse is None else KeptEngine(engine, card, purse)
+
+    return open_at
+
+
+async def _proposed(rephraser: Rephraser, wording: Wording, temperature: float | None, wanted: int) -> list[Proposal]:
+    """Distinct, kept rewordings at one temperature; what is missing is asked for again a bounded number of times."""
+    seen = {_folded(wording.instruction)}
+    kept: list[Proposal] = []
+    refused: list[Proposal] = []
+    for round_ in range(rephraser.max_rounds):
+        if len(kept) >= wanted:
+            break
+        for text in await rephraser.rephrase(wording, wanted - len(kept), temperature, round_):
+            instruction = escape(text.strip())[0]
+            if _folded(instruction) in seen or len(kept) >= wanted:
+                continue
+            seen.add(_folded(instruction))
+            reason = why_refused(wording.instruction, instruction, wording.protected)
+            (refused if reason else kept).append(
+                Proposal(
+                    paraphrase_temperature=temperature, variant_index=0, instruction=instruction, refused_because=reason
+                )
+            )
+    return kept + refused
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Indices from 0 up for what is asked, from -1 down for what is refused."""
+    numbered, n_kept, n_refused = [], 0, 0
+    for proposal in proposals:
+        if proposal.refused_because is None:
+            numbered.append(replace(proposal, variant_index=n_kept))
+            n_kept += 1
+        else:
+            n_refused += 1
+            numbered.append(replace(proposal, variant_index=-n_refused))
+    return numbered
+
+
+def _shortfalls(design: Design, task_id: str, proposals: Sequence[Proposal]) -> list[str]:
+    rephrasing = design.audit.rephrasing
+    if rephrasing is None:
+        return []
+    notes = []
+    for temperature in rephrasing.temperatures or (None,):
+        mine = [p for p in proposals if p.variant_index != 0 and p.paraphrase_temperature == temperature]
+        n_kept = sum(p.refused_because is None for p in mine)
+        if n_kept < rephrasing.wanted:
+            notes.append(shortfall(task_id, n_kept, rephrasing.wanted, len(mine) - n_kept, temperature))
+    return notes
+
+
+def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> dict[Cell, str]:
+    """The answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
+    card, rephrasing = design.tasks[task_id], design.audit.rephrasing
+    made = {
+        (row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"]
+        for row in rows_made_before(purse.warehouse, key, STRUCTURED)
+    }
+    wanted = {(p.paraphrase_temperature, p.variant_index) for p in proposals if p.refused_because is None}
+    if wanted <= made.keys() and original_schema(card) in made.values():
+        return made
+    chosen = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
+
+    async def reword() -> dict[Cell, str]:
+        if chosen is None or chosen.kind == "fixed":
+            return await reworded_schemas(card, task_id, proposals, None, is_by_rules=False)
+        rephraser = open_rephraser(chosen, _engine_at(design, chosen.model, purse))
+        try:
+            return await reworded_schemas(card, task_id, proposals, rephraser, is_by_rules=chosen.kind == "rules")
+        finally:
+            await rephraser.close()
+
+    return asyncio.run(reword())
+
+
+def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal, answer_schema: str | None) -> Variant:
+    is_original = proposal.variant_index == 0
+    asked = design.audit.repetitions.original if is_original else design.audit.repetitions.variants
+    return Variant(
+        prompt_variant_id=prompt_variant_id(
+            task_id,
+            strategy,
+            proposal.paraphrase_temperature,
+            proposal.variant_index,
+            proposal.instruction,
+            answer_schema,
+        ),
+        task_id=task_id,
+        strategy=strategy,
+        paraphrase_temperature=proposal.paraphrase_temperature,
+        variant_index=proposal.variant_index,
+        is_original=is_original,
+        instruction=proposal.instruction,
+        repetitions=() if proposal.refused_because else tuple(range(1, asked + 1)),
+        answer_schema=answer_schema,
+        reader=None if answer_schema is None else as_json({"json_field": field_of(answer_schema)}),
+    )
+
+
+def _row(audit_run_id: str, design: Design, variant: Variant, proposal: Proposal, key: str) -> dict[str, object]:
+    rephrasing = design.audit.rephrasing
+    return {
+        "audit_run_id": audit_run_id,
+        "prompt_variant_id": variant.prompt_variant_id,
+        "task_id": variant.task_id,
+        "strategy": variant.strategy,
+        "paraphrase_temperature": variant.paraphrase_temperature,
+        "variant_index": variant.variant_index,
+        "is_original": variant.is_original,
+        "is_edited": proposal.is_edited,
+        "instruction": variant.instruction,
+        "output_format": dressed(design.tasks[variant.task_id], variant.strategy).output_format,
+        "prompt": prompt_of(design, variant.task_id, variant.strategy, variant.instruction),
+        "answer_schema": variant.answer_schema,
+        "reader": variant.reader,
+        "repetitions": list(variant.repetitions),
+        "rephraser_id": None if rephrasing is None or variant.is_original else rephrasing.rephraser,
+        "rephrasing_key": key,
+        "refused_because": proposal.refused_because,
+    }

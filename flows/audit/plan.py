@@ -1,0 +1,130 @@
+"""Plans a run: which cells there are, what is sent for each, what is still missing of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from flows.audit.design import Design
+from flows.audit.prompts import Messages, dressed, label_block, render, template
+from flows.audit.templates import answers_to_weigh, ask, question_of
+from flows.engines import Request
+from flows.system.keys import prediction_id, request_sha256, sent_by
+from flows.warehouse import Warehouse
+from models_registry.cards import Template
+from models_registry.samples import Sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One prompt variant of a run."""
+
+    prompt_variant_id: str
+    task_id: str
+    strategy: str
+    paraphrase_temperature: float | None
+    variant_index: int
+    is_original: bool
+    instruction: str
+    repetitions: tuple[int, ...]
+    answer_schema: str | None = None  # JSON; strategy structured
+    template: str | None = None  # JSON; of multiple-choice and open tasks
+    reader: str | None = None  # JSON, in place of the task's
+
+
+def n_planned(design: Design, variants: Sequence[Variant]) -> int:
+    """Cells of a run."""
+    cells = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
+    return cells * len(design.models)
+
+
+def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str], int]:
+    """Landed cells of a run by model and prompt variant."""
+    rows = warehouse.read(
+        "select model_id, prompt_variant_id, count(*) as n from raw.predictions where audit_run_id = $audit_run_id group by all",
+        audit_run_id=audit_run_id,
+    )
+    return {(row["model_id"], row["prompt_variant_id"]): row["n"] for row in rows}
+
+
+def missing_requests(
+    warehouse: Warehouse, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
+) -> Iterator[Request]:
+    """Wanted cells minus landed cells of one model, streamed; variants that share a prefix together."""
+    landed = count_landed(warehouse, audit_run_id)
+    sent = sent_by(design.models[model_id])
+    for variant in variants:
+        n_wanted = len(variant.repetitions) * design.n_samples(variant.task_id)
+        n_landed = landed.get((model_id, variant.prompt_variant_id), 0)
+        if n_landed >= n_wanted:
+            continue
+        done = _landed_cells(warehouse, audit_run_id, model_id, variant) if n_landed else set()
+        card, samples = design.tasks[variant.task_id], design.samples[variant.task_id].samples
+        template, put = template_of(variant), _prompter(design, variant)
+        for sample in samples:
+            messages = put(sample)
+            for repetition in variant.repetitions:
+                if (sample.sample_id, repetition) in done:
+                    continue
+                request = request_sha256(sent, messages, repetition, variant.answer_schema)
+                yield Request(
+                    prediction_id=prediction_id(
+                        audit_run_id, model_id, variant.prompt_variant_id, sample.sample_id, repetition, request
+                    ),
+                    model_id=model_id,
+                    task_id=variant.task_id,
+                    strategy=variant.strategy,
+                    prompt_variant_id=variant.prompt_variant_id,
+                    paraphrase_temperature=variant.paraphrase_temperature,
+                    variant_index=variant.variant_index,
+                    sample_id=sample.sample_id,
+                    repetition=repetition,
+                    messages=messages,
+                    labels=card.label_names,
+                    text=sample.text,
+                    request_sha256=request,
+                    answer_schema=variant.answer_schema,
+                    question=question_of(card, sample, template),
+                    replies=() if template is None else answers_to_weigh(card, sample, template),
+                )
+
+
+def _prompter(design: Design, variant: Variant) -> Callable[[Sample], Messages]:
+    """What puts a sample into a variant's messages."""
+    template = template_of(variant)
+    if template is not None:
+        return functools.partial(ask, template)
+    card = dressed(design.card_of(variant.task_id, variant.strategy), variant.strategy)
+    chosen = design.samples[variant.task_id]
+    block = label_block(card, variant.strategy, chosen.examples)
+    return functools.partial(render, card, variant.instruction, block)
+
+
+def template_of(variant: Variant) -> Template | None:
+    """The template of a variant of a multiple-choice or open task."""
+    return None if variant.template is None else Template.model_validate_json(variant.template)
+
+
+def _landed_cells(warehouse: Warehouse, audit_run_id: str, model_id: str, variant: Variant) -> set[tuple[str, int]]:
+    rows = warehouse.read(
+        "select sample_id, repetition from raw.predictions "
+        "where audit_run_id = $audit_run_id and model_id = $model_id and prompt_variant_id = $prompt_variant_id",
+        audit_run_id=audit_run_id,
+        model_id=model_id,
+        prompt_variant_id=variant.prompt_variant_id,
+    )
+    return {(row["sample_id"], row["repetition"]) for row in rows}
+
+
+def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> str:
+    """A variant's messages as JSON, the data's placeholders left open."""
+    card = dressed(design.card_of(task_id, strategy), strategy)
+    block = label_block(card, strategy, design.samples[task_id].examples)
+    return json.dumps([{"role": r, "content": c} for r, c in template(card, instruction, block)], ensure_ascii=False)
+
+
+def count_missing(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:
+    """Cells of a run that have not landed."""
+    return n_planned(design, variants) - sum(count_landed(warehouse, audit_run_id).values())

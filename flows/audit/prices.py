@@ -1,0 +1,59 @@
+"""What a request costs: the card's price, else the price library's, else nothing is claimed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from flows.audit.prompts import Messages
+from models_registry.cards import ModelCard, Price
+
+CHARACTERS_A_TOKEN = 4  # of English prose under the common tokenizers; needs no download
+TOKENS_A_MESSAGE = 4
+BYTES_A_MESSAGE = 32  # at most: role, and what stands around a message
+FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
+
+
+def price_of(card: ModelCard) -> Price | None:
+    """US dollars a million tokens; None where neither the card nor the library knows.
+
+    A card's own price is taken as written. What this machine answers is free: recorded, embedded, a vLLM started here.
+    What a vLLM elsewhere costs no library knows. Providers halve what they list for batches.
+    """
+    if card.price is not None:
+        return card.price
+    if card.engine in ("embedded", "recorded") or (card.is_by_vllm and not card.base_url):
+        return FREE
+    listed = None if card.is_by_vllm else _from_library(card.model)
+    if listed is None or card.engine != "batch":
+        return listed
+    return Price(**{name: value / 2 for name, value in listed})
+
+
+def _from_library(model: str) -> Price | None:
+    from genai_prices import Usage, calc_price
+
+    try:
+        # a short request: long ones have a price of their own with some providers
+        paid = calc_price(Usage(input_tokens=1000, output_tokens=1000), model_ref=model)
+    except LookupError:
+        return None
+    return Price(input_usd_per_mtok=float(paid.input_price * 1000), output_usd_per_mtok=float(paid.output_price * 1000))
+
+
+def prompt_bytes(messages: Messages, answer_schema: str | None = None) -> int:
+    """Bytes of a prompt and what a chat template adds: no tokenizer makes more tokens of it."""
+    texts = [content for _, content in messages] + ([answer_schema] if answer_schema else [])
+    return sum(BYTES_A_MESSAGE + len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def prompt_tokens(messages: Messages) -> int:
+    """Estimated tokens of a prompt, by its length."""
+    return sum(TOKENS_A_MESSAGE + math.ceil(len(content) / CHARACTERS_A_TOKEN) for _, content in messages)
+
+
+def completion_tokens(card: ModelCard, labels: Sequence[str]) -> int:
+    """Estimated tokens of an answer: a label, at most what the card allows."""
+    longest = max((len(json.dumps(label)) for label in labels), default=0)
+    return min(card.sampling.token_cap or 10**9, math.ceil(longest / CHARACTERS_A_TOKEN) + 1)

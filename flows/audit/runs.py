@@ -1,0 +1,201 @@
+"""A run's row: what it is, what it used, whether it is closed."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import subprocess
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flows.audit.design import Design, used_fields
+from flows.audit.prices import price_of
+from flows.marts.manifest import manifest_of
+from flows.system.keys import as_json, content_id
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import frame_of, label_rows, sample_row, task_row
+
+LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A landed run."""
+
+    audit_run_id: str
+    audit_id: str
+    origin: str
+    state: str
+    started_at: datetime
+    fingerprint: str
+    plan_fingerprint: str
+
+
+def run_row(  # noqa: PLR0913 - one row's columns
+    *,
+    audit_run_id: str,
+    audit_id: str,
+    origin: str,
+    fingerprint: str,
+    plan_fingerprint: str,
+    card: str,
+    format_limits: str,
+    seed: int,
+    n_resamples: int,
+    manifest: dict[str, Any],
+    source: dict[str, Any] | None = None,
+) -> pl.DataFrame:
+    """The row that opens a run, with the code and libraries it is made by."""
+    commit, is_dirty = code_commit()
+    row = {
+        "audit_run_id": audit_run_id,
+        "audit_id": audit_id,
+        "origin": origin,
+        "state": "running",
+        "started_at": now(),
+        "finished_at": None,
+        "fingerprint": fingerprint,
+        "plan_fingerprint": plan_fingerprint,
+        "card": card,
+        "format_limits": format_limits,
+        "seed": seed,
+        "n_resamples": n_resamples,
+        "code_version": importlib.metadata.version("promptaudit"),
+        "code_commit": commit,
+        "is_code_dirty": is_dirty,
+        "library_versions": as_json(library_versions()),
+        "source": None if source is None else as_json(source),
+        "manifest": as_json(manifest),
+    }
+    return frame_of("audit_runs", [row])
+
+
+def close_run(warehouse: Warehouse, audit_run_id: str, state: str) -> None:
+    """Closes a run, once: complete, or failed, which other limits may still make complete."""
+    with warehouse.write() as con:
+        con.execute(
+            "update raw.audit_runs set state = ?, finished_at = ? where audit_run_id = ? and state != 'complete'",
+            [state, now(), audit_run_id],
+        )
+
+
+def land_changed_tasks(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
+    """Keeps task cards that changed since the run opened in what asks nothing, and returns their names.
+
+    A reader, a level or a scoring method then holds for the answers that have landed: what decides requests opens a run.
+    """
+    newest = warehouse.read(
+        "select task_id, fingerprint from raw.tasks where audit_run_id = $audit_run_id "
+        "qualify recorded_at is not distinct from max(recorded_at) over (partition by task_id)",
+        audit_run_id=audit_run_id,
+    )
+    known = {(row["task_id"], row["fingerprint"]) for row in newest}
+    changed = {name: card for name, card in design.tasks.items() if (name, card.fingerprint()) not in known}
+    warehouse.land([("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in changed.items()]))])
+    return list(changed)
+
+
+def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
+    """A complete run whose rules or judges changed is none until it is derived again, however that is interrupted."""
+    with warehouse.write() as con:
+        con.execute(
+            "update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = ?", [audit_run_id]
+        )
+
+
+def newest_run(warehouse: Warehouse, audit_id: str, origin: str = "run") -> Run | None:
+    """The run of an audit that started last."""
+    rows = warehouse.read(
+        "select audit_run_id, audit_id, origin, state, started_at, fingerprint, plan_fingerprint from raw.audit_runs "
+        "where audit_id = $audit_id and origin = $origin order by started_at desc, audit_run_id desc limit 1",
+        audit_id=audit_id,
+        origin=origin,
+    )
+    return Run(**rows[0]) if rows else None
+
+
+@functools.cache
+def library_versions() -> dict[str, str]:
+    """Versions of what decides a run's figures."""
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@functools.cache
+def code_commit() -> tuple[str | None, bool | None]:
+    """The commit of the checkout this code runs from and whether it has changes; nothing for an installed wheel."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None, None
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(  # noqa: S603 - fixed words, no shell
+            ["git", "-C", str(root), *arguments],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+
+
+def open_run(warehouse: Warehouse, design: Design) -> str:
+    """Lands the run's row and everything it uses, in one transaction."""
+    audit_run_id = content_id("run", design.audit_id, design.plan_fingerprint, now().isoformat(), os.urandom(8).hex())
+    used = design.registry.used_by(design.audit_id)
+    cards = {
+        kind: {name: entry.card.model_dump(mode="json", exclude_defaults=True) for name, entry in entries.items()}
+        for kind, entries in used.items()
+    }
+    models = []
+    for name, card in design.models.items():
+        price = price_of(card)
+        models.append(
+            {
+                "audit_run_id": audit_run_id, "model_id": name, "engine": card.engine, "model": card.model,
+                "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+                "input_usd_per_mtok": None if price is None else price.input_usd_per_mtok,
+                "output_usd_per_mtok": None if price is None else price.output_usd_per_mtok,
+            }
+        )  # fmt: skip
+    samples = [
+        sample_row(audit_run_id, task_id, index, sample, used_fields(design, task_id, sample))
+        for task_id, chosen in design.samples.items()
+        for index, sample in enumerate(chosen.samples)
+    ]
+    audit = design.audit
+    warehouse.land([
+            (
+                "audit_runs",
+                run_row(
+                    audit_run_id=audit_run_id, audit_id=design.audit_id, origin=design.origin,
+                    fingerprint=design.fingerprint, plan_fingerprint=design.plan_fingerprint, card=as_json(cards),
+                    format_limits=audit.format.model_dump_json(), seed=audit.seed, n_resamples=audit.resamples,
+                    manifest=manifest_of(design), source=None if design.source is None else dict(design.source),
+                ),
+            ),
+            ("models", frame_of("models", models)),
+            ("tasks", frame_of("tasks", [task_row(audit_run_id, n, c) for n, c in design.tasks.items()])),
+            (
+                "task_labels",
+                frame_of("task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]),
+            ),
+            ("samples", frame_of("samples", samples)),
+        ],
+    )  # fmt: skip
+    return audit_run_id

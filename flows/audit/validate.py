@@ -1,0 +1,123 @@
+"""Checks that answers kept their format before anything is aggregated; Great Expectations looks at a small summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flows.system.helper_processes import CHECKS, ChildEnded, start
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import frame_of
+from models_registry.cards import FormatLimits
+from models_registry.errors import WarehouseError
+
+SUMMARY = """
+select
+    formats.model_id,
+    formats.task_id,
+    formats.prompt_variant_id,
+    any_value(variants.variant_index) as variant_index,
+    any_value(variants.strategy) as strategy,
+    sum(formats.n_missing)::double as n_missing,
+    coalesce(sum(n_landed - n_error - n_valid) / nullif(sum(n_landed - n_error), 0), 0) as invalid_rate,
+    coalesce(sum(n_empty) / nullif(sum(n_landed - n_error), 0), 0) as empty_rate,
+    coalesce(sum(n_error) / nullif(sum(formats.n_planned), 0), 0) as error_rate,
+    any_value(texts.n_distinct_completions)::double as n_distinct_completions,
+    any_value(texts.n_outside_labels)::double as n_outside_labels
+from intermediate.int_answer_formats as formats
+inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+left join (
+    select
+        audit_run_id,
+        model_id,
+        prompt_variant_id,
+        count(distinct completion_md5) as n_distinct_completions,
+        count(*) filter (answer_status = 'valid' and label is null and kind != 'open_ended') as n_outside_labels
+    from intermediate.int_predictions_labelled
+    inner join staging.stg_tasks using (audit_run_id, task_id)
+    where audit_run_id = $run
+    group by all
+) as texts using (audit_run_id, model_id, prompt_variant_id)
+where formats.audit_run_id = $run
+group by all
+order by formats.task_id, strategy, variant_index, formats.model_id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validated:
+    """What the gate said."""
+
+    n_checks: int
+    failures: tuple[str, ...]  # a line each, worst first
+    action: str  # none, quarantined, failed, warned
+    n_quarantined: int
+    n_variants: int  # model × variant pairs that were asked
+
+
+def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> Validated:
+    """Checks the format summary of a run against its limits and lands every result in raw.format_checks."""
+    summary = warehouse.read(SUMMARY, run=audit_run_id)
+    # completeness and the label set are no rates a card may loosen; quarantine cannot mend them
+    allowed: dict[str, tuple[str, float | None]] = {
+        "every planned cell landed": ("n_missing", 0.0),
+        "labels inside the set": ("n_outside_labels", 0.0),
+        "invalid rate": ("invalid_rate", limits.max_invalid_rate),
+        "empty rate": ("empty_rate", limits.max_empty_rate),
+        "error rate": ("error_rate", limits.max_error_rate),
+        "distinct completions": ("n_distinct_completions", limits.max_distinct_completions),
+    }
+    checked_at = now()
+    rows: list[dict[str, Any]] = []
+    failures: list[tuple[float, str]] = []
+    quarantined: set[tuple[str, str]] = set()
+    checked = {name: (column, float(limit)) for name, (column, limit) in allowed.items() if limit is not None}
+    offenders = _offenders(summary, dict(checked.values())) if summary else {}
+    for name, (column, limit) in checked.items():
+        for index, row in enumerate(summary):
+            is_success = index not in offenders[column]
+            action, reason = "none", None
+            if not is_success:
+                reason = f"{name} {_shown(row[column])}, allowed {_shown(limit)}"
+                action = _action(limits.policy, column)
+                if action == "quarantined":
+                    quarantined.add((row["model_id"], row["prompt_variant_id"]))
+                where = f"model '{row['model_id']}', task '{row['task_id']}', {row['strategy']} variant {row['variant_index']}"
+                failures.append((row[column] - limit, f"{where}: {reason}"))
+            rows.append(
+                {
+                    "audit_run_id": audit_run_id, "expectation": name, "model_id": row["model_id"],
+                    "task_id": row["task_id"], "prompt_variant_id": row["prompt_variant_id"],
+                    "observed": row[column], "allowed": limit, "is_success": is_success, "policy": limits.policy,
+                    "action": action, "reason": reason, "checked_at": checked_at,
+                }
+            )  # fmt: skip
+    warehouse.land([("format_checks", frame_of("format_checks", rows))])
+    actions = {row["action"] for row in rows}
+    worst = next((action for action in ("failed", "quarantined", "warned") if action in actions), "none")
+    lines = tuple(line for _, line in sorted(failures, key=lambda pair: -pair[0]))
+    return Validated(
+        n_checks=len(rows), failures=lines, action=worst, n_quarantined=len(quarantined), n_variants=len(summary)
+    )
+
+
+def _action(policy: str, column: str) -> str:
+    if policy == "fail" or column == "n_outside_labels":
+        return "failed"
+    return "quarantined" if policy == "quarantine" and column != "n_missing" else "warned"
+
+
+def _shown(value: float) -> str:
+    return f"{value:.3g}" if value != int(value) else str(int(value))
+
+
+def _offenders(summary: Sequence[dict[str, Any]], limits: Mapping[str, float]) -> dict[str, set[int]]:
+    """Per column, the indices of the rows above its limit, as Great Expectations finds them."""
+    columns = {column: [row[column] for row in summary] for column in limits}
+    try:
+        found = start(CHECKS).ask({"columns": columns, "limits": dict(limits)})
+    except ChildEnded as error:
+        msg = f"validate: the process that runs Great Expectations ended: {error}"
+        raise WarehouseError(msg) from None
+    return {column: set(rows) for column, rows in found.items()}

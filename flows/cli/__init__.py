@@ -1,0 +1,128 @@
+"""The command line: each command is one call. Heavy libraries are imported inside commands, so that --help is instant."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from flows.cli import cards, evidence, nights, questions, repairs, runs
+from flows.cli.app import app
+from flows.system.garbage import collect_rarely
+from models_registry.errors import PromptauditError, UsageError
+
+__all__ = ["app", "cards", "evidence", "main", "nights", "questions", "repairs", "runs"]
+
+INTERRUPTED = 130
+SHARED_VALUES = ("--warehouse", "--registry")  # accepted before or after the command
+SHARED_FLAGS = ("--json", "--quiet", "--debug")
+NEED_PANDAS = {"great_expectations", "datasets"}
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """The console script: runs a command and ends with its exit code; every error is one line."""
+    collect_rarely()
+    given = sys.argv[1:] if arguments is None else arguments
+    signal.signal(signal.SIGTERM, _interrupt)
+    debug = "--debug" in given or os.environ.get("PROMPTAUDIT_DEBUG", "").lower() in (
+        "1",
+        "true",
+        "yes",
+        "on",
+        "t",
+        "y",
+    )
+    try:
+        with sparing_pandas():
+            left = app(hoisted(given), standalone_mode=False, prog_name="promptaudit")
+        if left == INTERRUPTED:  # what Typer makes of an interrupt
+            raise KeyboardInterrupt  # noqa: TRY301 - said in one place
+        code = left if isinstance(left, int) else 0
+    except PromptauditError as error:
+        code = _fail(error.lines, error.exit_code, error, debug=debug)
+    except KeyboardInterrupt:
+        code = _fail("interrupted; what had landed is kept, run again to continue", INTERRUPTED, None, debug=debug)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:  # noqa: BLE001 - the last net: one line, a traceback only with --debug
+        said = getattr(error, "format_message", None)
+        if said is not None:
+            code = _fail(f"UsageError: {said()}", 2, error, debug=debug)
+        elif isinstance(error, OSError):
+            code = _fail(
+                f"{type(error).__name__}: {error.filename or ''}: {error.strerror or error}", 2, error, debug=debug
+            )
+        else:
+            code = _fail(
+                f"{type(error).__name__}: {error} (a defect: run with --debug and tell us)", 2, error, debug=debug
+            )
+    sys.stdout.flush()
+    raise SystemExit(code)
+
+
+def hoisted(arguments: list[str]) -> list[str]:
+    """The arguments with the shared options moved before the command; what follows `--` stays."""
+    shared_part: list[str] = []
+    rest: list[str] = []
+    position = 0
+    while position < len(arguments):
+        word = arguments[position]
+        if word == "--":
+            rest += arguments[position:]
+            break
+        name = word.split("=", 1)[0]
+        if word in SHARED_FLAGS or (name in SHARED_VALUES and "=" in word):
+            shared_part.append(word)
+        elif name in SHARED_VALUES:
+            if position + 1 == len(arguments):
+                msg = f"{name} needs a value"
+                raise UsageError(msg)
+            shared_part += arguments[position : position + 2]
+            position += 1
+        else:
+            rest.append(word)
+        position += 1
+    return [*shared_part, *rest]
+
+
+class _NoPandas:
+    """Finds no pandas until something is imported that needs it.
+
+    DuckDB imports pandas where it is installed once a value is bound to a query, to tell pandas' missing values from others:
+    0.4 s of a processor. No value of ours is one.
+    """
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas" and not NEED_PANDAS & sys.modules.keys():
+            msg = f"only what {' or '.join(sorted(NEED_PANDAS))} imports finds pandas here"
+            raise ModuleNotFoundError(msg, name=fullname)
+
+
+@contextlib.contextmanager
+def sparing_pandas() -> Iterator[None]:
+    """Hides pandas meanwhile from whatever would import it by the way."""
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _fail(said: str | Sequence[str], code: int, error: BaseException | None, *, debug: bool) -> int:
+    if debug and error is not None:
+        import traceback
+
+        traceback.print_exception(error)
+    for line in (said,) if isinstance(said, str) else said:
+        text = " ".join(line.split())
+        sys.stderr.write("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "\n")
+    return code

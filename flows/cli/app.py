@@ -1,0 +1,125 @@
+"""What the commands share: the Typer app, the options all of them take, how a result is shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from models_registry.errors import UsageError
+
+if TYPE_CHECKING:
+    from flows.display.progress import Progress
+    from flows.settings import Settings
+    from models_registry.registry import Registry
+
+DEFAULT_AUDIT = "quickstart"
+
+app = typer.Typer(
+    name="promptaudit",
+    help="Nightly audits of how much a language model's answers depend on how it is asked.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    epilog="Exit codes: 0 done, 1 gate failed, 2 usage or card error, 3 could not measure, 4 budget reached, 130 interrupted.",
+)
+
+MaxUsd = Annotated[float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")]
+MaxRequests = Annotated[
+    int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")
+]
+AuditName = Annotated[str, typer.Argument(help="An audit card.", envvar="PROMPTAUDIT_AUDIT")]
+
+
+@dataclass(slots=True)
+class State:
+    """Options shared by all commands."""
+
+    warehouse: Path | None = None
+    registry: tuple[Path, ...] = ()
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+    def settings(self) -> Settings:
+        """The options over the environment."""
+        from pydantic import ValidationError
+
+        from flows.settings import Settings
+
+        given: dict[str, Any] = {}
+        if self.warehouse is not None:
+            given["warehouse"] = self.warehouse
+        try:
+            settings = Settings(**given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            msg = f"PROMPTAUDIT_{'_'.join(str(part) for part in first['loc']).upper()}: {first['msg']}"
+            raise UsageError(msg) from None
+        return settings.model_copy(update={"registry": (*settings.registry, *self.registry)})
+
+    def load(self) -> tuple[Settings, Registry]:
+        """Settings and the registry they name."""
+        settings = self.settings()
+        return settings, registry_of(settings)
+
+    def progress(self) -> Progress:
+        """Where to say what goes on."""
+        from flows.display.progress import Progress
+
+        return Progress(quiet=self.quiet, may_ask=not self.as_json)
+
+
+def registry_of(settings: Settings) -> Registry:
+    """The registry of settings; ./registry counts when it is there."""
+    from models_registry.registry import load_registry
+
+    here = Path("registry")
+    own = [here] if here.is_dir() and here not in settings.registry else []
+    return load_registry([*own, *settings.registry])
+
+
+state = State()
+
+
+def show(result: dict[str, Any] | list[Any], text: str | None = None) -> None:
+    """The result on stdout: as JSON when asked for, else as text."""
+    is_screen = sys.stdout.isatty()
+    if state.as_json:
+        sys.stdout.write(json.dumps(result, ensure_ascii=is_screen, default=str) + "\n")
+    elif text is not None:
+        from flows.display.progress import visible
+
+        sys.stdout.write((visible(text) if is_screen else text) + "\n")
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"promptaudit {version('promptaudit')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def shared(
+    warehouse: Annotated[Path | None, typer.Option(envvar="PROMPTAUDIT_WAREHOUSE", help="The DuckDB file.")] = None,
+    registry: Annotated[list[Path] | None, typer.Option(help="A folder of cards beside the shipped ones.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", envvar="PROMPTAUDIT_JSON", help="Machine-readable result.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", envvar="PROMPTAUDIT_QUIET", help="Say nothing but results.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", envvar="PROMPTAUDIT_DEBUG", help="Show tracebacks.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options shared by all commands, accepted before or after the command."""
+    state.warehouse, state.registry = warehouse, tuple(registry or ())
+    state.as_json, state.quiet, state.debug = as_json, quiet, debug

@@ -1,0 +1,57 @@
+"""Commands about cards: validate, init, trust."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.app import app, show, state
+from models_registry.errors import UsageError
+
+
+@app.command()
+def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; default: every card.")] = None) -> None:
+    """Check cards and the data they name."""
+    from flows.audit.check_cards import check_cards, refusal_lines
+
+    _, registry = state.load()
+    found = check_cards(registry, audit)
+    show(found, "\n".join([*found["notes"], *refusal_lines(found["run_refuses"]), found["summary"]]))
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to put a folder of your own cards.")] = Path("registry"),
+) -> None:
+    """Scaffold a folder of your own cards: a model, a task with data, a rephraser and an audit."""
+    from flows.audit.new_cards import scaffold
+
+    written = scaffold(folder)
+    show(
+        {"written": [str(path) for path in written]}, "\n".join([*(str(path) for path in written), _next_step(folder)])
+    )
+
+
+def _next_step(folder: Path) -> str:
+    where = "" if folder == Path("registry") else f" --registry {folder}"
+    return f"next: promptaudit run mine{where}"
+
+
+@app.command()
+def trust(
+    folder: Annotated[Path, typer.Argument(help="A folder of cards.")] = Path("registry"),
+    list_: Annotated[bool, typer.Option("--list", help="Show everything that is trusted instead.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Take the folder's trust back instead.")] = False,
+) -> None:
+    """Trust the hosts that a folder's model cards send keys to; asked for once, and again when a card changes them."""
+    from flows.trust.command import forget_folder, list_trusted, render_trust, trust_folder
+
+    settings = state.settings()
+    if list_ and forget:
+        msg = "--list and --forget are two things; give one"
+        raise UsageError(msg)
+    act = forget_folder if forget else trust_folder
+    done = list_trusted(settings) if list_ else act(settings, folder)
+    show(done, render_trust(done))

@@ -1,0 +1,183 @@
+"""Commands of the nightly audit: nightly, serve, deploy, compare, check, accept, pin, history."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.app import AuditName, app, show, state
+from flows.warehouse import Warehouse
+
+RunName = Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")]
+WIDTH = 130  # of a table that no terminal shows
+
+
+@app.command()
+def nightly(
+    audit: AuditName = "nightly",
+    new: Annotated[
+        bool, typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night, however new the last one is.")
+    ] = False,
+) -> int:
+    """Continue or start tonight's run; compare it with last night, check its gate, report, tell."""
+    from flows.cli.app import registry_of
+    from flows.nightly.night import night
+
+    settings = state.settings()
+    told = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
+    show(told.as_dict(), "\n".join(told.lines()))
+    return told.exit_code
+
+
+@app.command()
+def serve(audit: AuditName = "nightly") -> None:
+    """Serve the nightly flow of an audit on its card's schedule, until interrupted."""
+    from flows.audit.prefect_server import apart
+
+    settings, registry = state.load()
+    with apart():
+        from flows.nightly.flow import serve_nightly
+    serve_nightly(settings, registry, audit, state.progress())
+
+
+@app.command()
+def deploy(
+    audits: Annotated[list[str] | None, typer.Argument(help="Audit cards; default: nightly.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(envvar="PROMPTAUDIT_DEPLOY_OUTPUT", help="Write a prefect.yaml instead, and deploy nothing."),
+    ] = None,
+) -> None:
+    """Deploy the nights of audits to the Prefect server of PREFECT_API_URL, on their cards' schedules."""
+    from flows.audit.prefect_server import apart
+
+    _, registry = state.load()
+    with apart():
+        from flows.nightly.deployments import deploy as deploy_audits
+        from flows.nightly.deployments import project_of, write_project
+    names = audits or ["nightly"]
+    if output is not None:
+        write_project(registry, names, output)
+        show(project_of(registry, names), f"written   {output}")
+        return
+    with apart():
+        deployed = deploy_audits(registry, names)
+    show(deployed.as_dict(), "\n".join(deployed.lines()))
+
+
+@app.command()
+def compare(
+    base: Annotated[str, typer.Argument(help="What is held against: RUN, RUN:MODEL, or a model of the newest run.")],
+    candidate: Annotated[str, typer.Argument(help="What is judged.")] = "latest",
+    min_effect: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, envvar="PROMPTAUDIT_MIN_EFFECT", help="Smallest difference; default: the card's."),
+    ] = None,
+    resamples: Annotated[
+        int | None, typer.Option(min=100, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Swaps a test.")
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show every measure, not those that differ alone.")] = False,
+) -> None:
+    """Hold two runs, or two models, against each other: what differs by more than chance, and why."""
+    from flows.gate.compare_and_check import compare_runs
+
+    settings, registry = state.load()
+    found = compare_runs(
+        settings, registry, base, candidate, state.progress(), min_effect=min_effect, resamples=resamples
+    )
+    if state.as_json:
+        show(found.as_dict())
+        return
+    from rich.console import Console
+
+    table = found.table(all_rows=all_)
+    show({}, "\n".join(found.lines()))
+    if table is not None:
+        Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
+    show({}, "\n".join(found.closing()))
+
+
+@app.command()
+def check(
+    run: RunName = "latest",
+    junit: Annotated[
+        Path | None, typer.Option(envvar="PROMPTAUDIT_JUNIT", help="Write the outcome as JUnit XML.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(envvar="PROMPTAUDIT_MARKDOWN", help="Write the outcome as Markdown.")
+    ] = None,
+) -> int:
+    """Hold a run against its audit's gate: exit code 0, 1 (a rule failed) or 3 (one could not be measured)."""
+    from flows.gate.compare_and_check import check_named
+    from flows.gate.formats import write_junit, write_markdown
+
+    settings, registry = state.load()
+    checked = check_named(settings, registry, run)
+    if junit is not None:
+        write_junit(checked, junit)
+    if markdown is not None:
+        write_markdown(checked, markdown)
+    show(checked.as_dict(), "\n".join(checked.lines()))
+    return checked.exit_code
+
+
+@app.command()
+def accept(
+    run: RunName,
+    reason: Annotated[str, typer.Option(help="Why the failure is accepted.")],
+    until: Annotated[str, typer.Option(help="Until when: a day, that day included, or an instant in UTC.")],
+) -> None:
+    """Accept what a run's gate fails, for a while: a waiver of each failed rule and row."""
+    from flows.gate.accept import waive_run
+    from flows.gate.compare_and_check import rules_of
+    from flows.warehouse.run_names import resolve
+
+    settings, registry = state.load()
+    rules = rules_of(registry, resolve(Warehouse(settings.warehouse), run).audit_id)
+    waived = waive_run(settings, run, reason, until, state.progress(), **rules)
+    show(waived.as_dict(), "\n".join(waived.lines()))
+
+
+@app.command()
+def pin(
+    run: RunName,
+    name: Annotated[str, typer.Argument(help="The baseline's name; pinning it again moves it.")],
+    reason: Annotated[str | None, typer.Option(help="Why it is pinned.")] = None,
+) -> None:
+    """Pin a run as a baseline that every night is compared with."""
+    from flows.gate.accept import pin_run
+
+    settings = state.settings()
+    pinned = pin_run(settings, run, name, reason, state.progress())
+    show(pinned.as_dict(), "\n".join(pinned.lines()))
+
+
+@app.command()
+def history(
+    measure: Annotated[str, typer.Argument(help="A column of the scorecard, or accuracy:<scoring method>.")],
+    model: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")] = None,
+    task: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="A strategy; default: all.")
+    ] = None,
+    audit: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="An audit; default: the newest run's.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_LIMIT", help="At most so many nights.")] = 30,
+) -> None:
+    """A measure over the nights: a table and a sparkline a series."""
+    from flows.history.measure import history as history_of
+
+    settings = state.settings()
+    found = history_of(
+        Warehouse(settings.warehouse), measure, audit=audit, model=model, task=task, strategy=strategy, limit=limit
+    )
+    if state.as_json:
+        show(found.as_dict())
+        return
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(found)

@@ -1,0 +1,120 @@
+"""Commands that look at runs, or add what people say of them: sql, report, annotate."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.app import app, show, state
+from models_registry.errors import UsageError, WarehouseLocked, nearest
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help="One SQL query over the published copy.")],
+    format_: Annotated[
+        str, typer.Option("--format", envvar="PROMPTAUDIT_FORMAT", help="table, csv or json.")
+    ] = "table",
+) -> None:
+    """Ask the published copy, closed in: no files, no network, limited memory and time."""
+    from flows.query.ask import FORMATS, ask
+
+    if format_ not in FORMATS:
+        msg = f"--format {format_}{nearest(format_, FORMATS)}"
+        raise UsageError(msg)
+    settings = state.settings()
+    ask(settings, query, "json" if state.as_json else format_, sys.stdout)
+
+
+@app.command()
+def report(
+    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
+    format_: Annotated[
+        str,
+        typer.Option("--format", envvar="PROMPTAUDIT_REPORT_FORMAT", help="html; md, for chat; csv, a line a figure."),
+    ] = "html",
+    text: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_TEXT",
+            help="Inputs, completions and prompts: none, excerpt (300 characters) or full (20,000, 2 MB in all); default: "
+            "excerpt, none of tasks marked sensitive.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_REPORT_OUTPUT",
+            help="The file; default: report.html beside the published copy, stdout for md and csv.",
+        ),
+    ] = None,
+) -> None:
+    """Report on a published run again: as a page, as Markdown or as CSV."""
+    from flows.audit.run_audit import find_run
+    from flows.display.policy import policy_of
+    from flows.report import FORMS, report_as
+    from flows.report import report as write_report
+    from flows.system.files import SHARED, write_text
+    from flows.warehouse import Warehouse
+
+    form = next((known for known in FORMS if known == format_), None)
+    if form is None:
+        msg = f"--format {format_}{nearest(format_, FORMS)}"
+        raise UsageError(msg)
+    policy, settings = policy_of(text), state.settings()
+    run = find_run(Warehouse(settings.warehouse), audit_run_id)
+    if form == "html" and output is None:
+        try:
+            with Warehouse(settings.warehouse).hold(wait_s=0):
+                path = write_report(Warehouse(settings.warehouse), run, policy)
+        except WarehouseLocked:
+            path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)
+            state.progress().warn(
+                "a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone"
+            )
+        show({"report": str(path)}, str(path))
+        return
+    made = report_as(Warehouse(settings.warehouse), run, form, policy)
+    if output is not None:
+        write_text(made, output, SHARED)
+        show({"report": str(output)}, str(output))
+    else:
+        show({"report": None, form: made}, made.rstrip("\n"))
+
+
+@app.command()
+def annotate(
+    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="Write a blinded sheet to fill in: a CSV file.")] = None,
+    take: Annotated[Path | None, typer.Option(help="Take a filled-in sheet's rulings in as verdicts.")] = None,
+    annotator: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_ANNOTATOR", help="--take: who ruled; or a column 'annotator' says it a row."),
+    ] = None,
+    answers: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: how many.")] = 100,
+    seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="--sheet: seed of the sample.")] = 42,
+    task: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="--sheet: answers to one task; default: to all.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="--sheet: write over a file that is there.")] = False,
+) -> None:
+    """Have people rule on answers, beside the judges: write a sheet, fill is_match in with yes or no, take it in.
+
+    In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
+    """
+    from flows.annotation.take_sheet import take_sheet
+    from flows.annotation.write_sheet import write_sheet
+
+    settings = state.settings()
+    if sheet is not None and take is None:
+        written = write_sheet(settings, audit_run_id, sheet, n=answers, seed=seed, task=task, force=force)
+        show(written.as_dict(), "\n".join(written.lines()))
+    elif take is not None and sheet is None:
+        taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())
+        show(taken.as_dict(), "\n".join(taken.lines()))
+    else:
+        msg = "annotate writes a sheet or takes one in: give one of --sheet and --take"
+        raise UsageError(msg)

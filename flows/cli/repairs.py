@@ -1,0 +1,91 @@
+"""Commands from figure to fix: diagnose, try."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from flows.cli.app import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, show, state
+from flows.warehouse import Warehouse
+
+ModelOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")]
+TaskOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")]
+StrategyOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="A strategy; default: all.")]
+
+
+@app.command()
+def diagnose(
+    run: Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")] = "latest",
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
+    top: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="At most so many of each list.")] = 10,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_TEXT", help="none, excerpt or full; default: excerpt, none of tasks marked sensitive."
+        ),
+    ] = None,
+) -> None:
+    """What a run points to: sensitive samples, inconsistent groups, confused labels, formats; or that nothing stands out."""
+    from flows.diagnosis.diagnose import diagnose as diagnosis_of
+
+    settings = state.settings()
+    found = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
+    show(found.as_dict(top), "\n".join(found.lines(top)))
+
+
+@app.command("try")
+def try_(
+    audit: AuditName = DEFAULT_AUDIT,
+    on: Annotated[
+        str,
+        typer.Option(envvar="PROMPTAUDIT_ON", help="The samples: worst:N, group:K as diagnose numbers them, or ID,ID."),
+    ] = "worst:50",
+    add: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_ADD", help="A text added to the end of every variant's instruction."),
+    ] = None,
+    edited: Annotated[
+        bool,
+        typer.Option("--edited", envvar="PROMPTAUDIT_EDITED", help="The task's card as it is now, in place of --add."),
+    ] = False,
+    task: TaskOption = None,
+    model: ModelOption = None,
+    strategy: StrategyOption = None,
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control/--no-control",
+            envvar="PROMPTAUDIT_CONTROL",
+            help="Ask the unchanged prompts again beside the changed ones, and with a filler.",
+        ),
+    ] = True,
+    filler: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_FILLER", help="A text that says nothing; default: one in English."),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", envvar="PROMPTAUDIT_PLAN", help="Price it; ask nothing.")] = False,
+    max_usd: MaxUsd = None,
+    max_requests: MaxRequests = None,
+) -> None:
+    """Try a change of the prompt on a few samples of an audit's newest run: before and after, with intervals."""
+    from flows.trial.arms import FILLER
+    from flows.trial.plan import Wanted, plan_trial
+    from flows.trial.run import try_change
+
+    settings, registry = state.load()
+    said = (FILLER if filler is None else filler) if control else None
+    wanted = Wanted(
+        audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=said
+    )
+    if plan:
+        from flows.audit.estimate import render_estimate
+        from flows.trial.estimate import estimate
+
+        found = estimate(plan_trial(settings, registry, wanted), max_usd)
+        show(found, render_estimate(found))
+        return
+    tried = try_change(settings, registry, wanted, state.progress(), max_usd=max_usd, max_requests=max_requests)
+    show(tried.as_dict(), "\n".join(tried.lines()))

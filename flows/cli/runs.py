@@ -1,0 +1,137 @@
+"""Commands that make runs: run, import, plan, rebuild."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli.app import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, show, state
+from flows.warehouse import Warehouse
+
+
+@app.command()
+def run(
+    audit: AuditName = DEFAULT_AUDIT,
+    new: Annotated[bool, typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Ask everything again.")] = False,
+    rephrase: Annotated[
+        bool,
+        typer.Option("--rephrase", envvar="PROMPTAUDIT_REPHRASE", help="Make the prompt variants again, in a new run."),
+    ] = False,
+    prompts: Annotated[
+        Path | None, typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="Prompt variants that a person edited.")
+    ] = None,
+    max_usd: MaxUsd = None,
+    max_requests: MaxRequests = None,
+) -> None:
+    """Run an audit: from its cards to published marts, scorecard and report."""
+    from flows.audit.run_audit import run_audit
+
+    settings, registry = state.load()
+    done = run_audit(
+        settings, registry, audit, state.progress(),
+        new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
+    )  # fmt: skip
+    _close(Warehouse(settings.warehouse), done)
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(help="Recorded predictions: Parquet, CSV or JSONL.")],
+    labels: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_LABELS", help="The labels in order: a,b,c (or a JSON list)."),
+    ] = None,
+    level: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_LEVEL", help="nominal, ordinal or interval.")] = None,
+    task: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task card, or a name for the task.")
+    ] = None,
+    strategy: Annotated[
+        str, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="The strategy of rows without one.")
+    ] = "simple",
+    audit: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="The audit's name; default: the file's.")
+    ] = None,
+    reader: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_READER", help="exact, first_integer or label_in_text; default: the card's."),
+    ] = None,
+    policy: Annotated[str, typer.Option(envvar="PROMPTAUDIT_POLICY", help="warn, quarantine or fail.")] = "warn",
+    resamples: Annotated[
+        int, typer.Option(min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Resamples an interval.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed of the resamples.")] = 20250601,
+) -> None:
+    """Take recorded predictions in as a run; then validate, transform, publish and report."""
+    from flows.system.helper_processes import CHECKS, DBT, start
+
+    settings = state.settings()
+    start(DBT, settings.warehouse.resolve().name)  # they take longest to get ready
+    start(CHECKS)
+    from flows.audit.run_audit import run_import
+    from flows.recorded_runs.import_run import options_of
+
+    settings, registry = state.load()
+    options = options_of(
+        labels=labels, level=level, task=task, strategy=strategy, audit=audit, reader=reader, policy=policy,
+        resamples=resamples, seed=seed,
+    )  # fmt: skip
+    _close(Warehouse(settings.warehouse), run_import(settings, registry, files, options, state.progress()))
+
+
+def _close(warehouse: Warehouse, done: Any) -> None:  # noqa: ANN401 - flows.audit.run_audit.Done, imported late
+    """The closing scorecard and the paths of what was written."""
+    from flows.report import comparison_rows
+    from flows.report.terminal.scorecard import scorecard, scorecard_rows
+
+    if state.as_json:
+        run = done.audit_run_id
+        figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
+        show({**done.as_dict(), **figures})
+        return
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 130)
+    if done.is_published:
+        with warehouse.published.connect():
+            console.print(scorecard(warehouse, done.audit_run_id))
+    for line in done.lines():
+        sys.stdout.write(line + "\n")
+
+
+@app.command()
+def plan(
+    audit: AuditName = DEFAULT_AUDIT,
+    export_prompts: Annotated[
+        Path | None, typer.Option(help="Write the prompt variants to a CSV or JSONL file to edit.")
+    ] = None,
+) -> None:
+    """Requests, tokens and USD of an audit, and of subsamples of it; calls nothing."""
+    from flows.audit.estimate import estimate_audit, render_estimate
+
+    settings, registry = state.load()
+    if export_prompts is not None:
+        from flows.audit.run_audit import export_variants
+
+        n = export_variants(settings, registry, audit, export_prompts, state.progress())
+        show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
+        return
+    estimate = estimate_audit(registry, audit)
+    show(estimate, render_estimate(estimate))
+
+
+@app.command()
+def rebuild(
+    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: every run.")] = None,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Land the raw rows of a retired run again first, from its archive.")
+    ] = False,
+) -> None:
+    """Derive the marts again from what has landed, and publish."""
+    from flows.audit.run_audit import rebuild_runs
+
+    settings, _ = state.load()
+    path = rebuild_runs(settings, audit_run_id, state.progress(), restore_first=restore)
+    show({"published": str(path)}, str(path))

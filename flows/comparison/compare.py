@@ -1,0 +1,142 @@
+"""Holds runs against each other: says which pairs are wanted, has dbt derive them, publishes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from flows.marts.publish import newest_published, publish
+from flows.marts.transform import Command, transform
+from flows.system.keys import content_id
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import frame_of
+from models_registry.cards import AuditCard
+from models_registry.errors import UsageError
+
+FEWEST_SWAPS = 2000
+SWAPS_A_TEST = 20  # so that the smallest p of so many tests can still be told from chance
+TESTS_A_GROUP = 7
+TESTS_A_METHOD = 2
+AT_ONCE = 4  # comparisons a build: their answers lie side by side in memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two runs, or a model of each, and what counts as a difference between them."""
+
+    base_run_id: str
+    candidate_run_id: str
+    base_model_id: str | None = None
+    candidate_model_id: str | None = None
+    min_effect: float = 0.02
+    max_cost_increase: float | None = None
+    max_latency_increase: float | None = None
+    n_resamples: int | None = None  # default: enough for the tests there are
+    seed: int = 20250601
+    is_trial: bool = False  # thresholds of its own, which nobody but who asks reads
+
+
+def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> Pair:
+    """Two runs under the thresholds of an audit's card."""
+    if card is None:
+        return Pair(base_run_id=base_run_id, candidate_run_id=candidate_run_id)
+    return Pair(
+        base_run_id=base_run_id,
+        candidate_run_id=candidate_run_id,
+        min_effect=card.min_effect,
+        max_cost_increase=card.max_cost_increase,
+        max_latency_increase=card.max_latency_increase,
+        seed=card.seed,
+    )
+
+
+def compare(warehouse: Warehouse, pairs: Iterable[Pair]) -> list[str]:
+    """Derives and publishes the comparisons of these pairs that are not published yet; returns the ids of all, in order.
+
+    Raises UsageError for a run without marts.
+    """
+    with warehouse.published.connect():  # kept open, since each opening reads the catalog
+        asked = {str(row["comparison_id"]): row for row in (_row(warehouse, pair) for pair in pairs)}
+        known = {run: _published(warehouse, run) for run in {str(row["candidate_run_id"]) for row in asked.values()}}
+    new = [each for each, row in asked.items() if each not in known[str(row["candidate_run_id"])]]
+    for each in new:
+        warehouse.land([("comparisons", frame_of("comparisons", [asked[each]]))])
+    derive(warehouse, new)
+    if new:
+        publish(warehouse, compared=new)
+    return list(asked)
+
+
+def compare_again(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
+    """Derives every comparison anew that holds one of these runs against another; returns their ids."""
+    rows = warehouse.read(
+        "select comparison_id from raw.comparisons where list_contains($runs, base_run_id) "
+        "or list_contains($runs, candidate_run_id)",
+        runs=list(audit_run_ids),
+    )
+    found = [row["comparison_id"] for row in rows]
+    derive(warehouse, found)
+    return found
+
+
+def _published(warehouse: Warehouse, candidate_run_id: str) -> set[str]:
+    """The comparisons of a run that the published copy has as they were sealed."""
+    newest = newest_published(warehouse, candidate_run_id)
+    return set() if newest is None else set(newest.held["comparisons"])
+
+
+def derive(warehouse: Warehouse, comparison_ids: Sequence[str], command: Command = "build") -> None:
+    """Derives comparisons that have landed, a few a build."""
+    for start in range(0, len(comparison_ids), AT_ONCE):
+        some = list(comparison_ids[start : start + AT_ONCE])
+        rows = warehouse.read(
+            "select distinct unnest([base_run_id, candidate_run_id]) as run from raw.comparisons "
+            "where list_contains($ids, comparison_id)",
+            ids=some,
+        )
+        transform(warehouse, [row["run"] for row in rows], "comparisons", some, command=command)
+
+
+def n_tests(warehouse: Warehouse, pair: Pair) -> int:
+    """How many tests are made together at most: seven a group, and two more for each of its scoring methods."""
+    runs = (pair.base_run_id, pair.candidate_run_id)
+    counts = []
+    for run in runs:
+        groups = warehouse.published.read(
+            "select model_id, task_id from marts.rpt_audit where audit_run_id = $run", run=run
+        )
+        methods = warehouse.published.read(
+            "select model_id, task_id from marts.fct_scoring_sensitivity where audit_run_id = $run", run=run
+        )
+        if not groups:
+            msg = f"run {run} has no published marts to compare; `promptaudit rebuild {run}` derives them"
+            raise UsageError(msg)
+        n_methods = Counter((row["model_id"], row["task_id"]) for row in methods)
+        counts.append(
+            sum(TESTS_A_GROUP + TESTS_A_METHOD * n_methods[row["model_id"], row["task_id"]] for row in groups)
+        )
+    return max(counts)
+
+
+def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:
+    n_resamples = pair.n_resamples or max(FEWEST_SWAPS, SWAPS_A_TEST * n_tests(warehouse, pair))
+    thresholds = (pair.min_effect, pair.max_cost_increase, pair.max_latency_increase, n_resamples, pair.seed)
+    return {
+        "audit_run_id": pair.candidate_run_id,
+        "comparison_id": content_id(
+            "comparison", pair.base_run_id, pair.candidate_run_id, pair.base_model_id, pair.candidate_model_id,
+            *(None if value is None else repr(value) for value in (*thresholds, pair.is_trial)),
+        ),
+        "base_run_id": pair.base_run_id,
+        "candidate_run_id": pair.candidate_run_id,
+        "base_model_id": pair.base_model_id,
+        "candidate_model_id": pair.candidate_model_id,
+        "min_effect": pair.min_effect,
+        "max_cost_increase": pair.max_cost_increase,
+        "max_latency_increase": pair.max_latency_increase,
+        "n_resamples": n_resamples,
+        "seed": pair.seed,
+        "is_trial": pair.is_trial,
+        "requested_at": now(),
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Words and figures as people see them: numbers, Markdown, progress, masked texts."""

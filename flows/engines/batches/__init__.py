@@ -1,0 +1,1 @@
+"""Batch interfaces: a provider's, or vLLM's on this machine."""

@@ -1,0 +1,149 @@
+"""Hands requests to a provider's Batch API and fetches the answers."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from flows.engines import Answer, Served
+from flows.engines.batches.lines import ENDPOINT, Draft, Results
+from flows.engines.batches.protocol import Batches, Seen
+from flows.engines.batches.provider import Provider
+from flows.engines.openai_api.faults import Failure, described
+from flows.engines.pacing.retry import wait_before
+from flows.engines.scrub import one_line, scrub
+from models_registry.cards import ModelCard
+
+ENDED = ("completed", "failed", "expired", "cancelled")
+FULL = "token_limit_exceeded"  # more tokens of this organisation wait than may
+MAX_COUNT = 2**31 - 1
+_ID = re.compile(r"[\w-][\w.:-]{0,199}")
+
+
+class BatchApi(Batches):
+    """Batches of an OpenAI-compatible endpoint, for one event loop.
+
+    Raises EngineError, in one line and without the key, where nothing can be handed over or fetched: wrong key, unknown
+    model or address, a redirect, or an endpoint that fails `limits.max_attempts` times.
+    """
+
+    def __init__(self, card: ModelCard, folder: Path) -> None:
+        super().__init__(card, folder)
+        self._provider = Provider(card)
+        self.served = Served(self._provider.host)
+
+    async def submit(self, draft: Draft, metadata: Mapping[str, str]) -> str:
+        """Uploads a draft and makes a batch of it; its id.
+
+        Where the provider fails while it makes the batch, it is asked for its batches before it is asked again: one that
+        was made in spite of the failure is taken, so that none is made and paid twice.
+        """
+        file_id = (await self._provider.upload(draft.file)).get("id")
+        if not isinstance(file_id, str) or not file_id:
+            self._provider.fail("the upload of a batch", Failure("stop", "the file came back without an id"))
+        outcome = await self._provider.create(file_id, ENDPOINT, metadata)
+        for attempt in range(2, self._card.limits.max_attempts + 1):
+            if not isinstance(outcome, Failure) or outcome.verdict != "again":
+                break
+            await asyncio.sleep(wait_before(attempt, outcome.retry_after))
+            made = [batch async for batch in self._provider.batches() if batch.get("input_file_id") == file_id]
+            outcome = made[0] if made else await self._provider.create(file_id, ENDPOINT, metadata)
+        if isinstance(outcome, Failure):
+            self._provider.fail("the making of a batch", outcome)
+        batch_id = _id_of(outcome)
+        if scrub(batch_id, self._provider.secrets) != batch_id or not batch_id:
+            self._provider.fail("the making of a batch", Failure("stop", "it came back without a usable id"))
+        return self._taken(batch_id)
+
+    async def look(self, batch_id: str) -> Seen | None:
+        """How a batch stands; None where the endpoint does not answer for now."""
+        outcome = await self._provider.look(batch_id)
+        if isinstance(outcome, Failure):
+            if outcome.http_status == HTTPStatus.NOT_FOUND:
+                # of another key, project or address, most likely: asking again elsewhere would pay for it twice
+                advice = "correct base_url or the key, or ask everything anew with --new"
+                outcome = replace(outcome, text=f"{outcome.text}; {advice}")
+            if outcome.verdict != "again":
+                self._provider.fail(f"batch {batch_id}", outcome)
+            return None
+        return self._seen(outcome)
+
+    async def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
+        """(prediction_id, answer) of every line of the output and the error file; "" for a line that is no result.
+
+        Both are on disk before the first answer is given; a file the provider no longer has counts as empty. `sent` are
+        texts in which the key's value is no secret. A refusal that holds for every request is in `refused` at the end.
+        """
+        self.refused = None
+        batch = await self._provider.batch(batch_id)
+        at = datetime.fromtimestamp(_count(batch.get("created_at")), UTC)
+        results = Results(self._provider.secrets, sent, at, lambda *refusal: self._learn(batch_id, *refusal))
+        with ExitStack() as stack:
+            files = []
+            for name in ("output_file_id", "error_file_id"):
+                file_id = batch.get(name)
+                if isinstance(file_id, str) and file_id:
+                    files.append(stack.enter_context(TemporaryFile(dir=self._folder)))
+                    await self._provider.download(file_id, files[-1])
+            for file in files:
+                async for pair in results.of(file):
+                    yield pair
+        if results.stopped_by is not None:
+            self.refused = self._provider.error(f"batch {batch_id}", results.stopped_by)
+
+    async def find(self, metadata: Mapping[str, str]) -> list[str]:
+        """The ids of the provider's batches of the last 31 days with this metadata, oldest first."""
+        found = []
+        async for batch in self._provider.batches():
+            theirs = batch.get("metadata")
+            if isinstance(theirs, dict) and all(theirs.get(name) == value for name, value in metadata.items()):
+                found.append(_id_of(batch))
+        return [batch_id for batch_id in reversed(found) if batch_id]
+
+    async def forget(self, batch_id: str) -> None:
+        """The provider keeps its files as long as it does; how it was sent is forgotten."""
+        self._sent.pop(batch_id, None)
+
+    async def wait(self, seconds: float) -> None:
+        """Waits so long: the provider calls nobody."""
+        await asyncio.sleep(seconds)
+
+    async def close(self) -> None:
+        """Closes the connections, and leaves the batches running; a second call does nothing."""
+        await self._provider.close()
+
+    def _seen(self, batch: Mapping[str, Any]) -> Seen:
+        counts = batch.get("request_counts")
+        counts = counts if isinstance(counts, dict) else {}
+        status = one_line(str(batch.get("status")), self._provider.secrets, 40)
+        errors = batch.get("errors")
+        listed = errors.get("data") if isinstance(errors, dict) else None
+        first = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
+        line = f" (line {first['line']})" if isinstance(first.get("line"), int) else ""
+        text = described(first) + line if first else "no reason is given"
+        return Seen(
+            state=status,
+            is_ended=status in ENDED,
+            n_requests=_count(counts.get("total")),
+            n_done=_count(counts.get("completed")) + _count(counts.get("failed")),
+            error=one_line(text, self._provider.secrets) if first or status == "failed" else None,
+            is_full=first.get("code") == FULL,
+        )
+
+
+def _id_of(batch: Mapping[str, Any]) -> str:
+    """A batch's id; "" for one that no path can hold."""
+    found = batch.get("id")
+    return found if isinstance(found, str) and _ID.fullmatch(found) else ""
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and 0 <= value <= MAX_COUNT else 0

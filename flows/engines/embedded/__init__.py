@@ -1,0 +1,1 @@
+"""Engines that run inside this process and need no network."""

@@ -1,0 +1,82 @@
+"""Annotators that run in this process: no server, no key, no cost, and the same answers every time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from flows.engines import Answer, Engine, LandedAnswers, LandedWithoutAnswer, Request
+from flows.engines.embedded.draws import choice
+from models_registry.cards import ModelCard
+
+Annotate = Callable[[Request], str | None]
+"""The completion of a request; None where there is nothing to say yet."""
+
+
+class EmbeddedEngine(Engine):
+    """Asks one annotator; an annotator without an answer leaves the cell missing."""
+
+    def __init__(self, card: ModelCard, annotate: Annotate) -> None:
+        self.max_connections = card.limits.max_connections
+        self._annotate = annotate
+        self._served_model = f"promptaudit/{card.model}"
+
+    async def answer(self, request: Request) -> Answer:
+        """The annotator's completion, its time measured, without tokens."""
+        # lets writers, bars and signals have their turn: nothing else here ever waits
+        await asyncio.sleep(0)
+        started = time.perf_counter()
+        try:
+            completion = self._annotate(request)
+        except LandedWithoutAnswer:
+            return Answer(error="the model that is perturbed has no answer here")
+        if completion is None:
+            return Answer()
+        latency_ms = (time.perf_counter() - started) * 1000
+        return Answer(
+            completion=completion, finish_reason="stop", latency_ms=latency_ms, served_model=self._served_model
+        )
+
+
+def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> EmbeddedEngine:
+    """The engine of an embedded card: lexical, random, simulated, noisy, examinee or matcher.
+
+    Answers depend on the card's seed and the request alone. Raises CardError for a simulated card whose `samples` point
+    at no distribution, ValueError for a noisy card without `landed`.
+    """
+    if card.model == "lexical":
+        from flows.engines.embedded.lexical import lexical_annotator
+
+        return EmbeddedEngine(card, lexical_annotator(card))
+    if card.model == "simulated":
+        from flows.engines.embedded.simulated import simulated_annotator
+
+        return EmbeddedEngine(card, simulated_annotator(card))
+    if card.model == "noisy":
+        from flows.engines.embedded.noisy import noisy_annotator
+
+        return EmbeddedEngine(card, noisy_annotator(card, landed))
+    if card.model == "examinee":
+        from flows.engines.embedded.examinee import examinee_annotator
+
+        return EmbeddedEngine(card, examinee_annotator(card))
+    if card.model == "matcher":
+        from flows.engines.embedded.matching_judge import matcher_annotator
+
+        return EmbeddedEngine(card, matcher_annotator(card))
+    return EmbeddedEngine(card, random_annotator(card))
+
+
+def random_annotator(card: ModelCard) -> Annotate:
+    """Draws every label as often, independently in every cell."""
+
+    def annotate(request: Request) -> str:
+        return choice(request.labels, *cell_parts("random", card.seed, request))
+
+    return annotate
+
+
+def cell_parts(purpose: str, seed: int, request: Request) -> tuple[str | int, ...]:
+    """What a draw for one cell depends on; two cards of one seed still draw apart."""
+    return (purpose, seed, request.model_id, request.sample_id, request.prompt_variant_id, request.repetition)

@@ -1,0 +1,185 @@
+r"""A model that knows the key: what it means and how it says it follow known rules, so that the two can be told apart.
+
+With `template_effect` its answers truly change with the template; with `prose` their phrasing alone does, into sentences
+that scoring rules do not read; with `noise` they change by chance.
+"""
+
+from __future__ import annotations
+
+import re
+
+from flows.engines import Question, Request
+from flows.engines.embedded.draws import uniform
+from flows.engines.embedded.engine import Annotate, cell_parts
+from flows.engines.embedded.matching_judge import ONES, TENS, matches
+from models_registry.cards import ModelCard
+from models_registry.errors import EngineError
+
+NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
+"""Wrong answers of open questions that have no number; made up."""
+
+CHOSEN = (
+    "From everything taught about this at school, it would have to be {said}, going by what people remember.",
+    "Thinking back to what books tell about this, {said} would fit, as far as memory goes.",
+    "People who know about these matters would point to {said} here, going by what they tell.",
+    "Going by everything known about this, it has to be {said}, as most people would tell.",
+)
+"""An option in a sentence: no sign, no figure, nothing that commits to a sign."""
+
+GIVEN = (
+    (
+        "From everything that people have been taught about matters like this, going back to their first books at school, "
+        "it would have to be {said}, as far as anybody can remember such things.\n"
+        "That should settle what was asked about here, with nothing further to add from this side."
+    ),
+    (
+        "Thinking back through whatever has been said and written about this matter over a long time, most people would "
+        "come out at {said}, going by what they remember of it.\n"
+        "Others may put this into different words, yet they would mean the very same thing by them."
+    ),
+    (
+        "Going by what can be told from the way in which this has been put, and after turning it over more than once, it "
+        "has to be {said}, as far as anybody can tell.\n"
+        "With that everything has been said that seems worth saying about this matter here."
+    ),
+)
+"""An open answer in so many words that few are the reference's, the last line without it: there rules look for results."""
+
+BARE = 0.7
+"""Of the plain answers the share that are a sign or reference and nothing else."""
+
+_PARTS = {2: ("half", "halves"), 3: ("third", "thirds"), 4: ("quarter", "quarters"), 5: ("fifth", "fifths"),
+          6: ("sixth", "sixths"), 8: ("eighth", "eighths"), 10: ("tenth", "tenths")}  # fmt: skip
+_MIXED = re.compile(r"(?<=\d)(?=\\[dtc]?frac)")
+_LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s*\{(\d+)\}\s*\{(\d+)\}")
+_FORMULA = re.compile(r"[\\^*+<>_{}]|\d[A-Za-z]| - |[\w)]-\d")
+_NUMBER = re.compile(
+    r"(?<![\w./])(?P<minus>-)?(?:(?:(?P<whole>\d+) )?(?P<top>\d+)/(?P<bottom>\d+)"
+    r"|(?P<number>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?P<decimals>\d+))?)(?![\w/]|[.,]\d)"
+)
+_DIGITS = re.compile(r"\d{1,15}")
+
+
+def examinee_annotator(card: ModelCard) -> Annotate:
+    r"""Answers as `card.examinee` says, by draws that depend on the seed, the model's id and the cell alone.
+
+    It is right where its draw for the sample lies below `accuracy`, which a template moves by up to `template_effect`. Where
+    it is wrong it is so in one way for a sample, so that its meaning changes only when right turns wrong. A template's
+    own share of prose is drawn evenly from 0 to `prose`. Said plainly an answer is the sign of an option ("B", "(b)",
+    "B. Paris", "The answer is B."), or the reference, in \boxed{} now and then where the prompt speaks of it; in prose it
+    is the option's text or the reference, numbers in words, inside sentences. Without a key an answer is drawn, and a
+    classification is answered with its labels.
+
+    Raises ValueError for a card without `examinee`; when asked, EngineError for a request without a question.
+    """
+    told = card.examinee
+    if told is None:
+        msg = f"card of model '{card.model}' does not say what it knows"
+        raise ValueError(msg)
+
+    def annotate(request: Request) -> str:
+        question = request.question
+        if question is None:
+            msg = f"model '{request.model_id}' is an examinee, which answers only what comes with its key"
+            raise EngineError(msg)
+        sample = (card.seed, request.model_id, request.task_id, request.sample_id)
+        template = (card.seed, request.model_id, request.prompt_variant_id)
+        draw = uniform("knows", *sample)
+        if uniform(*cell_parts("noise", card.seed, request)) < told.noise:
+            draw = uniform(*cell_parts("knows anew", card.seed, request))
+        known = told.accuracy + (2 * uniform("effect", *template) - 1) * told.template_effect
+        meant = _meant(question, request.labels, draw, uniform("wrong", *sample), is_right=draw < known)
+        in_prose = uniform("prose", *sample, request.prompt_variant_id) < told.prose * uniform("prose share", *template)
+        return _said(question, request, meant, uniform("form", *sample, request.prompt_variant_id), in_prose=in_prose)
+
+    return annotate
+
+
+def _meant(question: Question, labels: tuple[str, ...], draw: float, wrong: float, *, is_right: bool) -> int | str:
+    """What is answered: the index of an option or label, or an open answer."""
+    n_options = len(question.options or labels)
+    if n_options and question.gold_index is None:
+        return int(draw * n_options)
+    if n_options:
+        return ((question.gold_index or 0) + (0 if is_right else 1 + int(wrong * (n_options - 1)))) % n_options
+    if not question.references:
+        return NAMES[int(draw * len(NAMES))]
+    return question.references[0] if is_right else _wrong(question, wrong)
+
+
+def _wrong(question: Question, draw: float) -> str:
+    """An answer that no reference is: another number where a reference has figures, else a made-up name."""
+    first = int(draw * len(NAMES))
+    answers = [*NAMES[first:], *NAMES[:first]]
+    numeric = next((reference for reference in question.references if _DIGITS.search(reference)), None)
+    if numeric is not None:
+        answers = [_raised(numeric, first + more) for more in range(1, 100)]
+    return next(answer for answer in answers if not matches(question, answer)[0])
+
+
+def _raised(text: str, more: int) -> str:
+    return _DIGITS.sub(lambda digits: str(int(digits[0]) + more), text, count=1)
+
+
+def _said(question: Question, request: Request, meant: int | str, form: float, *, in_prose: bool) -> str:
+    prompt = "\n".join(content for _, content in request.messages)
+    if isinstance(meant, str):
+        if in_prose:
+            return GIVEN[int(form * len(GIVEN))].format(said=in_words(meant))
+        return f"\\boxed{{{meant.strip('$')}}}" if form >= BARE and "\\boxed" in prompt else meant
+    said = (question.options or request.labels)[meant]
+    # an option that reads as a sign ("3") has no words beside it
+    is_sign = said.casefold() in {sign.casefold() for sign in question.signs}
+    if in_prose and not is_sign:
+        return CHOSEN[int(form * len(CHOSEN))].format(said=said)
+    if not question.signs:
+        return said
+    sign = question.signs[meant]
+    shown = next((wrapped for wrapped in (f"({sign})", f"[{sign}]") if wrapped in prompt), sign)
+    if form < BARE:
+        return shown
+    return f"{sign}. {said}" if form < (1 + BARE) / 2 else f"The answer is {shown}."
+
+
+def in_words(text: str) -> str:
+    r"""A text with its numbers in words: "50 years" as "fifty years", \frac{1}{2} as "one half"; formulas as they are.
+
+    Numbers of a million and more, and such as 007, stay in figures.
+    """
+    plain = _LATEX_FRACTION.sub(r"\1/\2", _MIXED.sub(" ", text.replace("$", ""))).replace("\\%", "%").strip()
+    return text if _FORMULA.search(plain) else _NUMBER.sub(_number_in_words, plain).replace("%", " percent")
+
+
+def _number_in_words(match: re.Match[str]) -> str:
+    part = match.groupdict()
+    whole, top, bottom = (None if part[name] is None else int(part[name]) for name in ("whole", "top", "bottom"))
+    figures = (part["number"] or "0").replace(",", "")
+    if max(whole or 0, top or 0, bottom or 0, int(figures)) >= 10**6 or (len(figures) > 1 and figures[0] == "0"):
+        return match[0]
+    minus = "minus " if part["minus"] else ""
+    if top is not None and bottom is not None:
+        said = _fraction_in_words(top, bottom)
+        return minus + (said if whole is None else f"{whole_in_words(whole)} and {said}")
+    decimals = "".join(f" {ONES[int(digit)]}" for digit in part["decimals"] or "")
+    return f"{minus}{whole_in_words(int(figures))}{' point' if decimals else ''}{decimals}"
+
+
+def _fraction_in_words(top: int, bottom: int) -> str:
+    if bottom not in _PARTS:
+        return f"{whole_in_words(top)} over {whole_in_words(bottom)}"
+    return f"{whole_in_words(top)} {_PARTS[bottom][top != 1]}"
+
+
+def whole_in_words(number: int) -> str:
+    """A whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
+    if number < len(ONES):
+        return ONES[number]
+    if number < 100:  # noqa: PLR2004 - tens and ones
+        tens, ones = divmod(number, 10)
+        return TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
+    if number < 1000:  # noqa: PLR2004 - hundreds
+        hundreds, rest = divmod(number, 100)
+        return f"{ONES[hundreds]} hundred" + (f" and {whole_in_words(rest)}" if rest else "")
+    thousands, rest = divmod(number, 1000)
+    joined = " and " if 0 < rest < 100 else " "  # noqa: PLR2004 - one thousand and five
+    return f"{whole_in_words(thousands)} thousand" + (f"{joined}{whole_in_words(rest)}" if rest else "")

@@ -1,0 +1,69 @@
+"""Answers drawn from known distributions, so that every measure has a true value to be held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import re2
+
+from flows.engines import Request
+from flows.engines.embedded.draws import uniform
+from flows.engines.embedded.engine import Annotate, cell_parts
+from models_registry.cards import ModelCard, SimulatedAnswers, WeakOn
+
+INVALID = "I cannot say."
+
+
+def distribution_of(card: ModelCard, sample_id: str) -> dict[str, float]:
+    """Label to probability for a sample of a simulated card: its true p_τ. What is missing to 1 answers "I cannot say.".
+
+    The one `samples` names, else one by a hash of the id, which no seed changes. Raises ValueError for a card that is
+    not simulated.
+    """
+    simulated = _simulated(card)
+    index = (simulated.samples or {}).get(sample_id)
+    if index is None:
+        index = int(uniform("distribution", sample_id) * len(simulated.distributions))
+    return dict(simulated.distributions[index])
+
+
+def simulated_annotator(card: ModelCard) -> Annotate:
+    """Draws from the sample's distribution, independently in every cell; where it is weak, once a prompt variant."""
+    weak_on = _simulated(card).weak_on
+    is_weak = None if weak_on is None else _weakness(weak_on)
+
+    def annotate(request: Request) -> str:
+        if weak_on is not None and is_weak is not None and is_weak(request):
+            parts = (card.seed, request.model_id, request.sample_id, request.prompt_variant_id)
+            return _drawn(weak_on.distribution, uniform("weak", *parts))
+        draw = uniform(*cell_parts("simulated", card.seed, request))
+        return _drawn(distribution_of(card, request.sample_id), draw)
+
+    return annotate
+
+
+def _weakness(weak_on: WeakOn) -> Callable[[Request], bool]:
+    pattern = re2.compile(weak_on.pattern)
+
+    def is_weak(request: Request) -> bool:
+        if pattern.search(request.text) is None:
+            return False
+        return weak_on.repaired_by is None or all(weak_on.repaired_by not in content for _, content in request.messages)
+
+    return is_weak
+
+
+def _drawn(distribution: Mapping[str, float], draw: float) -> str:
+    for label, probability in distribution.items():
+        draw -= probability
+        if draw < 0:
+            return label
+    # thirds sum to a little less than 1: that gap is rounding, not an invalid answer
+    return label if sum(distribution.values()) > 1 - 1e-9 else INVALID
+
+
+def _simulated(card: ModelCard) -> SimulatedAnswers:
+    if card.simulated is None:
+        msg = f"card of model '{card.model}' has no simulated distributions"
+        raise ValueError(msg)
+    return card.simulated

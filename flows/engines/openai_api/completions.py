@@ -1,0 +1,160 @@
+"""Reads the body of a chat completion into an `Answer`."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from flows.engines import Answer, Attempt
+from flows.engines.openai_api.faults import Failure, described, judged
+from flows.engines.scrub import one_line, without_values
+
+MAX_TOKENS = 2**31 - 1
+MAX_SHORT_CHARS = 200
+MAX_LOGPROBS_CHARS = 4_000_000  # 4,096 tokens with 20 others each
+
+_PLAIN_ID = re.compile(r"(?:req|chatcmpl|cmpl|gen)?[-_]?[0-9a-f-]{1,64}")
+
+
+def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside it
+    body: bytes,
+    request_id: str | None,
+    secrets: Sequence[str],
+    sent: Sequence[str],
+    *,
+    latency_ms: float | None = None,
+    sampling: str | None = None,
+    attempts: Sequence[Attempt] = (),
+) -> Answer | Failure:
+    """The answer in a 200's body, or why it is none: no JSON, no choice, or an error reported with status 200.
+
+    The completion is the message's content, else the arguments of its first function call, else its refusal; verbatim
+    (lone surrogates and NULs too), but for the exact values of `secrets`; a value that stands in what was `sent` is no
+    secret there and is kept. A null content is "". Reasoning that the server keeps apart is kept apart; a `<think>` block
+    in the content stays there.
+    """
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        # the error's own text may quote the body, the type says enough
+        return Failure(
+            "again", f"an answer of {len(body)} bytes that is no JSON ({type(error).__name__})", HTTPStatus.OK
+        )
+    choices = found.get("choices") if isinstance(found, dict) else None
+    if not isinstance(choices, list) or not choices:
+        return _without_choices(found)
+    choice = choices[0] if isinstance(choices[0], dict) else {}
+    if choice.get("finish_reason") == "abort":
+        # vLLM when it is stopped: a 200 with what there was so far
+        return Failure("again", "an answer that was cut off: the server is stopping", HTTPStatus.OK)
+    message = choice.get("message")
+    content = _text(message.get("content")) if isinstance(message, dict) else None
+    if content is None or not isinstance(message, dict):
+        return Failure("again", "an answer whose first choice has no message of text", HTTPStatus.OK)
+    hidden = [secret for secret in secrets if not any(secret in text for text in sent)]
+    refusal = message.get("refusal")
+    refusal = refusal if isinstance(refusal, str) else ""
+    completion = content or _arguments(message.get("tool_calls")) or refusal
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    usage = found.get("usage")
+    count = _counter(usage if isinstance(usage, dict) else {})
+    finish_reason = _short(choice.get("finish_reason"), secrets)
+    kept = without_values(completion, hidden)
+    return Answer(
+        completion=kept,
+        reasoning=without_values(reasoning, hidden) if isinstance(reasoning, str) else None,
+        finish_reason=finish_reason,
+        is_refused=bool(refusal) or finish_reason == "content_filter",
+        # a secret in the completion stands in the tokens too, cut into pieces
+        token_logprobs=_token_logprobs(choice.get("logprobs")) if kept == completion else None,
+        prompt_tokens=count("prompt_tokens"),
+        completion_tokens=count("completion_tokens"),
+        latency_ms=latency_ms,
+        sampling=sampling,
+        served_model=_short(found.get("model"), secrets),
+        system_fingerprint=_short(found.get("system_fingerprint"), secrets),
+        request_id=_id(request_id, secrets),
+        attempts=attempts,
+    )
+
+
+def _without_choices(found: object) -> Failure:
+    error = found.get("error") if isinstance(found, dict) else None
+    if not isinstance(error, dict):
+        return Failure("again", "an answer without choices", HTTPStatus.OK)
+    # gateways report the error of the model behind them with status 200
+    code = error.get("code")
+    status = code if isinstance(code, int) and code >= HTTPStatus.BAD_REQUEST else HTTPStatus.INTERNAL_SERVER_ERROR
+    return Failure(judged(status, error), described(error), HTTPStatus.OK)
+
+
+def _text(content: object) -> str | None:
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        return "".join(part["text"] for part in content if isinstance(part.get("text"), str))
+    return None
+
+
+def _arguments(calls: object) -> str:
+    """The arguments of the first function that is called, as the model wrote them; "" where there are none."""
+    call = calls[0] if isinstance(calls, list) and calls else None
+    function = call.get("function") if isinstance(call, dict) else None
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return arguments if isinstance(arguments, str) else ""
+
+
+def _token_logprobs(logprobs: object) -> str | None:
+    """JSON of token, logprob and top_logprobs of every token; None where there are none, or more than 4 MB of them."""
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(content, list) or not all(isinstance(token, dict) for token in content):
+        return None
+    tokens = []
+    for token in content:
+        top = token.get("top_logprobs")
+        others = [_token(other) for other in top if isinstance(other, dict)] if isinstance(top, list) else []
+        tokens.append({**_token(token), "top_logprobs": others})
+    text = json.dumps(tokens, separators=(",", ":"))
+    return text if len(text) <= MAX_LOGPROBS_CHARS else None
+
+
+def _token(token: Mapping[str, Any]) -> dict[str, Any]:
+    text, logprob = token.get("token"), token.get("logprob")
+    is_number = isinstance(logprob, (int, float)) and math.isfinite(logprob)
+    return {"token": text if isinstance(text, str) else None, "logprob": logprob if is_number else None}
+
+
+def _id(value: str | None, secrets: Sequence[str]) -> str | None:
+    # every request has another id, and scrubbing one takes 50 µs
+    if value is not None and _PLAIN_ID.fullmatch(value) and not any(secret[:8] in value for secret in secrets):
+        return value
+    return _short(value, secrets)
+
+
+def _short(value: object, secrets: Sequence[str]) -> str | None:
+    if not isinstance(value, str):
+        return None
+    # only what is short is worth remembering
+    return (
+        _scrubbed(value, tuple(secrets)) if len(value) <= MAX_SHORT_CHARS else one_line(value, secrets, MAX_SHORT_CHARS)
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _scrubbed(value: str, secrets: tuple[str, ...]) -> str:
+    return one_line(value, secrets, MAX_SHORT_CHARS)
+
+
+def _counter(usage: Mapping[str, Any]) -> Callable[[str], int | None]:
+    def count(name: str) -> int | None:
+        value = usage.get(name)
+        return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
+
+    return count

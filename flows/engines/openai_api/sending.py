@@ -1,0 +1,98 @@
+"""Sends one try of a request and says what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import aiohttp
+
+from flows.engines import Answer, Attempt, Request
+from flows.engines.openai_api.body import Body
+from flows.engines.openai_api.bounded_http import BodyTooLarge
+from flows.engines.openai_api.completions import read_completion
+from flows.engines.openai_api.fast_http import Reply
+from flows.engines.openai_api.faults import Failure, described, error_of, judged
+from flows.engines.pacing.lanes import Turn, clock
+from flows.engines.pacing.retry import retry_after
+
+MAX_KNOWN = 4096
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
+_REJECTED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+class Sending:
+    """Tries of one card's requests; tells the pace of each how it went. `timeout_s` bounds the whole of a try."""
+
+    def __init__(self, body: Body, timeout_s: float, secrets: Sequence[str]) -> None:
+        self._body, self._timeout_s, self._secrets = body, timeout_s, secrets
+        self._known: dict[tuple[int, bool, int], str] = {}
+
+    async def send(self, turn: Turn, request: Request, failed: Sequence[Attempt]) -> Answer | Failure:
+        """The answer, with `failed` as its attempts, or why there is none."""
+        pace, sent_at = turn
+        body = self._body.of(request)
+        sampling = self._sampling(request)
+        # failures are returned, not raised from: the chain of an exception would carry the request and its headers
+        try:
+            raw = _JSON.encode(body).encode()
+            reply = await pace.endpoint.wire.post(raw)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            pace.unreachable(sent_at, clock())
+            return Failure("again", f"{type(error).__name__}: {error}", is_unreachable=True)
+        except BaseException as error:
+            pace.given_up(sent_at)
+            failure = self._fault(error)
+            if failure is None:
+                raise
+            return failure
+        now = clock()
+        if reply.status in _REJECTED:
+            pace.rejected(sent_at, now, reply.status, reply.headers, len(raw) // 4)
+        else:
+            pace.accepted(sent_at, now, reply.headers, len(raw) // 4)
+        if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
+            return self._judged(reply, body)
+        return read_completion(
+            reply.body,
+            reply.headers.get("x-request-id"),
+            self._secrets,
+            [*request.labels, *(content for _, content in request.messages)],
+            latency_ms=(now - sent_at) * 1000,
+            sampling=sampling,
+            attempts=tuple(failed),
+        )
+
+    def _fault(self, error: BaseException) -> Failure | None:
+        """The failure that an exception stands for; None for what is none of the other side's."""
+        if isinstance(error, TimeoutError):
+            return Failure("again", f"no whole answer within {self._timeout_s:g} s")
+        if isinstance(error, UnicodeEncodeError):
+            return Failure("never", "the prompt holds a lone surrogate, which no request can carry")
+        if isinstance(error, BodyTooLarge):
+            return Failure("never", str(error))
+        if isinstance(error, (aiohttp.ClientError, OSError, ValueError)):
+            return Failure("again", f"{type(error).__name__}: {error}")
+        return None
+
+    def _judged(self, reply: Reply, body: Mapping[str, Any]) -> Failure:
+        error = error_of(reply.body.decode("utf-8", "replace"))
+        text = f"HTTP {reply.status}: {described(error)}"
+        if reply.status < HTTPStatus.BAD_REQUEST:
+            text = f"HTTP {reply.status}: a redirect, which is not followed; correct base_url"
+        if reply.status in _REFUSED and self._body.learn(reply.status, error, body):
+            return Failure("again", text, reply.status, is_learnt=True)
+        return Failure(judged(reply.status, error), text, reply.status, retry_after(reply.headers))
+
+    def _sampling(self, request: Request) -> str:
+        # it differs by repetition, by schema and by what was learnt, and costs 6 µs
+        key = (request.repetition, request.answer_schema is None, len(self._body.learnt))
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            known = self._known[key] = self._body.sent_as(request)
+        return known

@@ -1,0 +1,1 @@
+"""How fast a provider is asked, and when again."""

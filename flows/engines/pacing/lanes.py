@@ -1,0 +1,101 @@
+"""Shares requests among endpoints: first come, first served, each to the endpoint with most room."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+
+from flows.engines.pacing.pace import Pace
+
+MAX_UNREACHABLE_S = 300.0  # then answers stay missing
+
+Turn = tuple[Pace, float]
+"""The endpoint a request goes to, and when it was sent."""
+
+# not the loop's own time: uvloop's counts whole milliseconds, and on a near network an answer comes within one
+clock = time.monotonic
+
+
+class Lanes:
+    """The paces of all endpoints and those who wait for one; for one event loop."""
+
+    def __init__(self, paces: Sequence[Pace]) -> None:
+        self.paces = tuple(paces)
+        self.is_closed = False
+        self._turns = itertools.count(1)
+        self._waiting: deque[tuple[asyncio.Future[Turn | None], Pace | None]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self, avoid: Pace | None = None) -> Turn | None:
+        """An endpoint at once; None where the request has to wait for one."""
+        if self._waiting or self.is_closed:
+            return None
+        return self._pick(clock(), avoid)
+
+    async def wait(self, avoid: Pace | None = None) -> Turn | None:
+        """An endpoint as soon as one opens, another than `avoid` if one is open; in the order of asking.
+
+        None where none could be reached for 5 minutes, or after `close`. Cancelling leaves no trace.
+        """
+        future: asyncio.Future[Turn | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((future, avoid))
+        self.serve()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            turn = None if future.cancelled() else future.result()
+            if turn is not None:
+                turn[0].given_up(turn[1])
+            self.serve()
+            raise
+
+    def serve(self) -> None:
+        """Hands endpoints to those who wait; called whenever one may have opened."""
+        if not self._waiting:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        now = clock()
+        while self._waiting:
+            future, avoid = self._waiting[0]
+            if not future.done():
+                turn = None if self.is_closed else self._pick(now, avoid)
+                if turn is None and not self.is_hopeless(now):
+                    self._wake_at(now)
+                    return
+                future.set_result(turn)
+            self._waiting.popleft()
+
+    def close(self) -> None:
+        """Whoever waits, or comes later, gets None."""
+        self.is_closed = True
+        self.serve()
+
+    def is_hopeless(self, now: float) -> bool:
+        """Whether none was reached for so long that nobody should wait."""
+        return self.is_closed or all(
+            pace.down_since is not None and now - pace.down_since > MAX_UNREACHABLE_S for pace in self.paces
+        )
+
+    def _pick(self, now: float, avoid: Pace | None) -> Turn | None:
+        if len(self.paces) == 1:
+            pace = self.paces[0]
+            return (pace, pace.take(now)) if pace.opens_at(now) <= now else None
+        is_down = all(pace.down_since is not None for pace in self.paces)
+        found = [pace for pace in self.paces if pace.opens_at(now, is_alone=is_down) <= now]
+        if not found:
+            return None
+        best = min(found, key=lambda pace: (pace is avoid, pace.load, pace.turn))
+        best.turn = next(self._turns)
+        return best, best.take(now)
+
+    def _wake_at(self, now: float) -> None:
+        is_down = all(pace.down_since is not None for pace in self.paces)
+        opens = min(pace.opens_at(now, is_alone=is_down) for pace in self.paces)
+        if opens < math.inf:
+            self._timer = asyncio.get_running_loop().call_later(opens - now, self.serve)

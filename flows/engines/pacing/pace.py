@@ -1,0 +1,142 @@
+"""When one endpoint may be sent the next request: what it rejected, asked for or was unreachable for decides."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from flows.engines.openai_api.endpoints import Endpoint
+from flows.engines.pacing import retry
+from flows.engines.pacing.quota import Quota
+from flows.engines.pacing.rates import Rate
+from flows.engines.pacing.window import Window
+
+PROBE_ALONE_S = 5.0  # the longest between two looks at an endpoint that is down, where all are
+PROBE_BESIDE_S = 60.0  # where others answer
+_ROOM = 1.25  # a learnt rate needs rate × latency requests in flight; a little more lets latencies differ
+_SMOOTHING = 0.1
+
+
+class Pace:
+    """One endpoint's requests in flight, its window, rate and quota, and whether it can be reached.
+
+    `take` and one of `accepted`, `rejected`, `unreachable` and `given_up` frame each request. Times are of one monotonic
+    clock. While nothing was ever rejected, only the ceiling of connections holds.
+    """
+
+    def __init__(self, endpoint: Endpoint, ceiling: int) -> None:
+        self.endpoint = endpoint
+        self.window = Window(ceiling)
+        self.rate = Rate()
+        self.in_flight = 0
+        self.rejections: Counter[int] = Counter()  # by status
+        self.is_reached = False
+        self.down_since: float | None = None
+        self.n_failed = 0  # looks in a row that found it down
+        self.turn = 0  # of all requests, when it was last chosen
+        self._quota = Quota(ceiling)
+        self._paused_until = -math.inf
+        self._failed_at = -math.inf
+        self._probe: float | None = None  # when the one request was sent that finds out whether it is up again
+        self._latency_s = 0.0
+        self._is_calm = True  # nothing holds back but the ceiling
+
+    def opens_at(self, now: float, *, is_alone: bool = True) -> float:
+        """When it takes the next request: not after `now` for at once, infinite for when an answer is there."""
+        if self._is_calm:
+            return now if self.in_flight < self.window.ceiling else math.inf
+        if self.down_since is not None:
+            longest = PROBE_ALONE_S if is_alone else PROBE_BESIDE_S
+            wait = min(retry.FIRST_WAIT_S * 2.0 ** min(self.n_failed - 1, 30), longest)
+            return math.inf if self._probe is not None else self._failed_at + wait
+        if self.in_flight >= int(self.window.size):
+            return math.inf
+        return max(self._paused_until, self.rate.opens_at(now), self._quota.opens_at(now, self.in_flight))
+
+    @property
+    def load(self) -> float:
+        """Requests in flight for each that may be."""
+        return self.in_flight / self.window.size
+
+    def take(self, now: float) -> float:
+        """Counts a request as sent; returns when, which `accepted` and the others are told."""
+        self.in_flight += 1
+        if not self._is_calm:
+            self.rate.sent(now)
+            self._quota.sent()
+            if self.down_since is not None:
+                self._probe = now
+        return now
+
+    def accepted(self, sent_at: float, now: float, headers: Mapping[str, str], tokens: int) -> None:
+        """Told of a response that is no rejection, whatever else it says."""
+        self._reached(sent_at)
+        latency_s = now - sent_at
+        self._latency_s += (latency_s - self._latency_s) * (_SMOOTHING if self._latency_s else 1.0)
+        if not self._is_calm:
+            self.window.accepted()
+            self.rate.accepted(now)
+        if "x-ratelimit-remaining-requests" in headers or "x-ratelimit-remaining-tokens" in headers:
+            self._quota.read(headers, now, self.in_flight, tokens)
+            self._is_calm = False
+        elif not self._is_calm:
+            self._is_calm = self._has_recovered(now)
+
+    def rejected(self, sent_at: float, now: float, status: int, headers: Mapping[str, str], tokens: int) -> None:
+        """Told of a 429 or 503: fewer in flight, of a 429 a rate as well, and nothing until the time it asks for."""
+        self._reached(sent_at)
+        self._is_calm = False
+        self.rejections[status] += 1
+        least = 1.0
+        wait = retry.retry_after(headers) or 0.0
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            self.rate.rejected(sent_at, now, wait)
+            rate = self.rate.per_second(now)
+            least = 1.0 if rate == math.inf else rate * self._latency_s * _ROOM + 1
+        self.window.rejected(sent_at, now, least)
+        self._quota.read(headers, now, self.in_flight, tokens)
+        if wait:
+            self._paused_until = max(self._paused_until, now + wait)
+            self.rate.paused(self._paused_until)
+
+    def unreachable(self, sent_at: float, now: float) -> None:
+        """Told of a request that found no connection: it is down, and one request at a time looks whether it is back."""
+        self.in_flight -= 1
+        self._is_calm = False
+        if self._probe == sent_at:
+            self._probe = None
+        if sent_at < self._failed_at:
+            return
+        self._failed_at = now
+        self.n_failed += 1
+        if self.down_since is None:
+            self.down_since = now
+
+    def given_up(self, sent_at: float) -> None:
+        """Told of a request that got no response: timed out, cut off or cancelled."""
+        self.in_flight -= 1
+        if self._probe == sent_at:
+            self._probe = None
+
+    def held_back(self, now: float) -> tuple[int, float, float]:
+        """Requests that may be in flight, requests/s that may be sent, and seconds until the next may be."""
+        allowed = 0 if self.down_since is not None else int(self.window.size)
+        return allowed, self.rate.per_second(now), max(self._paused_until - now, 0.0)
+
+    def _reached(self, sent_at: float) -> None:
+        self.in_flight -= 1
+        self.is_reached = True
+        if self.down_since is not None:
+            self.down_since, self.n_failed = None, 0
+        if self._probe == sent_at:
+            self._probe = None
+
+    def _has_recovered(self, now: float) -> bool:
+        return (
+            self.window.size >= self.window.ceiling
+            and not self.rate.is_watching
+            and self._paused_until <= now
+            and self._quota.is_open
+        )

@@ -1,0 +1,136 @@
+"""One vLLM server on this machine: started, waited for, ended; and what its log says when it ends by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import httpx2
+
+from flows.engines.openai_api.bounded_http import bounded_client
+from flows.engines.vllm.command_line import arguments, environment, interpreter
+from flows.engines.vllm.folder import LOG, make_folder, open_log, remove_folder
+from flows.engines.vllm.log import last_words
+from models_registry.cards import ModelCard
+from models_registry.errors import EngineError
+
+MODULE = "vllm.entrypoints.openai.api_server"  # deprecated, but `vllm serve` fails without a distribution called vllm
+FLAGS = (
+    # between two tokens of JSON a model may write white space up to its cap; no request can forbid it, this can
+    '--structured-outputs-config={"backend":"xgrammar","disable_any_whitespace":true}',
+    "--disable-uvicorn-access-log",  # a line a request
+)
+PEEK_S = 0.25  # between two looks at the process
+GRACE_S = 10.0  # from being asked to end to being ended
+
+
+class VllmProcess:
+    """A server for a model card, on a free port of loopback, in a process group of its own.
+
+    Its log and temporary files lie in a private folder with a short path, for its sockets lie there too. What a kill of
+    ours leaves behind is ended by `flows.system.child_processes`, whose mark it inherits, and its folder removed a day later, by the next
+    start. Raises EngineError where there is no vLLM.
+    """
+
+    def __init__(self, card: ModelCard) -> None:
+        self._name = card.model
+        python = interpreter()
+        self._held = _held_port()
+        port: int = self._held.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{port}/v1"
+        self._folder = make_folder()
+        self.log = self._folder / LOG
+        try:
+            self._process = self._started([str(python), *words(card, port)])
+        except OSError as error:
+            self._held.close()
+            remove_folder(self._folder)
+            msg = f"model '{self._name}': vLLM cannot be started: {error}"
+            raise EngineError(msg) from None
+        self._ended: str | None = None
+        self._is_blamed = False
+
+    def _started(self, command: list[str]) -> subprocess.Popen[bytes]:
+        with open_log(self._folder) as log:
+            return subprocess.Popen(  # noqa: S603 - vLLM's own interpreter, flags of typed settings
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**environment(), "TMPDIR": str(self._folder)},
+                start_new_session=True,  # a group of its own, which ends together
+            )
+
+    async def ready(self, timeout_s: float) -> None:
+        """Waits until it answers; raises EngineError when it ends before, or in `timeout_s` seconds did neither."""
+        until = time.monotonic() + timeout_s
+        async with bounded_client(1, 5) as http:
+            while not await _is_healthy(http, self.base_url):
+                if self.ended() is not None:
+                    raise self.blamed()
+                if time.monotonic() > until:
+                    self._ended = f"does not answer within {timeout_s:g} s: {last_words(self.log)}"
+                    raise self.blamed()
+                await asyncio.sleep(PEEK_S)
+        # nobody else can take the port any more
+        self._held.close()
+
+    def ended(self) -> str | None:
+        """None while it runs, else how it ended and its last words."""
+        if self._ended is None and (code := self._process.poll()) is not None:
+            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+            self._ended = f"{how}: {last_words(self.log)}"
+        return self._ended
+
+    def blamed(self) -> EngineError:
+        """The error of a server that ended by itself; it names the log, which therefore stays."""
+        self._is_blamed = True
+        return EngineError(f"model '{self._name}': vLLM {self.ended()}; its log: {self.log}")
+
+    async def close(self) -> None:
+        """Ends it and what it started, and removes its folder, all but a log that an error named.
+
+        It has 10 s to end by itself, and none when this is cancelled. A second call does nothing.
+        """
+        try:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self._process.wait, GRACE_S)
+        finally:
+            # its engine outlives it where it was killed
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._held.close()
+            remove_folder(self._folder, keep_log=self._is_blamed)
+
+
+def words(card: ModelCard, port: int) -> list[str]:
+    """What vLLM's interpreter is given to serve a card at a port of loopback, under the name the card has for it."""
+    served = [f"--served-model-name={card.model}", "--host=127.0.0.1", f"--port={port}"]
+    return ["-m", MODULE, *arguments(card), *served, *FLAGS]
+
+
+def _held_port() -> socket.socket:
+    """A socket that holds a free port until the server listens.
+
+    It is bound and does not listen: the server, which binds with SO_REUSEADDR as well, gets the port, and nobody who asks
+    the system for a free one.
+    """
+    held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
+
+
+async def _is_healthy(http: httpx2.AsyncClient, base_url: str) -> bool:
+    try:
+        reply = await http.get(f"{base_url.removesuffix('/v1')}/health")
+    except httpx2.HTTPError:
+        return False
+    return reply.is_success

@@ -1,0 +1,1 @@
+"""Takes a sample's texts out of every run, copy and report."""

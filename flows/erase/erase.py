@@ -1,0 +1,357 @@
+"""Takes a sample's texts out of everything under the warehouse's folder: what it said, what was answered, what judges said.
+
+Figures stay: they are of the runs that were made, and the sample keeps its id, its gold label and the labels that were read
+from its answers. An erased run that is derived again lacks the sample. Deleted text survives in a DuckDB file until the
+file is rewritten, so each one is. The caller holds the warehouse.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from flows.audit.ask_in_batches import drop_batches
+from flows.display.figures import shown
+from flows.erase.leftovers import beyond_reach, still_quoting
+from flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
+from flows.evidence.retain import restore, retire_again, retired_runs
+from flows.evidence.verify import verify
+from flows.marts.publish import publish
+from flows.report import from_below, report
+from flows.system.keys import as_json, content_id
+from flows.warehouse import Warehouse, now
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.insert import insert_new
+from flows.warehouse.rows import frame_of
+from flows.warehouse.schema import KEYS
+from flows.warehouse.selection import of_file
+from flows.warehouse.spool import replay
+from models_registry.errors import DataError, UsageError, nearest
+
+_THERE = (
+    "select if(table_catalog = 'temp', 'temp', table_schema) || '.' || table_name as name, column_name, data_type "
+    "from information_schema.columns"
+)
+KEPT = {"seals", "row_digests", "erasures", "schema_versions"}  # tables of raw that quote nobody
+NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings of columns that quote nobody
+# one that was never finished asks nothing any more once a newer one has taken its place; a trial does not without its
+# sample's text in the run that it starts from, and an import never asks
+_GOES_ON = """
+runs.state = 'running' and runs.origin = 'run' and not exists (
+    from raw.audit_runs as newer
+    where newer.audit_id = runs.audit_id and newer.origin = runs.origin and newer.started_at > runs.started_at
+)
+"""
+_INTERRUPTED = """
+select distinct audit_run_id
+from raw.erasures as erased
+where not exists (
+    from raw.seals where seals.audit_run_id = erased.audit_run_id and reason = 'erased' and sealed_at > erased_at
+)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What was erased: in which runs, how many rows of each table, and where a copy may be that is out of reach."""
+
+    sample_id: str
+    audit_run_ids: tuple[str, ...]
+    n_rows: dict[str, int]
+    still_quoting: tuple[str, ...] | None  # files under the folder, of which there should be none; None: not looked for
+    beyond_reach: tuple[str, ...]
+    published: Path
+
+    def as_dict(self) -> dict[str, object]:
+        """For --json."""
+        return asdict(self) | {"published": str(self.published)}
+
+    def lines(self) -> list[str]:
+        """For people."""
+        rows = ", ".join(f"{n} of {table}" for table, n in self.n_rows.items())
+        head = f"erased the texts of sample {self.sample_id!r} in {len(self.audit_run_ids)} runs: {rows}"
+        short = f"texts of fewer than {LEAST} characters, or spelt otherwise, were not looked for in other rows"
+        left = [f"still quotes it, or cannot be read: {shown(path)}" for path in self.still_quoting or ()]
+        if self.still_quoting is None:
+            left = [f"files were not looked through: no text of {LEAST} characters is left here to look for"]
+        beyond = [f"beyond reach: {shown(each)}" for each in self.beyond_reach]
+        return [head, short, *left, *beyond, f"published  {self.published}"]
+
+
+def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erased:
+    """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of these runs again.
+
+    Doing it again finds what an interrupted call left, and nothing else.
+
+    Raises:
+        DataError: no run has such a sample.
+        UsageError: a run that has it is not finished, and would ask it again.
+    """
+    warehouse.apply_schema()
+    replay(warehouse)
+    found = _samples(warehouse, sample_id, task_id)
+    texts = _texts(found)
+    _refuse_altered(warehouse, {row["audit_run_id"] for row in found})
+    # copies first: what is interrupted finds the texts again in the warehouse, and from them the copies
+    archived = _archived(warehouse, found, texts)
+    for run in archived:
+        restore(warehouse, run)
+    _clean_backups(warehouse, found, texts)
+    drop_batches(warehouse, {row["audit_run_id"] for row in found})
+    for run in {row["audit_run_id"] for row in found}:
+        shutil.rmtree(warehouse.places.traces(run), ignore_errors=True)
+    newest = _newest_shown(warehouse)
+    n_rows: Counter[str] = Counter()
+    with warehouse.write() as con:
+        con.execute("begin")
+        runs = _blank(con, found, texts, n_rows)
+        erasure_id = content_id("erasure", sample_id, task_id, now().isoformat())
+        for run in sorted(runs):
+            own = [row for row in found if row["audit_run_id"] == run] or [
+                {**found[0], "audit_run_id": run}
+            ]  # it quoted
+            rows = [_tombstone(row, erasure_id, n_rows, reason) for row in own]
+            insert_new(con, "erasures", frame_of("erasures", rows))
+        for (table,) in con.execute(
+            "select table_name from information_schema.tables "
+            "where table_schema = 'intermediate' and table_type = 'BASE TABLE'"
+        ).fetchall():
+            con.execute(f'delete from intermediate."{table}"')  # noqa: S608 - dbt's own names
+        con.execute("commit")
+    runs |= {row["audit_run_id"] for row in warehouse.read(_INTERRUPTED)}
+    if runs:
+        warehouse.rewrite()
+    published = publish(warehouse, erased=runs)
+    for run in archived:
+        retire_again(warehouse, run)
+    if archived:
+        warehouse.rewrite()
+        published = publish(warehouse)
+    _write_reports(warehouse, runs, newest)
+    left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
+    return Erased(
+        sample_id=sample_id,
+        audit_run_ids=tuple(sorted(runs)),
+        n_rows=dict(n_rows),
+        still_quoting=left,
+        beyond_reach=beyond_reach(warehouse, found),
+        published=published,
+    )
+
+
+def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
+    """An erasure seals rows anew: what was altered before would be sealed with them."""
+    begun = {row["audit_run_id"] for row in warehouse.read(_INTERRUPTED)}  # whose rows an erasure has rewritten
+    for run in sorted(runs - begun):
+        for each in verify(warehouse, run).findings:
+            if each.kind != "unsealed" and each.where == "the warehouse":
+                why = "erasing would seal that too; `promptaudit verify` says more"
+                msg = f"run {run} is not as it was sealed ({each.line()}): {why}"
+                raise DataError(msg)
+
+
+def _clean_backups(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> None:
+    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
+        for backup in path.parent.glob(f"{escape(path.name)}.v*.backup"):
+            with Warehouse(backup).write() as con:
+                _blank(con, found, texts, Counter())
+            Warehouse(backup).rewrite()
+
+
+def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
+    found = warehouse.read(
+        f"select samples.*, {_GOES_ON} as goes_on "  # noqa: S608 - ours
+        "from raw.samples as samples inner join raw.audit_runs as runs using (audit_run_id) "
+        "where samples.sample_id = $sample and samples.task_id = coalesce($task, samples.task_id) order by all",
+        sample=sample_id,
+        task=task_id,
+    )
+    if not found:
+        known = warehouse.read("select distinct sample_id from raw.samples")
+        of = "" if task_id is None else f" of task {task_id!r}"
+        msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
+        raise DataError(msg)
+    for row in found:
+        if row["goes_on"]:
+            run = row["audit_run_id"]
+            msg = f"run {run} asks sample {sample_id[:80]!r} and is not finished: `promptaudit run` finishes it first"
+            raise UsageError(msg)
+    return found
+
+
+def _texts(found: Sequence[dict[str, Any]]) -> list[str]:
+    """What the sample says, in each spelling in which a column may quote it, the longest first."""
+    said: set[str] = set()
+    for row in found:
+        said.add(row["input"] or "")
+        for column in ("options", "reference_answers", "fields"):
+            said |= set(_strings(json.loads(row[column] or "null")))
+    long = {text for text in said if len(text) >= LEAST}
+    quoted = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in long for is_ascii in (True, False)}
+    twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON in a card's
+    return sorted(long | quoted | twice, key=len, reverse=True)
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
+
+
+def _archived(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> list[str]:
+    """Retired runs whose archived rows hold the sample's texts, or quote them; files of a run that was restored go."""
+    due = []
+    retired = retired_runs(warehouse)
+    for run in sorted(
+        {path.parent.name.partition("=")[2] for path in warehouse.places.archive.glob("*/*/data.parquet")}
+    ):
+        files = {
+            path.parent.parent.name: path
+            for path in warehouse.places.archive.glob(f"*/audit_run_id={run}/*.parquet")
+            if path.parent.parent.name in KEYS
+        }
+        with warehouse.write() as con:
+            for table, path in files.items():
+                rows = of_file(path)
+                con.execute(f"create or replace temp table {table} as from {rows.sql}", rows.values)
+            _mark(con, found)
+            held = {f"temp.{table}": TEXTS[f"raw.{table}"] for table in files if f"raw.{table}" in TEXTS}
+            has_own = _blank_tables(con, held, "temp")
+            if not (has_own or _replace_texts(con, texts, "temp")):
+                continue
+        if run in retired:
+            due.append(run)
+        else:
+            for path in files.values():
+                path.unlink()
+    return due
+
+
+def _blank(con: Connection, found: Sequence[dict[str, Any]], texts: Sequence[str], n_rows: Counter[str]) -> set[str]:
+    """Takes the texts out of every table that is there; returns the runs whose rows changed, and counts the sample's own."""
+    _mark(con, found)
+    updated = _blank_tables(con, TEXTS, "raw")
+    for (table, _), n in updated.items():
+        n_rows[table] += n
+    return {run for _, run in updated} | _replace_texts(con, texts, "raw", "marts")
+
+
+def _mark(con: Connection, found: Sequence[dict[str, Any]]) -> None:
+    con.execute("create or replace temp table gone (audit_run_id varchar, task_id varchar, sample_id varchar)")
+    keys = [[row["audit_run_id"], row["task_id"], row["sample_id"]] for row in found]
+    con.executemany("insert into gone values (?, ?, ?)", keys)
+
+
+def _blank_tables(con: Connection, wanted: dict[str, tuple[str, ...]], schema: str) -> Counter[tuple[str, str]]:
+    """Blanks the sample's own rows; how many changed, by table and run. `schema` has the answers that rulings are about."""
+    changed: Counter[tuple[str, str]] = Counter()
+    for table, columns in _present(con, wanted):
+        blank = ", ".join(f"{column} = {_blanked(table, column)}" for column in columns)
+        differs = " or ".join(f"{column} is distinct from {_blanked(table, column)}" for column in columns)
+        own = _own(con, table, schema)
+        statement = f"update {table} set {blank} where ({differs}) and {own} returning audit_run_id"  # noqa: S608 - ours
+        changed.update((table, row[0]) for row in con.execute(statement).fetchall())
+    return changed
+
+
+def _replace_texts(con: Connection, texts: Sequence[str], *schemas: str) -> set[str]:
+    """Replaces the texts wherever a text column quotes them; returns the runs whose rows changed."""
+    runs: set[str] = set()
+    for table, columns in _quoting(con, schemas):
+        known = _columns(con, table)
+        of_run = "audit_run_id" if "audit_run_id" in known else "candidate_run_id"
+        if of_run not in known:
+            continue
+        replaced = ", ".join(f'"{column}" = replace("{column}", $text, \'{GONE}\')' for column in columns)
+        quotes = " or ".join(f'contains("{column}", $text)' for column in columns)
+        statement = f"update {table} set {replaced} where {quotes} returning {of_run}"  # noqa: S608 - ours
+        for text in texts:
+            runs |= {row[0] for row in con.execute(statement, {"text": text}).fetchall()}
+    return runs
+
+
+def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Every column of text that may quote a sample: an example in a prompt or a card, another sample's answer, a reason."""
+    views = {
+        row[0]
+        for row in con.execute(
+            "select table_schema || '.' || table_name from information_schema.tables where table_type = 'VIEW'"
+        ).fetchall()
+    }
+    found: dict[str, list[str]] = {}
+    query = f"select name, column_name from ({_THERE}) where data_type = 'VARCHAR' order by all"  # noqa: S608 - ours
+    for table, column in con.execute(query).fetchall():
+        schema, _, name = table.partition(".")
+        if schema in schemas and table not in views and name not in {*KEPT, "gone"} and not column.endswith(NO_TEXT):
+            found.setdefault(table, []).append(column)
+    return list(found.items())
+
+
+def _present(
+    con: Connection, wanted: dict[str, tuple[str, ...]], like: str = "VARCHAR%"
+) -> list[tuple[str, list[str]]]:
+    """Those of some columns that are there with such a type: an older warehouse has fewer."""
+    query = f"select name, column_name from ({_THERE}) where data_type like ?"  # noqa: S608 - ours
+    there = set(con.execute(query, [like]).fetchall())
+    found = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
+    return [(table, columns) for table, columns in found if columns]
+
+
+def _blanked(table: str, column: str) -> str:
+    if (table.partition(".")[2], column) in NEEDED:
+        return f"'{GONE}'"
+    return f"if({column} is null, null, '{GONE}')" if column == "error" else "null"
+
+
+def _own(con: Connection, table: str, schema: str) -> str:
+    """SQL for the rows of a table that are the sample's."""
+    columns = {row[0] for row in con.execute(f"describe {table}").fetchall()}
+    by_name = "(audit_run_id, task_id, sample_id)"
+    if {"task_id", "sample_id"} <= columns:
+        return f"{by_name} in (select {by_name} from gone)"  # noqa: S608 - ours
+    answers = {"prediction_id": f"{schema}.predictions", "control_id": f"{schema}.judge_controls"}
+    own = [
+        f"{name} in (select {name} from {source} where {by_name} in (select {by_name} from gone))"  # noqa: S608 - ours
+        for name, source in answers.items()
+        if name in columns and _columns(con, source)
+    ]
+    return f"({' or '.join(own) or 'false'})"
+
+
+def _columns(con: Connection, table: str) -> list[str]:
+    query = f"select column_name from ({_THERE}) where name = ?"  # noqa: S608 - ours
+    return [row[0] for row in con.execute(query, [table]).fetchall()]
+
+
+def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reason: str | None) -> dict[str, Any]:
+    return {
+        "audit_run_id": row["audit_run_id"], "erasure_id": erasure_id, "task_id": row["task_id"],
+        "sample_id": row["sample_id"], "n_rows": as_json(dict(n_rows)), "reason": reason, "erased_at": now(),
+    }  # fmt: skip
+
+
+def _newest_shown(warehouse: Warehouse) -> str | None:
+    """The run that the newest report is about."""
+    newest = warehouse.places.newest_report
+    if not newest.is_file():
+        return None
+    page = newest.read_text(encoding="utf-8")
+    for path in sorted(warehouse.places.reports.glob("*.html")):
+        if path.read_text(encoding="utf-8") == from_below(page):
+            return path.stem
+    return None
+
+
+def _write_reports(warehouse: Warehouse, runs: set[str], newest: str | None) -> None:
+    """The pages of these runs anew; the newest report is about the run it was about before."""
+    kept = [run for run in sorted(runs) if warehouse.places.report(run).is_file()]
+    for run in (*(run for run in kept if run != newest), *([newest] if newest and kept else [])):
+        report(warehouse, run)

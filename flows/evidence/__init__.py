@@ -1,0 +1,1 @@
+"""What lets a reviewer trust a figure: verify, trace, and the retention of raw rows."""

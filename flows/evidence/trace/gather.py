@@ -1,0 +1,244 @@
+"""Gathers what a figure rests on, from the published copy alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts
+from flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
+from flows.lineage.columns.follow import Column, lineage_of
+from flows.marts.digests import columns_of
+from flows.settings import dbt_project
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection, rows_of
+from flows.warehouse.figure_names import grains, parse_figure, project_models, row_id
+from flows.warehouse.selection import Selection
+from models_registry.errors import UsageError, nearest
+
+Row = dict[str, Any]
+ANSWERS = """
+select
+    landed.*, said.strategy, said.variant_index, said.paraphrase_temperature, said.is_original, said.label, said.gold_label,
+    said.answer_status, said.is_correct, said.is_quarantined
+from (select * from marts.fct_predictions where {}) as said
+inner join raw.predictions as landed using (audit_run_id, prediction_id)
+order by said.audit_run_id, said.model_id, said.prompt_variant_id, said.sample_id, said.repetition
+limit $most
+"""
+RETIRED = "select * from marts.fct_predictions where {} order by audit_run_id, prediction_id limit $most"
+SERVED = """
+select model_id, served_model, system_fingerprint, count(*) as n_answers
+from marts.fct_predictions where {} group by all order by all
+"""
+P_TAU = """
+select audit_run_id, model_id, sample_id, label, p_tau, n_variants
+from marts.fct_p_tau
+where list_contains($runs, audit_run_id) and list_contains($models, model_id) and task_id = $task and strategy = $strategy
+    and list_contains($samples, sample_id)
+order by list_position($runs, audit_run_id), model_id, sample_id, label nulls last
+"""
+BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers
+    "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
+    "prompt_variants": ("prompt_variant_id",),
+}  # fmt: skip
+OF_ROW = ("model_id", "task_id", "strategy", "prompt_variant_id", "sample_id")
+CHECKS = "select * from raw.format_checks where list_contains($runs, audit_run_id) order by all limit $most"
+COMPARISONS = "select * from raw.comparisons where comparison_id = $comparison"
+MOST_P_TAU = 200
+ALL = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A figure and what it rests on; `raw` holds rows of schema raw by table, in the order of the path."""
+
+    figure: str
+    mart: str
+    column: str | None
+    value: Any
+    row: Row
+    measure_version: int | None
+    description: str
+    model_path: str
+    grain: tuple[str, ...]
+    lineage: Column | None
+    run: Row
+    seal: str | None
+    manifest: Row
+    p_tau: list[Row]
+    raw: dict[str, list[Row]]
+    served: list[Row]
+    n_answers: int
+    is_retired: bool
+    texts: str
+    other_runs: list[Row] = field(default_factory=list)
+
+    def as_dict(self) -> Row:
+        """For --json: every listed row whole, figures at full precision."""
+        made = {name: getattr(self, name) for name in self.__slots__ if name != "lineage"}
+        made["lineage"] = None if self.lineage is None else self.lineage.as_dict()
+        made["raw_columns"] = [] if self.lineage is None else self.lineage.raw_columns()
+        return dict(json.loads(json.dumps(made, default=_plain, ensure_ascii=False)))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+def trace(
+    warehouse: Warehouse, figure: str, text: Policy | None = None, *, with_lineage: bool = True, most: int | None = None
+) -> Trace:
+    """What a figure, or a row of a mart, rests on; `most` answers and samples are listed of it, all without.
+
+    `text` none leaves inputs, completions and prompts out, excerpt and full have them; default: full, none of tasks marked
+    sensitive. `with_lineage` follows the column to raw columns, which compiles the project once.
+
+    Raises:
+        UsageError: the name is none, or no row of the published copy has it; the nearest mart is named.
+        WarehouseError: nothing is published.
+    """
+    mart, column, _ = parse_figure(figure)
+    with warehouse.published.connect() as con:
+        row = _row(con, figure, mart, column)
+        return trace_row(con, figure, row, text, with_lineage=with_lineage, most=most)
+
+
+def trace_row(  # noqa: PLR0913 - what `trace` has
+    con: Connection, figure: str, row: Row, text: Policy | None, *, with_lineage: bool = False, most: int | None = None
+) -> Trace:
+    """The same of a row of a mart that is at hand, on an open copy."""
+    mart, column, _ = parse_figure(figure)
+    compared = rows_of(con, COMPARISONS, comparison=row["comparison_id"]) if mart in COMPARED else []
+    whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
+    where, parameters = scope_of(mart, column, whose)
+    runs = rows_of(
+        con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", runs=parameters["runs"]
+    )
+    runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
+    run = runs[-1]  # of a comparison the candidate
+    listed = {**parameters, "most": ALL if most is None else most}
+    answers = rows_of(con, ANSWERS.format(where), **listed)
+    is_retired = not answers and bool(answers := rows_of(con, RETIRED.format(where), **listed))
+    served = rows_of(con, SERVED.format(where), **parameters)
+    texts = Texts(text, _sensitive(con, run["audit_run_id"]))
+    raw = {"predictions": answers, **_beside(con, row, where, listed)}
+    if mart in JUDGED or mart in COMPARED or is_ruled(row):
+        raw |= _rulings(con, parameters["runs"], answers)
+    if compared:
+        raw["comparisons"] = compared
+    raw["format_checks"] = rows_of(con, CHECKS, runs=parameters["runs"], most=listed["most"])
+    tasks = {answer["prediction_id"]: answer["task_id"] for answer in answers}
+    tasks |= {each["control_id"]: each["task_id"] for each in raw.get("judge_controls", ())}
+    for name, rows in raw.items():
+        raw[name] = [_with_texts(each, texts, tasks) for each in rows]
+    row, value = _with_texts(row, texts, tasks), None if column is None else row[column]
+    if column is not None and row[column] == LEFT_OUT:
+        value = LEFT_OUT
+    if any(texts.of(task["task_id"]) == "none" for task in raw["tasks"]):
+        run = {name: LEFT_OUT if name in ("card", "source") and each else each for name, each in run.items()}
+    about, columns, model_path = described(mart)
+    return Trace(
+        figure=figure, mart=mart, column=column, value=value, row=row,
+        measure_version=row.get("measure_version"), model_path=model_path,
+        description=about if column is None else columns.get(column, ""),
+        grain=grains()[mart],
+        lineage=lineage_of(mart, column) if column is not None and with_lineage else None,
+        run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
+        p_tau=_p_tau(con, whose, parameters["runs"], answers), raw=raw, served=served,
+        n_answers=sum(each["n_answers"] for each in served),
+        is_retired=is_retired, texts=texts.said,
+        other_runs=runs[:-1] if mart in COMPARED else [],
+    )  # fmt: skip
+
+
+def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
+    """The row of a mart that a name stands for; names are hashes, so they are looked for one by one."""
+    columns = columns_of(con, Selection(relation=f"marts.{mart}"))
+    if column is not None and column not in columns:
+        msg = f"marts.{mart} has no column {column!r}{nearest(column, columns)}"
+        raise UsageError(msg)
+    grain = ", ".join(f'"{name}"' for name in grains()[mart])
+    wanted = figure if column is None else figure.replace(f".{column}.", ".", 1)
+    for row in rows_of(con, f"select distinct {grain} from marts.{mart}"):  # noqa: S608 - our own names
+        if row_id(mart, row) == wanted:
+            same = " and ".join(f'"{name}" is not distinct from ${name}' for name in row)
+            return rows_of(con, f"select * from marts.{mart} where {same}", **row)[0]  # noqa: S608 - our own names
+    msg = f"no row of marts.{mart} is {wanted}: is it of another warehouse, or of a run that is not published?"
+    raise UsageError(msg)
+
+
+def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, list[Row]]:
+    """Rows of raw that say what was asked of whom, answered or not: of the row's own task, strategy, variant and model."""
+    found = {}
+    for table, keys in BESIDE.items():
+        columns = columns_of(con, Selection(relation=f"raw.{table}"))
+        known = {name: row[name] for name in OF_ROW if name in columns and row.get(name) is not None}
+        names = ", ".join(("audit_run_id", *keys))
+        own = " and ".join(f"{name} = ${name}" for name in known) or "true"
+        query = (
+            f"select * from raw.{table} where list_contains($runs, audit_run_id) and "  # noqa: S608 - ours
+            f"(({names}) in (select ({names}) from marts.fct_predictions where {where}) or ({bool(known)} and {own})) "
+            "order by all limit $most"
+        )
+        most = listed["most"] if table == "samples" else ALL
+        found[table] = rows_of(con, query, **{**listed, **known, "most": most})
+    return found
+
+
+def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rulings on these answers, and the judges and controls behind them."""
+    ids = sorted({answer["prediction_id"] for answer in answers})
+    own, of_runs = {"runs": list(runs)}, "where list_contains($runs, audit_run_id)"
+    of_answers = f"{of_runs} and (control_id is not null or list_contains($ids, prediction_id))"
+    return {
+        "verdicts": rows_of(con, f"select * from raw.verdicts {of_answers} order by verdict_id", **own, ids=ids),  # noqa: S608 - ours
+        "judges": rows_of(con, f"select * from raw.judges {of_runs} order by all", **own),  # noqa: S608
+        "judge_controls": rows_of(con, f"select * from raw.judge_controls {of_runs} order by all", **own),  # noqa: S608
+    }
+
+
+def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
+    """A row with its texts as the policy has them; a ruling is of the task of its answer or control."""
+    task = row.get("task_id") or tasks.get(row.get("prediction_id") or row.get("control_id") or "")
+    if texts.of(task or "") != "none":
+        return row
+    said = TEXTS | {"prompt", "fields", "error", "reason", "card", "token_logprobs"}
+    return {name: LEFT_OUT if name in said and value is not None else value for name, value in row.items()}
+
+
+def _sensitive(con: Connection, run: str) -> frozenset[str]:
+    query = (
+        "select task_id from raw.tasks where audit_run_id = $run and coalesce((card ->> 'sensitive')::boolean, false)"
+    )
+    return frozenset(row["task_id"] for row in rows_of(con, query, run=run))
+
+
+def described(mart: str) -> tuple[str, dict[str, str], str]:
+    """What the project says of a mart, of each of its columns, and in which file its SQL stands."""
+    path, model = project_models()[mart]
+    columns = {each["name"]: each["description"] for each in model["columns"]}
+    return model["description"], columns, path.with_suffix(".sql").relative_to(dbt_project()).as_posix()
+
+
+def _seal(con: Connection, run: str) -> str | None:
+    query = "select seal from raw.seals where audit_run_id = $run order by seal_index desc limit 1"
+    rows = rows_of(con, query, run=run)
+    return str(rows[0]["seal"]) if rows else None
+
+
+def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row]) -> list[Row]:
+    """The distributions of the samples, where the figure is about one group and few of them."""
+    names = ("model_id", "task_id", "strategy")
+    samples = sorted({answer["sample_id"] for answer in answers})
+    if any(row.get(name) is None for name in names) or not 0 < len(samples) <= MOST_P_TAU:
+        return []
+    asked = {"task": row["task_id"], "strategy": row["strategy"], "samples": samples}
+    models = sorted({row["model_id"], row.get("base_model_id") or row["model_id"]})
+    return rows_of(con, P_TAU, **(asked | {"runs": list(runs), "models": models}))

@@ -1,0 +1,119 @@
+"""Derives marts again from the rows that stand under them, where a later seal has them otherwise than one that was kept."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import and_
+from pathlib import Path
+
+import polars as pl
+
+from flows.comparison.compare import derive
+from flows.evidence.trace.recompute import TOLERANCE
+from flows.evidence.verify.chain import RULINGS, landed_since
+from flows.evidence.verify.findings import Finding
+from flows.marts.manifest import made_by
+from flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, marts, seals
+from flows.marts.transform import transform
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection, rows_of
+from flows.warehouse.figure_names import grains
+from models_registry.errors import PromptauditError, WarehouseError
+
+_GONE = """
+    select audit_run_id from raw.retirements where list_contains($runs, audit_run_id)
+    union select audit_run_id from raw.erasures where list_contains($runs, audit_run_id)
+    union select audit_run_id from raw.audit_runs where list_contains($runs, audit_run_id) and state = 'running'
+"""
+_BASES = "select base_run_id from raw.comparisons where list_contains($ids, comparison_id)"
+
+
+def check_again(warehouse: Warehouse, found: Sequence[Finding], kept: Seal) -> list[Finding]:
+    """Returns the findings about marts that seals have otherwise than `kept`, less those that come out of their rows.
+
+    The rows themselves are held against the seals elsewhere. What comes out otherwise by more than 1e-9 has `changed`. Marts of
+    runs whose rows are not all there any more, in which more than rulings landed since, or that other code derived, stay as they
+    were found. Nothing is written but in a temporary folder.
+    """
+    runs = {each.audit_run_id for each in found if each.audit_run_id is not None}
+    if not warehouse.exists():
+        return list(found)
+    compared = [each.which for each in found if each.which]
+    with warehouse.inspect() as con:
+        chain = seals(con)
+        bases = {row["base_run_id"] for row in rows_of(con, _BASES, ids=compared)}
+        gone = {row["audit_run_id"] for row in rows_of(con, _GONE, runs=sorted(runs | bases))}
+    gone |= {run for run, landed in landed_since(chain, kept).items() if landed.keys() - set(RULINGS)}
+    derived_by = {each.audit_run_id: each.held["derived_by"] for each in chain}
+    runs = {run for run in runs if derived_by.get(run) == made_by()} - gone
+    if not runs:
+        return list(found)
+    with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
+        fresh = Warehouse(Path(folder) / "audit.duckdb")
+        try:
+            for ending in ("", ".wal"):
+                if (file := warehouse.places.beside(ending)).is_file():
+                    shutil.copyfile(file, fresh.places.beside(ending))
+        except OSError as error:
+            msg = f"{folder}: the warehouse cannot be copied there to derive its marts again: {error.strerror}"
+            raise WarehouseError(msg) from None
+        _clear(fresh, runs, compared)
+        try:
+            transform(fresh, sorted(runs), "up_to_formats", command="run")
+            transform(fresh, sorted(runs), "after_formats", command="run")
+            if not gone & bases:
+                derive(fresh, compared, command="run")
+        except PromptauditError:  # what cannot be derived proves nothing
+            return list(found)
+        with warehouse.inspect() as stands, fresh.inspect() as again:
+            return [
+                left
+                for each in found
+                if (left := _left(stands, again, each, runs, is_based=not gone & bases)) is not None
+            ]
+
+
+def _clear(fresh: Warehouse, runs: Collection[str], compared: Collection[str]) -> None:
+    """Takes the rows out that are to be derived: a build leaves those of a run of which it makes none."""
+    with fresh.write() as con:
+        for mart, of_run in marts(con).items():
+            of, values = (OF_COMPARISONS, compared) if compares(mart) else (of_run, runs)
+            con.execute(f'delete from marts."{mart}" where list_contains($values, {of})', {"values": list(values)})  # noqa: S608
+
+
+def _left(stands: Connection, again: Connection, found: Finding, runs: set[str], *, is_based: bool) -> Finding | None:
+    """What is left of a finding once its mart was derived again: nothing where each row comes out as it stands."""
+    if found.audit_run_id not in runs or (found.which and not is_based):
+        return found
+    mart = found.what.partition(".")[2]
+    if mart not in grains() or mart not in marts(again):
+        return found
+    if mart not in marts(stands):
+        return replace(found, kind="gone", detail=f"{found.detail}; its table is not there")
+    of, value = (OF_COMPARISONS, found.which) if compares(mart) else (OF_RUNS, found.audit_run_id)
+    key = ", ".join(grains()[mart])
+    query = f'select * from marts."{mart}" where {of} = ? order by {key}'  # noqa: S608 - a mart's own columns
+    one, other = (con.execute(query, [value]).pl() for con in (stands, again))
+    if one.height == other.height and one.columns == other.columns:
+        n_rows = one.height - int(_alike(one, other).sum())
+    else:
+        n_rows = max(one.height, other.height)
+    if not n_rows:
+        return None
+    detail = f"{found.detail}; derived again from the rows that landed, {n_rows:,} of its rows come out otherwise"
+    return replace(found, kind="changed", detail=detail)
+
+
+def _alike(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
+    """Whether rows are the same, one by one: floating point columns within 1e-9, lists exactly."""
+    columns = [
+        one[name].eq_missing(other[name]) | ((one[name] - other[name]).abs() <= TOLERANCE).fill_null(value=False)
+        if one[name].dtype.is_float()
+        else one[name].eq_missing(other[name])
+        for name in one.columns
+    ]
+    return reduce(and_, columns, pl.Series([True] * one.height, dtype=pl.Boolean))

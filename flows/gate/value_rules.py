@@ -1,0 +1,162 @@
+"""Holds the rows of a mart against a rule on a value."""
+
+from __future__ import annotations
+
+import math
+import operator
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from flows.gate.outcome import Finding, Outcome, Result, State
+from flows.gate.source import Row, Source
+from models_registry.gate_columns import TEMPERATURE, Columns
+from models_registry.gate_rules import Condition, ValueRule
+
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+NAMES = ("model_id", "task_id", "strategy")
+NO_ROW = "no row is selected"
+
+
+def selects(condition: Condition, row: Row) -> bool:
+    """Whether a row meets a condition; NULL meets none, but no paraphrase temperature is below every one."""
+    value = row.get(condition.column)
+    if value is None and condition.column == TEMPERATURE:
+        value = -math.inf
+    return value is not None and OPERATORS[condition.op](value, condition.value)
+
+
+def tells_apart(columns: Columns, condition: Condition) -> bool:
+    """Whether a condition is about what a row is, and not about a figure of it."""
+    return condition.column in (*columns.keys, *columns.temperatures)
+
+
+def check_values(rule: ValueRule, source: Source) -> Result:
+    """Every row that the rule selects within its limit; who has no row or figure, where there ought to be one, is unmeasured."""
+    conditions = (*rule.implied, *rule.conditions)
+    keyed = [condition for condition in conditions if tells_apart(rule.columns, condition)]
+    others = [condition for condition in conditions if not tells_apart(rule.columns, condition)]
+    there = [row for row in source.mart(rule.table) if all(selects(each, row) for each in keyed)]
+    apart = (*rule.columns.keys, *rule.columns.temperatures)
+    rows = sorted(
+        (row for row in there if all(selects(each, row) for each in others)),
+        key=lambda row: [str(row.get(name)) for name in apart],
+    )
+    findings = [*(_finding(rule, row) for row in rows), *_absent(rule, keyed, there, source)]
+    found = tuple(each for each in findings if each is not None)
+    outcome, reason = _outcome(found, len(rows))
+    commands = (
+        f"promptaudit sql {_in_shell(query_of(rule, source))}", f"promptaudit report {shlex.quote(source.audit_run_id)}",
+    )  # fmt: skip
+    return Result(
+        rule=str(rule),
+        outcome=outcome,
+        reason=reason,
+        n_rows=len(rows),
+        findings=found,
+        look_closer=() if outcome == "passed" else commands,
+    )
+
+
+def _outcome(findings: Iterable[Finding], n_rows: int) -> tuple[Outcome, str]:
+    states = [finding.state for finding in findings]
+    n_failed, n_unmeasured = states.count("failed"), states.count("unmeasured")
+    if n_failed:
+        return "failed", f"{n_failed} of {_rows(n_rows)} {'fails' if n_failed == 1 else 'fail'}"
+    if n_unmeasured:
+        return "unmeasured", f"{_rows(n_unmeasured)} {'has' if n_unmeasured == 1 else 'have'} no figure"
+    return ("passed", f"holds for {_rows(n_rows)}") if n_rows else ("unmeasured", NO_ROW)
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
+
+
+def _finding(rule: ValueRule, row: Row) -> Finding | None:
+    """What a row that does not pass is; None for one that does."""
+    figure = finite(row.get(rule.figure))
+    if figure is not None and OPERATORS[rule.op](figure, rule.limit):
+        return None
+    interval = rule.columns.interval_of(rule.figure)
+    estimate, low, high = interval or (None, None, None)
+    renamed = estimate is not None and estimate == rule.figure
+    return Finding(
+        "unmeasured" if figure is None else "failed",
+        rule.column,
+        **{name: row.get(name) for name in NAMES},
+        others=dict(_others(rule, row)),
+        figure=figure,
+        estimate=rule.column if renamed else estimate,
+        value=finite(row.get(estimate)) if estimate else None,
+        low=finite(row.get(low)) if low else None,
+        high=finite(row.get(high)) if high else None,
+        reason="no figure" if figure is None else None,
+    )
+
+
+def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
+    """What tells the row apart beside model, task and strategy, and is not the same for every row of the rule."""
+    implied = {condition.column for condition in rule.implied}
+    for name in (*rule.columns.keys, *rule.columns.temperatures):
+        if name not in NAMES and name not in implied and row.get(name) is not None:
+            yield name, row[name]
+    if row.get("series") in ("cumulative", "adjacent"):
+        yield "n_annotators", row["n_annotators"]
+
+
+def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: Source) -> Iterator[Finding]:
+    """Who was asked, meets the conditions and has no row at all: every answer may have been put aside."""
+    state: State = "unmeasured"
+    if rule.table == "fct_prompt_stability":
+        scopes = [
+            scope
+            for scope in ("intra", "inter")
+            if all(selects(each, {"scope": scope}) for each in keyed if each.column == "scope")
+        ]
+        present = {tuple(row[name] for name in NAMES) for row in there}
+        for group in source.mart("rpt_audit"):
+            names = tuple(group[name] if name != "model_id" or scopes else None for name in NAMES)
+            wanted: dict[str, Any] = dict(zip(NAMES, names, strict=True))
+            if names not in present and all(selects(each, wanted) for each in keyed if each.column in NAMES):
+                present.add(names)
+                yield Finding(state, rule.column, **wanted, reason="no row")
+    elif rule.table == "fct_scoring_sensitivity":
+        seen = {(row["model_id"], row["task_id"], row["scoring_method"]) for row in there}
+        methods = {(task, method) for task, listed in source.scoring_methods.items() for method in listed}
+        methods |= {(task, method) for _, task, method in seen}
+        for model, task in sorted({(group["model_id"], group["task_id"]) for group in source.mart("rpt_audit")}):
+            for method in sorted(method for owner, method in methods if owner == task):
+                row = {"model_id": model, "task_id": task, "scoring_method": method}
+                if (model, task, method) not in seen and all(selects(each, row) for each in keyed):
+                    yield Finding(state, rule.column, model, task, others={"scoring_method": method}, reason="no row")
+
+
+def finite(value: Any) -> float | None:  # noqa: ANN401 - of a row
+    """A figure as a number; None for NULL and for what is none."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def query_of(rule: ValueRule, source: Source) -> str:
+    """One query that shows the rows a rule finds fault with: names of the static table, texts as literals."""
+    figures = dict.fromkeys((*(rule.columns.interval_of(rule.figure) or ()), rule.figure))
+    columns = ", ".join((*rule.columns.keys, *rule.columns.temperatures, *figures))
+    tests = [f"audit_run_id = {_literal(source.audit_run_id)}"]
+    for condition in (*rule.implied, *rule.conditions):
+        name = f"coalesce({TEMPERATURE}, -1)" if condition.column == TEMPERATURE else condition.column
+        op = "<>" if condition.op == "!=" else condition.op  # what an interactive shell would take for its history
+        tests.append(f"{name} {op} {_literal(condition.value)}")
+    tests.append(f"({rule.figure} {rule.op} {rule.limit:.15g}) is not true")
+    return f"select {columns} from marts.{rule.table} where {' and '.join(tests)}"  # noqa: S608 - shown, not run
+
+
+def _in_shell(query: str) -> str:
+    """A query as one word of a shell: in double quotes where nothing in it means something there."""
+    return shlex.quote(query) if set('"$`\\!') & set(query) or not query.isprintable() else f'"{query}"'
+
+
+def _literal(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any kind
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).lower() if isinstance(value, bool) else f"{value:.15g}"

@@ -1,0 +1,126 @@
+"""Holds a run's comparison with another against a rule on verdicts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from flows.gate.outcome import Finding, Result
+from flows.gate.source import Row, Source
+from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
+from models_registry.gate_rules import LAST_NIGHT, VerdictRule
+
+Names = tuple[str, str, str]
+NOT_JUDGED = ("not_comparable", "not_judged")
+
+
+def check_verdicts(rule: VerdictRule, source: Source) -> Result:
+    """No row that the rule selects has its verdict; on the first night there is none to have it."""
+    base = source.base_of(rule.reference)
+    audit, run = source.run["audit_id"], source.audit_run_id
+    if base is None and source.is_first:
+        reason = f"no run of '{audit}' before this one is complete: there is nothing to compare it with"
+        return Result(rule=str(rule), outcome="first_night", reason=reason)
+    if base is None:  # only a baseline can be missing now
+        command = f"promptaudit pin RUN {shlex.quote(rule.reference)}"
+        return Result(
+            rule=str(rule),
+            outcome="unmeasured",
+            reason=f"no run of '{audit}' is pinned as '{rule.reference}'",
+            look_closer=(command,),
+        )
+    if base == run:
+        return Result(
+            rule=str(rule), outcome="passed", reason=f"this run is what '{rule.reference}' names", base_run_id=base
+        )
+    command = f"promptaudit compare {shlex.quote(base)} {shlex.quote(run)}"
+    made = source.comparison(base)
+    if not made:
+        reason = f"run {base} and this one are not compared yet"
+        return Result(rule=str(rule), outcome="unmeasured", reason=reason, base_run_id=base, look_closer=(command,))
+    return _held(rule, source, base, made, command)
+
+
+def _held(rule: VerdictRule, source: Source, base: str, made: list[Row], command: str) -> Result:
+    """Conditions on names say what is looked at; those on figures and causes say which of its verdicts count."""
+    named = [condition for condition in rule.conditions if condition.column in NAMES]
+    rows = [row for row in made if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
+    findings = tuple(
+        _finding(row)
+        for row in rows
+        if row["verdict"] == rule.verdict and all(selects(each, row) for each in rule.conditions)
+    )
+    against = f"against {'last night' if rule.reference == LAST_NIGHT else repr(rule.reference)} ({base})"
+    if findings:
+        verb = "is" if len(findings) == 1 else "are"
+        reason = f"{len(findings)} of {len(rows)} comparisons {verb} {rule.verdict}, {against}"
+        return Result(
+            rule=str(rule),
+            outcome="failed",
+            reason=reason,
+            n_rows=len(rows),
+            findings=findings,
+            base_run_id=base,
+            look_closer=(command,),
+        )
+    asked = {_names(row) for row in source.mart("rpt_audit")}
+    asked = {names for names in asked if all(selects(each, dict(zip(NAMES, names, strict=True))) for each in named)}
+    before = {_names(row) for row in source.mart("rpt_audit", base)}
+    silent = _silent(rule, asked & before, rows, made)
+    n_judged = sum(row["verdict"] not in NOT_JUDGED for row in rows)
+    if silent or not n_judged:
+        reason = f"{len(silent)} of {len(asked)} groups cannot be compared" if silent else NO_ROW
+        return Result(
+            rule=str(rule),
+            outcome="unmeasured",
+            reason=f"{reason}, {against}",
+            n_rows=len(rows),
+            findings=silent,
+            base_run_id=base,
+            look_closer=(command,),
+        )
+    notes = [f"none of {n_judged} comparisons is {rule.verdict}, {against}"]
+    if len(rows) > n_judged:
+        notes.append(f"{len(rows) - n_judged} more could not be compared or judged")
+    if asked - before:
+        notes.append(f"{len(asked - before)} of {len(asked)} groups are new and have nothing to be compared with")
+    return Result(
+        rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(rows), findings=(), base_run_id=base
+    )
+
+
+def _silent(rule: VerdictRule, groups: Iterable[Names], rows: list[Row], made: list[Row]) -> tuple[Finding, ...]:
+    """The models, tasks and strategies that both runs asked and of which the rule has nothing to say.
+
+    One that was compared in other measures than the rule's is none: not every task has every measure.
+    """
+    found = []
+    compared = {_names(row) for row in made}
+    for names in sorted(groups):
+        own = [row for row in rows if _names(row) == names]
+        if any(row["verdict"] not in NOT_JUDGED for row in own) or (not own and names in compared):
+            continue
+        reasons = dict.fromkeys(str(row["reason"]) for row in own if row["reason"])
+        reason = "; ".join(list(reasons)[:3]) or "not in the comparison"
+        found.append(Finding("unmeasured", rule.measure or "every measure", *names, reason=reason))
+    return tuple(found)
+
+
+def _names(row: Row) -> Names:
+    return row["model_id"], row["task_id"], row["strategy"]
+
+
+def _finding(row: Row) -> Finding:
+    return Finding(
+        "failed",
+        row["measure"],
+        *_names(row),
+        figure=finite(row["difference"]),
+        low=finite(row["difference_low"]),
+        high=finite(row["difference_high"]),
+        base=finite(row["base"]),
+        candidate=finite(row["candidate"]),
+        q_value=finite(row["q_value"]),
+        cause=row["cause"],
+        reason=row["reason"],
+    )

@@ -1,0 +1,1 @@
+"""A measure over the nights of an audit."""

@@ -1,0 +1,221 @@
+"""Follows one measure over the nights of an audit: a figure a night, with its interval and what it is of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from flows.history.columns import source_of
+from flows.history.nights import Nights, differs, gather_nights
+from flows.report.gather import rows as rows_of
+from flows.warehouse import Warehouse
+from models_registry.errors import UsageError, WarehouseError, nearest
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Row = dict[str, Any]
+Key = tuple[str, str, str | None]  # task, model, strategy
+
+RUNS = """
+select audit_id, audit_run_id from marts.dim_audit_runs
+where state = 'complete' and origin != 'trial' order by started_at, audit_run_id
+"""
+COMPARED_AS = {"sensitivity_corrected": "sensitivity"}  # comparisons have it under another name
+GRAVITY = ("regressed", "changed", "not_comparable", "improved", "within_noise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """One complete run in a series.
+
+    figure, low, high: as the marts have them, full precision; None where they do not exist. n_…: what the figure is of; None
+    where the run has no row of the series. is_comparable: whether the figure and that of the last night that has one are of
+    equally many samples, variants and asks (`differs` says which are not); None where there is no other figure.
+    verdict, reason: of rpt_run_comparisons against the night right before; None where they were not compared.
+    """
+
+    audit_run_id: str
+    started_at: datetime
+    figure: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n_samples: int | None = None
+    n_variants: int | None = None
+    n_variants_quarantined: int | None = None
+    n_repetitions: int | None = None
+    is_comparable: bool | None = None
+    differs: str = ""
+    verdict: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One model, task and strategy (None: over all strategies) with its nights, oldest first."""
+
+    model_id: str
+    task_id: str
+    strategy: str | None
+    nights: tuple[Night, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A measure of an audit over its nights, a series for each model, task and strategy."""
+
+    audit_id: str
+    measure: str
+    interval_of: str  # whose interval low and high are; "" where the measure has none
+    series: tuple[Series, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row a series and night, full precision, times as ISO text in UTC: what `--json` prints."""
+        return [
+            {
+                "audit_id": self.audit_id, "measure": self.measure, "model_id": series.model_id, "task_id": series.task_id,
+                "strategy": series.strategy, **asdict(night), "started_at": night.started_at.isoformat(),
+            }
+            for series in self.series
+            for night in series.nights
+        ]  # fmt: skip
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same under the measure's name, with whose interval it is."""
+        return {
+            "audit_id": self.audit_id, "measure": self.measure, "interval_of": self.interval_of or None,
+            "nights": self.rows(),
+        }  # fmt: skip
+
+    def __rich__(self) -> RenderableType:
+        """What a rich console prints."""
+        return self.table()
+
+    def table(self) -> RenderableType:
+        """Everything for a terminal: of each series its sparkline and a table of its nights."""
+        from flows.history.terminal import HistoryCard
+
+        return HistoryCard(self)
+
+    def lines(self) -> list[str]:
+        """One line a series: its sparkline, the scale it is on and its last figure."""
+        from flows.history.terminal import line
+
+        return [line(self, series) for series in self.series]
+
+
+def history(  # noqa: PLR0913 - the command's options
+    warehouse: Warehouse,
+    measure: str,
+    *,
+    audit: str | None = None,
+    model: str | None = None,
+    task: str | None = None,
+    strategy: str | None = None,
+    limit: int = 30,
+) -> History:
+    """A measure over the last `limit` (1 or more) complete runs of an audit, from the published copy.
+
+    measure: a numeric column of marts.rpt_audit, `accuracy:<scoring method>` (mean over templates) or
+    `accuracy_std:<scoring method>` (their corrected spread). audit: default that of the newest complete run. model, task,
+    strategy: one of each; default all. A night without a figure stands with None. Raises UsageError with the nearest name
+    for one that is not there, WarehouseError where nothing is published or no run is complete.
+    """
+    if limit < 1:
+        msg = f"--limit {limit}: 1 or more"
+        raise UsageError(msg)
+    with warehouse.published.connect():
+        runs = warehouse.published.read(RUNS)
+        if not runs:
+            msg = f"{warehouse.published.path}: no complete run is published"
+            raise WarehouseError(msg)
+        newest = {row["audit_id"]: row["audit_run_id"] for row in runs}  # the last of each counts
+        audit = runs[-1]["audit_id"] if audit is None else audit
+        run = newest[_known("audit", audit, newest, "has a complete run")]
+        source = source_of(warehouse.published.read, measure)
+        found = gather_nights(lambda query: rows_of(warehouse, query, run), source.columns, limit, source.table)
+    figures = [row for row in found.figures if source.method is None or row["scoring_method"] == source.method]
+    wanted = {"task": task, "model": model, "strategy": strategy}
+    for name, value in wanted.items():
+        if value is not None:
+            figures = _only(figures, name, value)
+    return History(audit, measure, source.interval_of, tuple(_series(found, figures, measure)))
+
+
+def _known(option: str, value: str, names: Iterable[str], where: str) -> str:
+    if value not in (known := list(names)):
+        msg = f"--{option} {value[:80]}: none of that name {where}{nearest(value, known)}"
+        raise UsageError(msg)
+    return value
+
+
+def _only(figures: list[Row], option: str, value: str) -> list[Row]:
+    column = "strategy" if option == "strategy" else f"{option}_id"
+    known = {row[column] for row in figures if row[column] is not None}
+    if figures and not known:
+        msg = f"--{option} {value[:80]}: this measure is over all strategies"
+        raise UsageError(msg)
+    _known(option, value, known, "has this measure in these nights")
+    return [row for row in figures if row[column] == value]
+
+
+def _series(found: Nights, figures: list[Row], measure: str) -> Iterable[Series]:
+    """The rows as series by task, strategy and model; every series has every night."""
+    by_key: dict[Key, dict[str, Row]] = {}
+    for row in figures:
+        by_key.setdefault((row["task_id"], row["model_id"], row["strategy"]), {})[row["audit_run_id"]] = row
+    name = COMPARED_AS.get(measure, measure)
+    verdicts: dict[tuple[str, str, str], list[Row]] = {}
+    for row in found.verdicts:
+        if row["measure"] == name:
+            verdicts.setdefault((row["audit_run_id"], row["task_id"], row["model_id"]), []).append(row)
+    for key in sorted(by_key, key=lambda key: (key[0], key[2] or "", key[1])):
+        own, nights = by_key[key], []
+        last: Row | None = own.get(found.before) if found.before else None
+        if last is not None and last["figure"] is None:
+            last = None
+        for run in found.runs:
+            now = own.get(run["audit_run_id"])
+            nights.append(_night(run, now, last, _verdict(verdicts.get((run["audit_run_id"], *key[:2]), []), key[2])))
+            if now is not None and now["figure"] is not None:
+                last = now
+        if any(night.n_samples is not None for night in nights):  # not of the night before them alone
+            yield Series(key[1], key[0], key[2], tuple(nights))
+
+
+def _verdict(rows: list[Row], strategy: str | None) -> Row:
+    """The verdict on a series; on one over all strategies the gravest of theirs, with the strategy before its reason."""
+    if strategy is not None:
+        return next((row for row in rows if row["strategy"] == strategy), {})
+    worst = min(
+        rows, key=lambda row: GRAVITY.index(row["verdict"]) if row["verdict"] in GRAVITY else len(GRAVITY), default=None
+    )
+    return {} if worst is None else {**worst, "reason": f"{worst['strategy']}: {worst['reason']}"}
+
+
+def _night(run: Row, row: Row | None, last: Row | None, said: Row) -> Night:
+    if row is None:
+        return Night(audit_run_id=run["audit_run_id"], started_at=run["started_at"])
+    changes = None if last is None or row["figure"] is None else differs(last, row)
+    return Night(
+        audit_run_id=run["audit_run_id"],
+        started_at=run["started_at"],
+        figure=_finite(row["figure"]),
+        low=_finite(row["low"]),
+        high=_finite(row["high"]),
+        n_samples=row["n_samples"],
+        n_variants=row["n_variants"],
+        n_variants_quarantined=row.get("n_variants_quarantined"),
+        n_repetitions=row.get("n_repetitions"),
+        is_comparable=None if changes is None else not changes,
+        differs=changes or "",
+        verdict=said.get("verdict"),
+        reason=said.get("reason"),
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is None or math.isfinite(value) else None

@@ -1,0 +1,162 @@
+"""The history of a measure for a terminal: a sparkline a series, and its nights as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from flows.display.figures import ABSENT, LONG, NAME, count, cut, interval, number, usd
+from flows.history.nights import DATED, night_names
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
+
+    from flows.history.measure import History, Night, Series
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+GAP = "·"
+# what is a share of something: drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all
+SHARES = {
+    "sensitivity",
+    "sensitivity_valid",
+    "sensitivity_corrected",
+    "consistency",
+    "micro_f1",
+    "invalid_rate",
+    "accuracy",
+}
+MOST_TABLES = 12
+RUN = 8  # characters of a run's id that tell it apart
+TOLD = {"regressed", "improved", "changed", "not_comparable"}  # verdicts whose reason is printed
+
+
+class HistoryCard:
+    """What rich prints of a history, in whatever width."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """A heading; of each series its line, its table and why verdicts fell as they did."""
+        from rich.text import Text
+
+        found = self.history
+        yield Text(heading(found))
+        if not found.series:
+            yield Text("no figure in these nights")
+        for place, series in enumerate(found.series):
+            yield Text(("\n" if place < MOST_TABLES else "") + line(found, series), style="bold")
+            if place < MOST_TABLES and any(night.figure is not None for night in series.nights):
+                yield nights_table(found, series)
+                yield from (Text(said) for said in told(series))
+        if len(found.series) > MOST_TABLES:
+            yield Text(
+                f"\ntables of the first {MOST_TABLES} of {len(found.series)} series; --model, --task and --strategy choose"
+            )
+
+
+def told(series: Series) -> list[str]:
+    """Why verdicts fell as they did, where one says more than that nothing happened."""
+    return [
+        f"{night.started_at:%Y-%m-%d} {cut(night.verdict, NAME).replace('_', ' ')}: {cut(night.reason, LONG)}"
+        for night in series.nights
+        if night.verdict in TOLD and night.reason
+    ]
+
+
+def heading(history: History) -> str:
+    """What is followed, over how many nights of which audit."""
+    n = len(history.series[0].nights) if history.series else 0
+    nights = f" over {n} night{'' if n == 1 else 's'}" if n else ""
+    of = history.interval_of
+    whose = f"; intervals are of {of}" if of not in ("", history.measure) else ""
+    return f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}{whose}"
+
+
+def line(history: History, series: Series) -> str:
+    """A series in one line: who, its sparkline, the scale, its last figure."""
+    names = (series.model_id, series.task_id, *(() if series.strategy is None else (series.strategy,)))
+    who = " · ".join(cut(name, NAME) for name in names)
+    figures = [night.figure for night in series.nights]
+    drawn, scale = sparkline(figures, is_share=history.measure.partition(":")[0] in SHARES)
+    last = next((night for night in reversed(series.nights) if night.figure is not None), None)
+    if last is None:
+        return f"{who}  {drawn}  no figure"
+    low, high = scale
+    ends = f"scale {printed(history.measure, low)} to {printed(history.measure, high)}" if low < high else "all equal"
+    said = f"{printed(history.measure, last.figure)} {interval(last.low, last.high)}".rstrip()
+    return f"{who}  {drawn}  {ends}, last {said}"
+
+
+def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, tuple[float, float]]:
+    """One character a figure on eight steps, `·` where there is none, and the scale's ends.
+
+    Shares are drawn on 0 to 1 as far as they all lie there; anything else from its smallest to its largest figure, on the
+    middle step where all are equal. Without any figure the ends are 0 and 1.
+    """
+    known = [figure for figure in figures if figure is not None]
+    low, high = min(known, default=0), max(known, default=1)
+    if is_share and low >= 0 and high <= 1:
+        low, high = 0, 1
+    width = high - low
+    steps = len(BLOCKS)
+    drawn = [
+        GAP if figure is None
+        else BLOCKS[min(steps - 1, int(steps * (figure - low) / width))] if width
+        else BLOCKS[steps // 2 - 1]
+        for figure in figures
+    ]  # fmt: skip
+    return "".join(drawn), (low, high)
+
+
+def nights_table(history: History, series: Series) -> Table:
+    """One row a night, the oldest first."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    times = night_names([night.started_at for night in series.nights], DATED)
+    has_interval = any(night.low is not None or night.high is not None for night in series.nights)
+    has_verdict = any(night.verdict for night in series.nights)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("night", min_width=10, no_wrap=True)
+    table.add_column("run", no_wrap=True, min_width=RUN)
+    table.add_column("figure", justify="right", no_wrap=True)
+    if has_interval:
+        table.add_column("95 % interval", justify="right", no_wrap=True)
+    table.add_column("samples\n× variants\n× asks", justify="right", overflow="fold")
+    table.add_column("comparable", max_width=34, overflow="fold")
+    if has_verdict:
+        table.add_column("verdict", overflow="fold")
+    for night, time in zip(series.nights, times, strict=True):
+        cells = [time, night.audit_run_id[:RUN]]
+        cells.append(printed(history.measure, night.figure))
+        if has_interval:
+            cells.append(interval(night.low, night.high))
+        cells += [size(night), compares(night)]
+        if has_verdict:
+            cells.append(cut(night.verdict or ABSENT, NAME).replace("_", " "))
+        table.add_row(*(Text(cell) for cell in cells))  # Text, never markup
+    return table
+
+
+def size(night: Night) -> str:
+    """What a figure is of: `500 × 30 × 2`, quarantined variants beside it."""
+    if night.n_samples is None:
+        return ABSENT
+    parts = (night.n_samples, night.n_variants, night.n_repetitions)
+    said = " × ".join(count(part) for part in parts if part is not None)
+    return f"{said}, {count(night.n_variants_quarantined)} quarantined" if night.n_variants_quarantined else said
+
+
+def compares(night: Night) -> str:
+    """Whether a figure compares with the last one before it."""
+    return ABSENT if night.is_comparable is None else "yes" if night.is_comparable else f"no: {night.differs}"
+
+
+def printed(measure: str, figure: float | None) -> str:
+    """A figure as its measure is printed: amounts in USD, counts whole, the rest to three digits."""
+    if measure.endswith("_usd"):
+        return usd(figure)
+    return count(figure) if isinstance(figure, int) else number(figure)

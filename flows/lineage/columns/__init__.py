@@ -1,0 +1,1 @@
+"""Which columns a column of a mart is made of."""

@@ -1,0 +1,1 @@
+"""What is told of a run to a receiver of OpenLineage events."""

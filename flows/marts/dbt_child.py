@@ -1,0 +1,111 @@
+"""The child that runs dbt: it imports dbt and reads the project once, then takes one build after the other.
+
+Its argument is the file name of the warehouses it will build. It lets go of DuckDB after each build.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.settings import dbt_project
+from flows.system import user_cache
+from flows.system.helper_processes import serve
+from udfs import COMPARISON_IDS, RUN_IDS
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
+
+QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
+PARSED = "partial_parse.msgpack"
+RESULTS, MANIFEST = "run_results.json", "manifest.json"
+FAILED = ("error", "fail")
+_described: set[str] = set()
+"""Folders that have this project's manifest, as this process wrote it."""
+
+
+def ready(name: str) -> Callable[[dict[str, Any]], str | None]:
+    """Returns what builds warehouses of this file name, once dbt has read the project."""
+    manifest = read_project(name)
+    return lambda request: build(manifest, **request)
+
+
+def read_project(name: str) -> Manifest:
+    """Returns the project as dbt reads it for warehouses of this file name.
+
+    What dbt keeps of an earlier reading comes from the user's cache and goes back there. It never comes from the warehouse's
+    folder, which may be somebody else's, since a kept reading holds SQL and macros.
+    """
+    from dbt.cli.main import dbtRunner
+
+    os.environ["PROMPTAUDIT_WAREHOUSE"] = f"./{name}"
+    here, kept = Path.cwd(), f"{name}.msgpack"
+    known = user_cache.read(kept)
+    if known is not None:
+        (here / PARSED).write_bytes(known)
+    done = dbtRunner().invoke([*QUIET, "parse", *_places(here)])
+    if done.exception is not None or done.result is None:
+        raise SystemExit(_line(done.exception))
+    with contextlib.suppress(OSError):
+        parsed = (here / PARSED).read_bytes()
+        (here / PARSED).unlink()
+        if parsed != known:
+            user_cache.keep(kept, parsed)
+    found: Manifest = done.result  # type: ignore[assignment]
+    return found
+
+
+def build(  # noqa: PLR0913 - the fields of a request
+    manifest: Manifest, warehouse: str, target: str, arguments: list[str], runs: list[str], comparisons: list[str]
+) -> str | None:
+    """Runs one dbt command on a warehouse, about these runs and comparisons; returns what failed, in one line, or None.
+
+    `run_results.json` and, once a folder, `manifest.json` are left in `target`.
+    """
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    os.environ |= {"PROMPTAUDIT_WAREHOUSE": warehouse, RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons)}
+    folder = Path(target)
+    try:
+        done = dbtRunner(manifest=manifest).invoke([*QUIET, *arguments, *_places(folder)])
+    finally:
+        DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
+    result: Any = done.result
+    if hasattr(result, "write"):
+        result.write(str(folder / RESULTS))
+    if target not in _described or not (folder / MANIFEST).is_file():
+        manifest.write(str(folder / MANIFEST))  # type: ignore[no-untyped-call]
+        _described.add(target)
+    if done.success:
+        return None
+    for node in getattr(result, "results", ()):
+        if str(node.status) in FAILED:
+            return f"transform: {node.node.name} failed: {_line(node.message)}"
+    return f"transform: dbt ended with an error: {_line(done.exception)}"
+
+
+def _places(target: Path) -> list[str]:
+    project = str(dbt_project())
+    return [
+        "--project-dir",
+        project,
+        "--profiles-dir",
+        project,
+        "--target-path",
+        str(target),
+        "--log-path",
+        str(target),
+    ]
+
+
+def _line(said: object) -> str:
+    return " ".join(str(said or "").split())[:400]
+
+
+if __name__ == "__main__":
+    serve(lambda: ready(sys.argv[1]))

@@ -1,0 +1,160 @@
+"""Publishes a warehouse: seals what is new, then leaves the copy that readers open, and a run's marts as Parquet beside it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.lineage.openlineage.tell import published
+from flows.marts.seal import Seal, has_seals, marts, seal_runs, seals
+from flows.system.files import copy_durably, private_folder
+from flows.warehouse import Published, Warehouse
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.insert import write_parquet
+from flows.warehouse.places import DEFAULT_NAME
+from flows.warehouse.selection import Selection
+from models_registry.errors import WarehouseError, WarehouseLocked
+
+
+def publish(
+    warehouse: Warehouse,
+    audit_run_ids: Collection[str] = (),
+    compared: Collection[str] = (),
+    erased: Collection[str] = (),
+) -> Path:
+    """Seals, checkpoints, copies to the published place, fsyncs and renames; and the marts that are new as Parquet beside it.
+
+    `audit_run_ids` are the runs whose marts are new, `compared` the comparisons that are, `erased` the runs whose texts were
+    taken out (`flows.marts.seal.seal_runs`).
+    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
+    """
+    target = warehouse.published.path
+    private_folder(target.parent)
+    files = warehouse.places.marts
+    known = {found.seal for found in _published_seals(warehouse)}
+    with warehouse.write() as con:
+        seal_runs(con, audit_run_ids, compared, erased)
+        con.execute("force checkpoint")
+        chain = seals(con)
+        _take_own_files(warehouse, {found.audit_run_id for found in chain})
+        remade = _remade(chain, known)
+        of_runs = marts(con)
+        for run, names in _missing(files, chain).items():
+            remade.setdefault(run, set()).update(names)
+        for run, names in remade.items():
+            for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
+                _export(con, files, mart, of_runs[mart], run)
+    warehouse.let_go()
+    copy_durably(warehouse.path, target)
+    with warehouse.kept_open():
+        published(warehouse, {*audit_run_ids, *(run for run, names in remade.items() if names)})
+    return target
+
+
+def _take_own_files(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
+    """Moves what an earlier version published of these runs in the place of all warehouses of a folder to this one's own.
+
+    Runs that the warehouse has whose place that is now, of which this one may be a copy, are left where they are.
+    """
+    shared, own = warehouse.published.path.parent, warehouse.places.published
+    if shared == own or not (shared / "marts").is_dir():
+        return
+    theirs = _runs_of(shared / DEFAULT_NAME)
+    for run in set(audit_run_ids) - theirs:
+        for place in (
+            *shared.glob(f"marts/*/audit_run_id={run}"),
+            *shared.glob(f"traces/{run}"),
+            *shared.glob(f"reports/{run}*.html"),
+        ):
+            target = own / place.relative_to(shared)
+            private_folder(target.parent)
+            if target.exists():  # what is published since counts
+                shutil.rmtree(place) if place.is_dir() else place.unlink()
+            else:
+                place.replace(target)
+
+
+def _runs_of(copy: Path) -> set[str]:
+    """The runs of a published copy; none where there is no copy."""
+    if not copy.is_file():
+        return set()
+    with Published(copy).inspect() as con:
+        return {run for (run,) in con.execute("select audit_run_id from raw.audit_runs").fetchall()}
+
+
+def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
+    """The marts of sealed runs whose Parquet file is not there, of an earlier version or of a publication that was cut short."""
+    newest = {found.audit_run_id: _entries(found) for found in chain}
+    return {
+        run: names
+        for run, entries in newest.items()
+        if (
+            names := {mart for mart in entries if not (files / mart / f"audit_run_id={run}" / "data.parquet").is_file()}
+        )
+    }
+
+
+def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]]:
+    """The marts of runs that are sealed otherwise than in the copy, which an earlier publication may have left behind."""
+    new = {found.audit_run_id for found in chain if found.seal not in known}
+    before: dict[str, dict[str, Any]] = {}
+    after: dict[str, dict[str, Any]] = {}
+    for found in chain:
+        if found.audit_run_id in new:
+            (before if found.seal in known else after)[found.audit_run_id] = _entries(found)
+    return {
+        run: {mart for mart, entry in entries.items() if entry != before.get(run, {}).get(mart)}
+        for run, entries in after.items()
+    }
+
+
+def _entries(found: Seal) -> dict[str, Any]:
+    entries = dict(found.held["marts"])
+    for comparison_id, own in found.held["comparisons"].items():
+        for mart, entry in own.items():
+            entries.setdefault(mart, {})[comparison_id] = entry
+    return entries
+
+
+def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
+    """Whether the published copy has the marts of a run as it was last closed.
+
+    Whoever publishes copies the warehouse as it stands, half of another run's build with it. A run that is derived again
+    without being closed again, by `rebuild` or `annotate`, counts as published all the while.
+    """
+    newest = newest_published(warehouse, audit_run_id)
+    if newest is None:
+        return False
+    rows = warehouse.read(
+        "select finished_at from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
+    )
+    closed = rows[0]["finished_at"] if rows else None
+    return closed is not None and newest.held["derived_at"] == closed.isoformat()
+
+
+def newest_published(warehouse: Warehouse, audit_run_id: str) -> Seal | None:
+    """The newest seal of a run that the published copy has."""
+    return next(reversed(_published_seals(warehouse, audit_run_id)), None)
+
+
+def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> list[Seal]:
+    """A copy that is not there, or cannot be read, has none: the next publication replaces it."""
+    if not warehouse.published.exists():
+        return []
+    try:
+        with warehouse.published.connect() as con:
+            return seals(con, audit_run_id) if has_seals(con) else []
+    except WarehouseLocked:
+        raise
+    except WarehouseError:
+        return []
+
+
+def _export(con: Connection, folder: Path, mart: str, of_run: str, audit_run_id: str) -> None:
+    place = folder / mart / f"audit_run_id={audit_run_id}"
+    private_folder(place)
+    draft = place / "data.parquet.new"
+    write_parquet(con, Selection(relation=f'marts."{mart}"', column=of_run, value=audit_run_id), draft)
+    draft.replace(place / "data.parquet")

@@ -1,0 +1,435 @@
+"""One night of an audit: run, compare, check, report, tell. A killed night goes on where it was at its next start.
+
+A night is begun with its run and finished when it has been told. What a start finds decides what it does:
+
+- an unfinished run goes on as tonight's, while it is younger than the card's `max_age`;
+- tonight's complete run is not asked again: what its night still lacks is done, and what was told is not told twice. Where a
+  schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest night, until
+  half the time from its last step to the next night of the card's schedule, at most twelve hours;
+- an older night that was cut short in its last steps is finished first, and then tonight's begins.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from cronsim import CronSim
+
+from flows.alerts.alarms import Changes, Finding, open_alarms, open_bases, settle
+from flows.alerts.from_comparisons import CHURN, compared
+from flows.alerts.message import Message, Night, compose
+from flows.alerts.notify import Delivery, heartbeat, notify, report_link
+from flows.audit.design import design_audit
+from flows.audit.run_audit import Done, rebuild_runs, run_audit
+from flows.audit.runs import newest_run
+from flows.comparison.compare import compare, pair_of
+from flows.display.progress import Progress
+from flows.evidence.retain import Retired, retain
+from flows.gate.check import check_run
+from flows.gate.outcome import Checked
+from flows.marts.publish import is_published, publish
+from flows.report import report
+from flows.settings import Settings
+from flows.system.child_processes import guarded
+from flows.system.deadline import at_most
+from flows.system.keys import as_json, content_id
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import frame_of
+from models_registry.ages import age_of
+from models_registry.cards import AuditCard
+from models_registry.errors import PromptauditError, WarehouseLocked
+from models_registry.registry import Registry
+
+DAY = timedelta(days=1)
+Against = Literal["last_night", "night_before_last", "baseline", "alarm"]
+NO_CODE = 2  # of an error that has none of its own
+
+_EARLIER = """
+    select audit_run_id from raw.audit_runs
+    where audit_id = $audit and origin = 'run' and state = 'complete'
+        and audit_run_id in (select audit_run_id from marts.rpt_audit)
+        and started_at < (select started_at from raw.audit_runs where audit_run_id = $run)
+    order by started_at desc limit 2
+"""
+_PINNED = """
+    select name, audit_run_id from raw.baselines where audit_id = $audit and audit_run_id != $run
+    qualify row_number() over (partition by name order by pinned_at desc) = 1
+"""
+_STARTED = """
+select started_at, (select seal from raw.seals where audit_run_id = $run order by seal_index desc limit 1) as seal
+from raw.audit_runs where audit_run_id = $run
+"""
+_UNTOLD = """
+    select audit_run_id, audit_runs.finished_at
+    from raw.nights as begun inner join raw.audit_runs using (audit_run_id)
+    where begun.audit_id = $audit and begun.step = 'begun' and audit_runs.state = 'complete'
+        and not exists (from raw.nights as ended where ended.night_id = begun.night_id and ended.step = 'finished')
+    order by audit_runs.started_at
+"""
+_DERIVED = "select audit_run_id from marts.rpt_audit"
+_COMPARED = """
+    select * from marts.rpt_run_comparisons where list_contains($ids, comparison_id)
+    order by task_id, strategy, model_id, measure
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a night found and whom it told."""
+
+    audit_run_id: str
+    audit_id: str
+    done: Done | None  # of the run itself; None where it was complete before
+    comparison_ids: tuple[str, ...]
+    checked: Checked
+    changes: Changes
+    message: Message | None
+    delivery: Delivery | None
+    retired: tuple[Retired, ...]
+    verdicts: Mapping[str, int]  # of the comparison with last night
+    has_last_night: bool
+    is_repeated: bool  # this night had been measured and told before: nothing was asked
+
+    @property
+    def exit_code(self) -> int:
+        """The gate's."""
+        return self.checked.exit_code
+
+    def as_dict(self) -> dict[str, object]:
+        """For --json."""
+        return {
+            "audit_run_id": self.audit_run_id,
+            "audit_id": self.audit_id,
+            "exit_code": self.exit_code,
+            "is_repeated": self.is_repeated,
+            "run": None if self.done is None else self.done.as_dict(),
+            "comparison_ids": list(self.comparison_ids),
+            "verdicts": dict(self.verdicts),
+            "check": self.checked.as_dict(),
+            "n_raised": len(self.changes.raised),
+            "n_standing": len(self.changes.standing),
+            "n_recovered": len(self.changes.recovered),
+            "message": None if self.message is None else {"kind": self.message.kind, "title": self.message.title},
+            "delivery": self.delivery,
+            "n_retired": len(self.retired),
+        }
+
+    def lines(self) -> list[str]:
+        """For people."""
+        lines = [] if self.done is None else self.done.lines()
+        if self.has_last_night:
+            counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in self.verdicts.items())
+            lines.append(f"against last night: {counts or 'nothing to compare'}")
+        else:
+            lines.append("against last night: the first complete night of this audit")
+        lines += self.checked.lines()
+        if self.message is not None:
+            lines += [f"told ({self.delivery}): {self.message.title}"]
+        if self.retired:
+            lines.append(f"raw rows of {len(self.retired)} older runs moved to the archive")
+        return lines
+
+
+def night(  # noqa: PLR0913 - one option each
+    settings: Settings,
+    load: Callable[[], Registry],
+    audit_id: str,
+    progress: Progress,
+    *,
+    new: bool = False,
+    scheduled_at: datetime | None = None,
+) -> Told:
+    """The whole night of an audit; its exit code is the gate's. Raises whatever kept it from being measured, once that is told.
+
+    `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None where a person did.
+
+    One night at a time works on a warehouse: a second one waits `lock_wait_s` seconds, then raises WarehouseLocked. `new`
+    asks everything again. The heartbeat is called when a run took place; an interrupted night goes on at its next start.
+    """
+    code: int | None = None
+    began: list[str] = []
+    try:
+        with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say, what="night"):
+            try:
+                registry = load()
+                limit = longest(registry.audit(audit_id), scheduled_at)
+                with at_most(limit, f"the night of '{audit_id}'"):
+                    told = _night(settings, registry, audit_id, progress, began, new=new, scheduled_at=scheduled_at)
+            except Exception as error:
+                _tell_unmeasured(settings, audit_id, began, error, progress)
+                raise
+        code = told.exit_code
+    except WarehouseLocked:  # another night is at it, and says so itself
+        raise
+    except PromptauditError as error:
+        code = error.exit_code
+        raise
+    except Exception:
+        code = NO_CODE
+        raise
+    finally:
+        if code is not None:
+            heartbeat(settings, code, progress, took_place=bool(began))
+    return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Audit:
+    """What all steps of a night need."""
+
+    settings: Settings
+    card: AuditCard
+    audit_id: str
+    progress: Progress
+    scheduled_at: datetime | None
+
+    @property
+    def warehouse(self) -> Warehouse:
+        return Warehouse(self.settings.warehouse)
+
+    def locked(self) -> AbstractContextManager[None]:
+        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.say)
+
+    def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
+        record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome, self.scheduled_at)
+
+
+def _night(  # noqa: PLR0913 - what a night is told
+    settings: Settings,
+    registry: Registry,
+    audit_id: str,
+    progress: Progress,
+    began: list[str],
+    *,
+    new: bool,
+    scheduled_at: datetime | None,
+) -> Told:
+    audit = _Audit(
+        settings=settings,
+        card=registry.audit(audit_id),
+        audit_id=audit_id,
+        progress=progress,
+        scheduled_at=scheduled_at,
+    )
+    with audit.locked():
+        audit.warehouse.apply_schema()
+    plan = design_audit(registry, audit_id).plan_fingerprint
+    tonight = None if new else tonights_run(audit.warehouse, audit.card, audit_id, plan, scheduled_at)
+    for row in audit.warehouse.read(_UNTOLD, audit=audit_id):
+        if row["audit_run_id"] != tonight:
+            _finish_older(audit, row["audit_run_id"], row["finished_at"])
+
+    def begin(audit_run_id: str) -> None:
+        began.append(audit_run_id)
+        starts = [step for step in _steps(audit.warehouse, audit_id, audit_run_id) if step != "finished"]
+        audit.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
+
+    # the page is written once the night is compared
+    done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin, reports=False)
+    is_repeated = not began and "finished" in _steps(audit.warehouse, audit_id, done.audit_run_id)
+    if not began:  # it is complete: its night goes on, or is looked at again
+        began.append(done.audit_run_id)
+    return _finish(audit, done.audit_run_id, done, is_repeated=is_repeated)
+
+
+def tonights_run(
+    warehouse: Warehouse, card: AuditCard, audit_id: str, plan_fingerprint: str, scheduled_at: datetime | None
+) -> str | None:
+    """Returns the run that is tonight's; None where tonight has not begun, or asked what the cards ask no longer."""
+    found = newest_run(warehouse, audit_id)
+    if found is None or found.plan_fingerprint != plan_fingerprint:
+        return None
+    if found.state == "running":
+        return found.audit_run_id if now() - found.started_at <= age_of(card.max_age) else None
+    steps = _steps(warehouse, audit_id, found.audit_run_id)
+    if "begun" not in steps:  # somebody's `promptaudit run`
+        return None
+    if scheduled_at is not None:
+        return found.audit_run_id if scheduled_at in {row["scheduled_at"] for row in steps.values()} else None
+    last = max(row["recorded_at"] for row in steps.values())
+    return found.audit_run_id if now() - last < _until_next(card, last) / 2 else None
+
+
+def _steps(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> dict[str, dict[str, Any]]:
+    """The steps that a run's night has taken, by their names."""
+    query = "select step, recorded_at, scheduled_at from raw.nights where night_id = $night"
+    return {row["step"]: row for row in warehouse.read(query, night=night_id_of(audit_id, audit_run_id))}
+
+
+def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
+    """Returns how long a night may take before it is stopped: the card's `max_duration`, or until the next one is due.
+
+    A night that a person begins has as long as the next one of the schedule will have.
+    """
+    if card.max_duration is not None:
+        return age_of(card.max_duration)
+    begins_at = scheduled_at or (now() if card.schedule is None else next(CronSim(card.schedule, now())))
+    return _until_next(card, begins_at)
+
+
+def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
+    """Whether the night after the scheduled one is due already, by the card's schedule: that one measures now."""
+    return card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now()
+
+
+def _until_next(card: AuditCard, at: datetime) -> timedelta:
+    """The time until the next night of the card's schedule, at most a day."""
+    return DAY if card.schedule is None else min(DAY, next(CronSim(card.schedule, at)) - at)
+
+
+def night_id_of(audit_id: str, audit_run_id: str) -> str:
+    """A night is its audit's and its run's."""
+    return content_id("night", audit_id, audit_run_id)
+
+
+def record_night(  # noqa: PLR0913 - a row
+    warehouse: Warehouse,
+    audit_id: str,
+    audit_run_id: str,
+    step: str,
+    outcome: object = None,
+    scheduled_at: datetime | None = None,
+) -> None:
+    """Lands that a night has begun or is finished; the same again adds nothing."""
+    row = {
+        "audit_run_id": audit_run_id, "night_id": night_id_of(audit_id, audit_run_id), "audit_id": audit_id,
+        "step": step, "outcome": None if outcome is None else as_json(outcome), "recorded_at": now(),
+        "scheduled_at": scheduled_at,
+    }  # fmt: skip
+    warehouse.land([("nights", frame_of("nights", [row]))])
+
+
+def _finish_older(audit: _Audit, run: str, finished_at: datetime) -> None:
+    """Compares, checks and tells a night that was cut short, as of when its run ended; tonight does not wait for its troubles."""
+    audit.progress.step(f"finishing the night of run {run}, which was interrupted")
+    try:
+        if not is_published(audit.warehouse, run):
+            rebuild_runs(audit.settings, run, audit.progress)
+        _finish(audit, run, None, at=finished_at)
+    except PromptauditError as error:
+        audit.progress.warn(f"the night of run {run} stays unfinished: {error}")
+
+
+def _finish(
+    audit: _Audit, run: str, done: Done | None, at: datetime | None = None, *, is_repeated: bool = False
+) -> Told:
+    """Everything of a night that follows its run; doing it again finds what it has done. `at` is when the gate is asked."""
+    warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
+    with audit.locked():
+        audit.progress.step("comparing with earlier runs")
+        with warehouse.kept_open():
+            against, before = _references(warehouse, audit_id, run)
+            ids = compare(warehouse, [pair_of(base, run, card) for base in against])
+            rows = warehouse.read(_COMPARED, ids=ids)
+            if before is not None and before not in against and _has_churned(rows, against):
+                against[before] = "night_before_last"
+                ids += compare(warehouse, [pair_of(before, run, card)])
+                rows = warehouse.read(_COMPARED, ids=ids)
+        page = report(warehouse, run)
+    done = None if done is None else replace(done, report=page)
+    checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
+    with audit.locked(), warehouse.kept_open():
+        worse, verdicts = compared(rows, against, before)
+        changes = settle(warehouse, audit_id, run, [*worse, *_gated(checked)], verdicts)
+        (started,) = warehouse.read(_STARTED, run=run)
+    link = report_link(warehouse, run, audit.settings)
+    message = compose(
+        Night(
+            audit_id=audit_id,
+            audit_run_id=run,
+            started_at=started["started_at"],
+            exit_code=checked.exit_code,
+            report=link,
+            seal=started["seal"],
+        ),
+        changes,
+        tell_success=card.notify_success,
+    )
+    delivery = None
+    if message is not None:
+        audit.progress.step("telling")
+        delivery = notify(warehouse, run, message.kind, message, audit.settings, audit.progress)
+    with audit.locked(), warehouse.kept_open():
+        nights = card.retention.raw_nights
+        retired = () if nights is None else tuple(retain(warehouse, audit_id, nights, keep=against))
+        audit.record(run, "finished", {"exit_code": checked.exit_code, "delivery": delivery})
+        publish(warehouse)
+    last = Counter(row["verdict"] for row in rows if against[row["base_run_id"]] == "last_night")
+    return Told(
+        audit_run_id=run, audit_id=audit_id, done=done, comparison_ids=tuple(ids), checked=checked, changes=changes,
+        message=message, delivery=delivery, retired=retired, verdicts=dict(sorted(last.items())),
+        has_last_night="last_night" in against.values(), is_repeated=is_repeated,
+    )  # fmt: skip
+
+
+def _references(warehouse: Warehouse, audit_id: str, run: str) -> tuple[dict[str, Against], str | None]:
+    """The runs tonight is held against, and as what, and the night before last.
+
+    They are last night's, the pinned baselines and those of open alarms. The night before last is looked at where answers
+    changed since last night.
+    """
+    earlier = [row["audit_run_id"] for row in warehouse.read(_EARLIER, audit=audit_id, run=run)]
+    found: dict[str, Against] = dict.fromkeys(earlier[:1], "last_night")
+    for row in warehouse.read(_PINNED, audit=audit_id, run=run):
+        found.setdefault(row["audit_run_id"], "baseline")
+    for base in open_bases(open_alarms(warehouse, audit_id, run)):
+        found.setdefault(base, "alarm")
+    derived = {row["audit_run_id"] for row in warehouse.read(f"{_DERIVED} group by all")}
+    held = {base: reference for base, reference in found.items() if base in derived and base != run}
+    return held, earlier[1] if len(earlier) > 1 else None
+
+
+def _has_churned(rows: Sequence[Mapping[str, Any]], against: Mapping[str, Against]) -> bool:
+    """Whether the same cells are answered otherwise than last night."""
+    churned = [row for row in rows if row["measure"] == CHURN and row["verdict"] == "changed"]
+    return any(against[row["base_run_id"]] == "last_night" for row in churned)
+
+
+def _gated(checked: Checked) -> list[Finding]:
+    """The rules that failed or could not be measured, a finding a row."""
+    kinds: dict[str, Any] = {"failed": "gate", "unmeasured": "unmeasured"}
+    found = []
+    for result in checked.results:
+        if result.outcome not in kinds:
+            continue
+        rows = [each for each in result.findings if each.state == result.outcome]
+        found += [
+            Finding(
+                kind=kinds[result.outcome], summary=each.found(), reason=each.reason, cause=each.cause,
+                model_id=each.model_id, task_id=each.task_id, strategy=each.strategy, measure=result.rule,
+            )
+            for each in rows
+        ] or [Finding(kind=kinds[result.outcome], summary=result.reason, measure=result.rule)]  # fmt: skip
+    return found
+
+
+def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
+    """Tells that the night could not be measured, even where nothing can land; a run whose format gate failed is over."""
+    warehouse = Warehouse(settings.warehouse)
+    run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
+    said = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
+    finding = Finding(kind="unmeasured", summary="; ".join(said))
+    code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
+    try:
+        with warehouse.hold(settings.lock_wait_s, progress.say):
+            changes = settle(warehouse, audit_id, run, [finding], {})
+    except PromptauditError as failure:
+        progress.warn(f"the alarm did not land: {failure}")
+        changes = Changes(raised=(finding,), told=(finding,))
+    message = compose(Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code), changes)
+    if message is not None:
+        notify(warehouse, run, message.kind, message, settings, progress)
+    try:
+        with warehouse.hold(settings.lock_wait_s, progress.say):
+            rows = warehouse.read("select state from raw.audit_runs where audit_run_id = $run", run=run)
+            if rows and rows[0]["state"] == "failed":
+                record_night(warehouse, audit_id, run, "finished", {"exit_code": code})
+            if rows:  # so that the gate of the published copy sees that there is a newer run
+                publish(warehouse)
+    except PromptauditError as failure:
+        progress.warn(f"the night was not closed: {failure}")

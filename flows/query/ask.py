@@ -1,0 +1,118 @@
+"""Answers a person's SQL from the published copy, as a table, CSV or JSON."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+import math
+import os
+import sys
+from typing import Any, TextIO
+
+from flows.display.progress import visible
+from flows.display.spreadsheet import CsvRows
+from flows.settings import Settings
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import stopped_after
+from models_registry.errors import WarehouseError
+
+FORMATS = ("table", "csv", "json")
+TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
+
+
+def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
+    """Writes the rows of one query; raises WarehouseError in one line.
+
+    A query that DuckDB does not stop in time ends the process, with that line.
+    """
+    seconds = settings.sql_seconds
+
+    def end() -> None:
+        out.flush()
+        sys.stderr.write(f"{WarehouseError(stopped_after(seconds))}\n")
+        sys.stderr.flush()
+        os._exit(WarehouseError.exit_code)
+
+    with Warehouse(settings.warehouse).published.query(
+        query, memory=settings.sql_memory, seconds=seconds, give_up=end
+    ) as (
+        columns,
+        rows,
+    ):
+        names = told_apart(columns)
+        if format_ == "json":
+            out.write("[")
+            for index, row in enumerate(rows):
+                out.write(",\n " if index else "")
+                record = {name: _jsonable(value) for name, value in zip(names, row, strict=True)}
+                out.write(json.dumps(record, ensure_ascii=out.isatty(), allow_nan=False))
+            out.write("]\n")
+        elif format_ == "csv":
+            written = CsvRows(out)
+            shown = visible if out.isatty() else str
+            written.row(map(shown, names))
+            for row in rows:
+                written.row(shown(each) if isinstance(each, str) else each for each in map(_plain, row))
+        else:
+            _table(names, rows, out)
+
+
+def told_apart(names: list[str]) -> list[str]:
+    """Column names with repeats numbered, so that no value hides another: a, a_2."""
+    seen: dict[str, int] = {}
+    told = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        told.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return told
+
+
+def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one kind a line
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dict):
+        return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, dt.datetime | dt.date | dt.time):
+        return value.isoformat()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(_jsonable(value), ensure_ascii=False)
+    return "" if value is None else _jsonable(value)
+
+
+def _table(names: list[str], rows: Any, out: TextIO) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(header_style="bold")
+    for name in names:
+        table.add_column(Text(visible(name)), overflow="fold")
+    n_rows = 0
+    for row in rows:
+        n_rows += 1
+        if n_rows <= TABLE_ROWS:
+            table.add_row(*(Text(_shown(value)) for value in row))
+    console = Console(file=out, width=None if out.isatty() else 200)
+    console.print(table)
+    if n_rows > TABLE_ROWS:
+        out.write(f"{n_rows - TABLE_ROWS} more rows; --format csv or json holds them all\n")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = visible(str(_plain(value))).replace("\n", "\\n")
+    return text if len(text) <= 200 else text[:199] + "…"  # noqa: PLR2004 - a screen's worth

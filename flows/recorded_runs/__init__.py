@@ -1,0 +1,1 @@
+"""Runs that are made of answers recorded elsewhere."""

@@ -1,0 +1,290 @@
+"""Takes recorded predictions in as a run: reads, checks, and lands all of it or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from flows.audit.runs import run_row
+from flows.marts.manifest import file_sha256, made_by
+from flows.recorded_runs.read_files import (
+    VARIANT,
+    fail,
+    read_recordings,
+    samples_of,
+    typed,
+    variants_of,
+    without_duplicates,
+)
+from flows.system.keys import as_json, content_id, prediction_id
+from flows.warehouse import Warehouse, now
+from flows.warehouse.rows import SCHEMAS, frame_of, label_rows, task_row
+from models_registry.cards import FormatLimits, TaskCard
+from models_registry.errors import DataError, UsageError, nearest
+from models_registry.registry import Registry
+from models_registry.tables import ESCAPED
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What the command line says of a file that its columns do not."""
+
+    task: str | None = None
+    labels: tuple[str, ...] = ()
+    level: str | None = None
+    strategy: str = "simple"
+    audit: str | None = None
+    reader: str | None = None  # of the card, else exact
+    format_limits: FormatLimits = field(default_factory=lambda: FormatLimits(policy="warn"))
+    seed: int = 20250601
+    resamples: int = 1000
+
+
+def options_of(  # noqa: PLR0913 - one option each
+    *,
+    labels: str | None,
+    level: str | None,
+    task: str | None,
+    strategy: str,
+    audit: str | None,
+    reader: str | None,
+    policy: str,
+    resamples: int,
+    seed: int,
+) -> ImportOptions:
+    """Options as the command line gives them; raises UsageError naming the option and the nearest right value."""
+    choices = {
+        "--level": (level, ("nominal", "ordinal", "interval")),
+        "--reader": (reader, ("exact", "first_integer", "label_in_text")),
+        "--policy": (policy, ("warn", "quarantine", "fail")),
+    }
+    for option, (value, known) in choices.items():
+        if value is not None and value not in known:
+            msg = f"{option} {value}{nearest(value, known)}"
+            raise UsageError(msg)
+    return ImportOptions(
+        task=task, labels=_split_labels(labels), level=level, strategy=strategy, audit=audit, reader=reader,
+        format_limits=FormatLimits.model_validate({"policy": policy}), seed=seed, resamples=resamples,
+    )  # fmt: skip
+
+
+def _split_labels(text: str | None) -> tuple[str, ...]:
+    """`a,b`, or a JSON list, which may hold labels with commas."""
+    if not text:
+        return ()
+    if not text.lstrip().startswith("["):
+        return tuple(label.strip() for label in text.split(","))
+    try:
+        return tuple(str(label) for label in json.loads(text, parse_int=str, parse_float=str))
+    except ValueError as error:
+        msg = f"--labels {text[:80]}: not a JSON list: {error}"
+        raise UsageError(msg) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import did; `n_landed` 0 and `is_new` False when the same bytes and options were there already."""
+
+    audit_run_id: str
+    audit_id: str
+    is_new: bool
+    n_rows: int
+    n_landed: int
+    n_missing: int
+    n_duplicates: int
+    notes: tuple[str, ...]
+
+
+def import_predictions(
+    warehouse: Warehouse, files: Sequence[Path], registry: Registry, options: ImportOptions
+) -> Imported:
+    """Lands files of recorded predictions as one run, in one transaction; raises DataError naming file and row."""
+    digests = {str(path): _sha256(path) for path in files}
+    tasks_known = {name: entry.card for name, entry in registry.entries.get("tasks", {}).items()}
+    audit_id = options.audit or files[0].stem
+    source: dict[str, Any] = {
+        "files": sorted(digests.values()),
+        "options": {
+            "task": options.task, "labels": list(options.labels), "level": options.level, "strategy": options.strategy,
+            "reader": options.reader, "format": json.loads(options.format_limits.canonical_json()),
+            "seed": options.seed, "resamples": options.resamples,
+        },
+    }  # fmt: skip
+    frame, notes = read_recordings(files)
+    task_ids = _task_ids(frame, options, files[0])
+    cards = {task_id: _task_card(task_id, tasks_known, options) for task_id in task_ids}
+    fingerprint = content_id(as_json(source), *(cards[task_id].canonical_json() for task_id in sorted(cards)))
+    source["files"] = [{"name": path.name, "sha256": digests[str(path)]} for path in files]
+    audit_run_id = content_id("import", audit_id, fingerprint)
+    known = warehouse.read(
+        "select state from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
+    )
+    if known:
+        return Imported(
+            audit_run_id=audit_run_id,
+            audit_id=audit_id,
+            is_new=False,
+            n_rows=frame.height,
+            n_landed=0,
+            n_missing=0,
+            n_duplicates=0,
+            notes=(),
+        )
+
+    frame = typed(frame, options.strategy, task_ids[0] if "task" not in frame.columns else None)
+    frame, n_duplicates = without_duplicates(frame)
+    variants, samples = variants_of(frame), samples_of(frame, cards)
+    missing = frame.filter(pl.col("completion").is_null()).height
+    frame = frame.filter(pl.col("completion").is_not_null())
+    predictions = _predictions(audit_run_id, frame, variants)
+    models = frame_of(
+        "models",
+        [
+            {"audit_run_id": audit_run_id, "model_id": model, "engine": "recorded", "model": model, "card": "{}",
+             "fingerprint": content_id(model)[:16]}
+            for model in variants[1]
+        ],
+    )  # fmt: skip
+    n_planned = sum(
+        sum(row["n"] for row in variants[0].filter(pl.col("task") == task).iter_rows(named=True)) * count * len(models)
+        for task, count in samples.group_by("task_id").len().iter_rows()
+    )
+    run = run_row(
+        audit_run_id=audit_run_id, audit_id=audit_id, origin="import", fingerprint=fingerprint[:16],
+        plan_fingerprint=fingerprint[:16], card="{}", format_limits=options.format_limits.model_dump_json(),
+        seed=options.seed, n_resamples=options.resamples, source=source,
+        manifest={"data": {"files": source["files"]}, **made_by()},
+    )  # fmt: skip
+    warehouse.land(
+        [
+            ("audit_runs", run),
+            ("models", models),
+            ("tasks", _tasks(audit_run_id, cards)),
+            ("task_labels", _labels(audit_run_id, cards)),
+            ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(*SCHEMAS["samples"])),
+            ("prompt_variants", _variant_rows(audit_run_id, variants[0])),
+            ("predictions", predictions),
+        ],
+    )
+    return Imported(
+        audit_run_id=audit_run_id,
+        audit_id=audit_id,
+        is_new=True,
+        n_rows=frame.height + missing + n_duplicates,
+        n_landed=predictions.height,
+        n_missing=n_planned - predictions.height,
+        n_duplicates=n_duplicates,
+        notes=notes,
+    )
+
+
+def _task_card(task_id: str, known: Mapping[str, object], options: ImportOptions) -> TaskCard:
+    """The task's card with what the options change, or one made of the options alone."""
+    changes: dict[str, object] = {}
+    if options.labels:
+        changes["labels"] = list(options.labels)
+    if options.level:
+        changes["level"] = options.level
+    if options.reader:
+        changes["reader"] = options.reader
+    card = known.get(task_id)
+    if isinstance(card, TaskCard):
+        if options.labels:
+            changes["examples"] = None
+        fields = {**card.model_dump(), **changes}
+    elif options.labels:
+        fields = {"instruction": "(recorded)", "data": {"path": "(recorded)"}, **changes}
+    else:
+        msg = f"task '{task_id}' has no card, so its labels are needed: --labels a,b{nearest(task_id, known)}"
+        raise UsageError(msg)
+    try:
+        return TaskCard.model_validate(fields)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        given = " ".join(f"--{name} {_shown(value)}" for name, value in changes.items() if value)
+        msg = f"{given}: {reason}"
+        raise UsageError(msg) from None
+
+
+def _shown(value: object) -> str:
+    return (",".join(value) if isinstance(value, list) else str(value))[:80]
+
+
+def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.DataFrame, list[str]]) -> pl.DataFrame:
+    ids = variants[0].select(*VARIANT, "prompt_variant_id", pl.col("instruction").alias("asked"))
+    frame = frame.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
+    hashes: dict[tuple[str | None, ...], str] = {}
+    prediction_ids, requests = [], []
+    wanted = ("model", "prompt_variant_id", "sample_id", "repetition", "asked", "input", "choices")
+    for model, variant, sample, repetition, *sent in frame.select(wanted).iter_rows():
+        asked = tuple(sent)
+        if asked not in hashes:
+            hashes[asked] = hashlib.sha256(content_id("recorded", *asked).encode()).hexdigest()
+        requests.append(hashes[asked])
+        prediction_ids.append(prediction_id(audit_run_id, model, variant, sample, repetition, hashes[asked]))
+    landed = frame.select(
+        pl.lit(audit_run_id).alias("audit_run_id"),
+        pl.Series("prediction_id", prediction_ids, dtype=pl.String),
+        pl.col("model").alias("model_id"),
+        pl.col("task").alias("task_id"),
+        "prompt_variant_id",
+        "sample_id",
+        "repetition",
+        "completion",
+        pl.col(ESCAPED).alias("is_completion_escaped"),
+        pl.lit(False).alias("is_refused"),  # noqa: FBT003
+        pl.lit(1, dtype=pl.Int32).alias("n_attempts"),
+        pl.Series("request_sha256", requests, dtype=pl.String),
+        pl.lit(now()).cast(pl.Datetime("us")).alias("landed_at"),
+    )
+    absent = [pl.lit(None, dtype=t).alias(c) for c, t in SCHEMAS["predictions"].items() if c not in landed.columns]
+    return landed.with_columns(absent).select(*SCHEMAS["predictions"])
+
+
+def _variant_rows(audit_run_id: str, variants: pl.DataFrame) -> pl.DataFrame:
+    rows = [
+        {"audit_run_id": audit_run_id, "task_id": row["task"], "is_edited": False,
+         **{name: row[name] for name in (
+             "prompt_variant_id", "strategy", "paraphrase_temperature", "variant_index", "is_original", "instruction",
+             "repetitions")}}
+        for row in variants.iter_rows(named=True)
+    ]  # fmt: skip
+    return frame_of("prompt_variants", rows)
+
+
+def _tasks(audit_run_id: str, cards: dict[str, TaskCard]) -> pl.DataFrame:
+    return frame_of("tasks", [task_row(audit_run_id, task_id, card) for task_id, card in cards.items()])
+
+
+def _labels(audit_run_id: str, cards: dict[str, TaskCard]) -> pl.DataFrame:
+    return frame_of(
+        "task_labels", [row for task_id, card in cards.items() for row in label_rows(audit_run_id, task_id, card)]
+    )
+
+
+def _task_ids(frame: pl.DataFrame, options: ImportOptions, first: Path) -> list[str]:
+    if "task" not in frame.columns:
+        return [options.task or first.stem]
+    if options.task is not None:
+        msg = "--task names the task of files without a 'task' column; this file has one"
+        raise UsageError(msg)
+    fail(frame, pl.col("task").is_null() | (pl.col("task") == ""), "task", "a task's name is wanted")
+    return frame["task"].unique(maintain_order=True).to_list()
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return file_sha256(path)
+    except FileNotFoundError:
+        msg = f"{path}: no such file"
+        raise DataError(msg) from None
+    except OSError as error:
+        msg = f"{path}: cannot be read: {error.strerror}"
+        raise DataError(msg) from None

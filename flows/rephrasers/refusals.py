@@ -1,0 +1,43 @@
+"""Says why a rewording is refused (it would ask something else, or in a way that cannot be answered), and what is left."""
+
+from __future__ import annotations
+
+from flows.rephrasers.protected_spans import whole_word
+from models_registry.placeholders import placeholders
+
+MAX_GROWTH = 4
+MAX_ADDED_CHARACTERS = 400
+
+
+def why_refused(original: str, rephrasing: str, protected: tuple[str, ...]) -> str | None:
+    """The reason a rewording is refused, naming what was lost or added; None if it is kept.
+
+    Refused: no letter or digit left; a protected word (a label, a word of the card) that stands in the original as a
+    whole word, case-sensitive, and no longer does; a `{placeholder}` lost or added; a length above
+    4 times the original plus 400 characters. The original itself is always kept unless it is blank.
+    """
+    if not any(character.isalnum() for character in rephrasing):
+        return "it has no letter or digit"
+    had, has = placeholders(original), placeholders(rephrasing)
+    for name in had:
+        if name not in has:
+            return f"placeholder {{{name}}} is lost"
+    for name in has:
+        if name not in had:
+            return f"placeholder {{{name}}} is new"
+    for word in protected:
+        if not word.strip():
+            continue
+        pattern = whole_word(word)
+        if pattern.search(original) and not pattern.search(rephrasing):
+            return f"protected word {word!r} is lost"
+    longest = MAX_GROWTH * len(original) + MAX_ADDED_CHARACTERS
+    if len(rephrasing) > longest:
+        return f"it has {len(rephrasing)} characters, at most {longest} are kept"
+    return None
+
+
+def shortfall(task_id: str, n_kept: int, wanted: int, n_refused: int, temperature: float | None) -> str:
+    """What there is to say where fewer rephrasings were kept than wanted."""
+    at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"
+    return f"task '{task_id}': {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"

@@ -1,0 +1,115 @@
+"""Cells of tables: plain text, or a figure with its name, which `trace` follows, and its value at full precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flows.display.figures import count, number, percent, share, usd
+from flows.warehouse.figure_names import figure_id
+
+Value = float | int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A printed figure: its text, its name (`rpt_audit.sensitivity.4f1c2a9b0d3e`) and the value it is printed from."""
+
+    text: str
+    figure: str
+    value: Value
+    source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)  # the mart's row
+
+    def __str__(self) -> str:
+        """The text alone."""
+        return self.text
+
+    @property
+    def exact(self) -> str:
+        """The value such that it reads back the same; empty for NULL."""
+        return exact(self.value)
+
+    @property
+    def row(self) -> str:
+        """The name of the row that the figure stands in: `rpt_audit.4f1c2a9b0d3e`."""
+        mart, _, digits = self.figure.split(".")
+        return f"{mart}.{digits}"
+
+
+def exact(value: object) -> str:
+    """A value such that it reads back the same; empty for NULL."""
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+Part = str | Cell
+Printed = str | Cell | tuple[Part, ...]  # what stands in one cell of a table
+
+
+class Traced:
+    """Prints columns of one row of a mart as cells that carry their names.
+
+    `row` has the mart's grain, but for the run, which may be given apart. The functions are those of `text.py`.
+    """
+
+    __slots__ = ("mart", "row")
+
+    def __init__(self, mart: str, row: Mapping[str, Any], audit_run_id: str | None = None) -> None:
+        self.mart = mart
+        self.row = row if audit_run_id is None else {**row, "audit_run_id": audit_run_id}
+
+    def cell(self, column: str, text: str) -> Cell:
+        """The column with a text of one's own."""
+        return Cell(text, figure_id(self.mart, self.row, column), self.row[column], self.row)
+
+    def number(self, column: str, digits: int = 3, mark: str = "") -> Cell:
+        """The column as a figure, with a mark behind it where one is given."""
+        return self.cell(column, number(self.row[column], digits) + mark)
+
+    def count(self, column: str) -> Cell:
+        """The column as a whole number."""
+        return self.cell(column, count(self.row[column]))
+
+    def percent(self, column: str) -> Cell:
+        """The column as a rate."""
+        return self.cell(column, percent(self.row[column]))
+
+    def share(self, column: str) -> Cell:
+        """The column as a part of something."""
+        return self.cell(column, share(self.row[column]))
+
+    def usd(self, column: str) -> Cell:
+        """The column as an amount."""
+        return self.cell(column, usd(self.row[column]))
+
+    def bounds(self, stem: str, kind: str = "number") -> Printed:
+        """`[low, high]` of the columns `<stem>_low` and `<stem>_high`; nothing where both are NULL."""
+        low, high = f"{stem}_low", f"{stem}_high"
+        if self.row[low] is None and self.row[high] is None:
+            return ""
+        return ("[", getattr(self, kind)(low), ", ", getattr(self, kind)(high), "]")
+
+    def ranged(self, column: str) -> Printed:
+        """A figure with its interval behind it."""
+        bounds = self.bounds(column)
+        return (self.number(column), " ", *parts(bounds)) if bounds else self.number(column)
+
+
+def parts(printed: Printed) -> tuple[Part, ...]:
+    """The pieces of a cell."""
+    return printed if isinstance(printed, tuple) else (printed,)
+
+
+def plain(printed: Printed) -> str:
+    """The text of a cell."""
+    return "".join(str(part) for part in parts(printed))
+
+
+def cells_of(row: Iterable[Printed]) -> list[Cell]:
+    """The figures of a row that have a name, in order."""
+    return [part for printed in row for part in parts(printed) if isinstance(part, Cell)]
+
+
+def rows_of(row: Iterable[Printed]) -> list[str]:
+    """The names of the mart rows that a row of a table is printed from, each once."""
+    return list(dict.fromkeys(cell.row for cell in cells_of(row)))

@@ -1,0 +1,140 @@
+"""What the templates print with: other people's words escaped and isolated, figures with their names and values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from html import escape as html_escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from flows.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
+from flows.report.blocks.blocks import Table
+from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, rows_of
+from flows.warehouse.figure_names import row_id
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@functools.cache
+def environment(folder: Path) -> Environment:
+    """The templates of a folder: whatever they print is escaped, and a value that is not there is an error."""
+    import jinja2
+
+    found = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(folder),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    found.filters.update(FILTERS)
+    return found
+
+
+def said(text: str) -> Markup:
+    """Somebody's words: escapes for what is invisible, isolated so that their direction stays theirs."""
+    return Markup(_said(text))  # noqa: S704 - escaped there
+
+
+def _said(text: str) -> str:
+    safe = html_escape(shown(text))
+    return safe if text.isascii() else f"<bdi>{safe}</bdi>"
+
+
+def name(text: str | None) -> Markup:
+    """A name, cut."""
+    return Markup("–") if text is None else said(cut(text, NAME))
+
+
+def printed(cell: Printed) -> Markup:
+    """What stands in one cell: words as words, a figure with its name and its value at full precision."""
+    return Markup(_printed(cell))  # noqa: S704 - escaped there
+
+
+def _printed(cell: Printed) -> str:
+    if isinstance(cell, str):
+        return _said(cell)
+    return "".join(map(_figure, cell)) if isinstance(cell, tuple) else _figure(cell)
+
+
+def _figure(part: str | Cell) -> str:
+    if isinstance(part, str):
+        return _said(part)
+    value, text = html_escape(part.exact), html_escape(part.text)
+    return f'<data value="{value}" data-figure="{html_escape(part.figure)}">{text}</data>'
+
+
+def lines(table: Table, trace: Callable[[str], Markup]) -> Markup:
+    """The rows of a table, with the names of the rows behind them where it prints a figure that has a name."""
+    n_text = len(table.columns) - table.n_figures
+    opened = [
+        '<th scope="row">' if place < table.n_heads else "<td>" if place < n_text else '<td class="n">'
+        for place in range(len(table.columns))
+    ]
+    closed = ["</th>" if place < table.n_heads else "</td>" for place in range(len(table.columns))]
+    with_names = is_traced(table)
+    out = []
+    for row in table.rows:
+        cells = [start + _printed(cell) + end for start, cell, end in zip(opened, row, closed, strict=False)]
+        if with_names:
+            cells.append(f'<td class="traces">{"".join(map(trace, rows_of(row)))}</td>')
+        out.append(f"<tr>{''.join(cells)}</tr>\n")
+    return Markup("".join(out))  # noqa: S704 - escaped cell by cell
+
+
+def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callable[[str], Markup]:
+    """Prints the name of a mart's row, as a link where a page about it is there: `<base>traces/<run>/<row>.html`."""
+    folder = f"{base}traces/{quote(audit_run_id, safe='')}"
+
+    def trace(row: str) -> Markup:
+        code = f'<code class="trace">{html_escape(row)}</code>'
+        link = f'<a href="{html_escape(f"{folder}/{quote(row)}.html")}">{code}</a>' if row in traces else code
+        return Markup(link)  # noqa: S704 - escaped above
+
+    return trace
+
+
+def width(share: float) -> str:
+    """A share as a CSS width."""
+    return f"{100 * min(1.0, max(0.0, share)):.1f}%"
+
+
+def range_bar(value: float | None, low: float | None, high: float | None) -> Markup:
+    """A figure and its interval as a mark on a line from 0 to 1; nothing without a figure."""
+    if value is None:
+        return Markup("")
+    span = ""
+    if low is not None and high is not None:
+        start, end = min(1.0, max(0.0, low)), min(1.0, max(0.0, high))
+        span = f'<i style="left:{width(start)};width:{width(end - start)}"></i>'
+    return Markup(f'<span class="range" aria-hidden="true">{span}<b style="left:{width(value)}"></b></span>')  # noqa: S704 - numbers
+
+
+def traced(row: Mapping[str, Any], mart: str) -> Traced:
+    """Prints the columns of a mart's row with their names."""
+    return Traced(mart, row)
+
+
+def is_traced(table: Table) -> bool:
+    """Whether a table prints a figure that has a name."""
+    return any(map(cells_of, table.rows))
+
+
+def said_plainly(text: str) -> str:
+    """A name for an attribute, where no element isolates it."""
+    return cut(text, NAME)
+
+
+def row_name(row: Mapping[str, Any], mart: str) -> str:
+    """The name of a mart's row."""
+    return row_id(mart, row)
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "said": said, "name": name, "number": number, "interval": interval, "percent": percent, "usd": usd, "count": count,
+    "when": when, "range_bar": range_bar, "width": width, "printed": printed, "traced": traced, "row_name": row_name,
+    "rows_of": rows_of, "exact": exact, "is_traced": is_traced, "lines": lines, "said_plainly": said_plainly,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""The charts of the report, and how they are drawn."""

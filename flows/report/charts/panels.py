@@ -1,0 +1,246 @@
+"""Small panels, each kind of chart a function that says its layers (`layers.py`).
+
+Data arrive as data, never as expressions; names are made visible (`text.shown`) before they become an axis label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from flows.display.figures import cut
+from flows.report.charts.drawing import HEIGHT, WIDTH, drawn, undrawn
+from flows.report.charts.layers import PAINT, Spec, between, is_set, known, layer, names, number, of, places, to
+
+__all__ = [
+    "HEIGHT", "MOST_BARS", "PAINT", "PSS_SERIES", "SERIES", "SHAPES", "STATUSES", "UNIT", "WIDTH", "bars", "binned", "domain_of",
+    "dots", "drawn", "histogram", "lines", "nights", "ranges", "stacks", "told_apart", "undrawn",
+]  # fmt: skip
+
+ROW = 20
+MOST_BARS = 20
+STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
+SERIES = ("first", "second", "third", "fourth")
+SHAPES = ["circle", "diamond", "square", "triangle-up"]
+PSS_SERIES = {"valid": "first", "verbatim": "second"}
+UNIT: Spec = {
+    "scale": {"domain": [0, 1], "nice": False},
+    "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1], "tickCount": 6, "format": ".1f"},
+}
+
+Rows = Sequence[dict[str, Any]]
+
+
+def binned(bins: Rows, rows: str, title: str, what: str) -> tuple[Spec, list[dict[str, Any]]]:
+    """A layer of how many of something lie in each twentieth of [0, 1], and its data; rows have bin (from 0) and n."""
+    encoding = {
+        "x": number("low", title=title, **UNIT), "x2": to("high"),
+        "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}), "y2": to("zero"),
+    }  # fmt: skip
+    data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
+    return layer(rows, "rect", encoding, color=PAINT["first"]), data
+
+
+def histogram(bins: Rows, mean: float, label: str) -> Markup:
+    """How many samples in each twentieth of [0, 1]; `bins` has bin (from 0) and n. The rule stands at the mean."""
+    counted, data = binned(bins, "rows", "sensitivity", "samples")
+    at = {"x": number("at", title="sensitivity", **UNIT)}
+    rule = layer("rule", "rule", at, color=PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
+    return drawn(
+        [counted, rule],
+        label,
+        {"rows": data, "rule": [{"at": mean}]},
+        fields={"low": "from", "high": "to", "n": "samples"},
+    )
+
+
+def bars(found: Rows, label: str) -> Markup:
+    """A bar a name from 0 to 1 with its interval where there is one; rows have name, value, low, high."""
+    data = [{**row, "name": cut(row["name"], 24)} for row in found]
+    order = [row["name"] for row in data]
+    y = names("name", sort=order, title=None, axis={"labelLimit": 130, "ticks": False})
+    layers = [
+        layer(
+            "rows", "bar", {"x": number("value", title="consistency", **UNIT), "y": y},
+            color=PAINT["first"], opacity=0.85, height={"band": 0.62},
+        ),
+        layer(
+            "rows", "rule", {"x": number("low", title="consistency", **UNIT), "x2": to("high"), "y": y},
+            where=known("low", "high"), color=PAINT["ink"], strokeWidth=1.5,
+        ),
+    ]  # fmt: skip
+    return drawn(
+        layers, label, {"rows": data}, height=max(70, ROW * len(data) + 46), has_table=False,
+        fields={"name": "class", "value": "consistency", "low": "low", "high": "high"},
+    )  # fmt: skip
+
+
+def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, has_table: bool = True) -> Markup:
+    """PSS against the number of annotators with its band; rows have series (valid, verbatim), k, pss, low, high.
+
+    has_table: see `drawing.drawn`.
+    """
+    series = list(PSS_SERIES)
+    most = max((row["k"] for row in points), default=2)
+    ticks = _ticks(2, max(most, 3))
+    ends = {"domain": [2, max(most, 3)], "nice": False}
+    shared = {
+        "x": number("k", title=title, scale=ends, axis={"values": ticks, "tickCount": len(ticks), "format": "d"}),
+        "color": names("series", scale=of(series, [PAINT[PSS_SERIES[name]] for name in series])),
+    }
+    band = {**shared, "y": number("low", title="PSS", scale=between(domain)), "y2": to("high")}
+    line = {
+        **shared, "y": number("pss", title="PSS", scale=between(domain)),
+        "strokeDash": names("series", scale=of(series, [[1, 0], [5, 3]])),
+    }  # fmt: skip
+    dots: Any = {"size": 14, "filled": True} if most <= 12 else False  # noqa: PLR2004
+    layers = [
+        layer("rows", "area", band, where=known("low", "high"), opacity=0.16, clip=True),
+        layer("rows", "line", line, where=known("pss"), strokeWidth=2, clip=True, point=dots),
+    ]
+    fields = {"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
+    return drawn(layers, label, {"rows": points}, fields=fields, has_table=has_table)
+
+
+def stacks(found: Rows, n_variants: int, label: str) -> Markup:
+    """Invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate."""
+    most = n_variants - 1
+    encoding = {
+        "x": places(
+            "place", title="prompt variant", scale={"domain": list(range(max(most + 1, 8)))},
+            axis={"values": _ticks(0, most), "tickCount": 8, "labelAngle": 0},
+        ),
+        "y": number("rate", title="invalid", axis={"format": "~%"}),
+        "color": names("status", scale=of(STATUSES, [PAINT[paint] for paint in STATUSES.values()])),
+    }  # fmt: skip
+    chart = layer("rows", "bar", encoding, width={"band": 0.8 if most <= 60 else 1})  # noqa: PLR2004
+    return drawn([chart], label, {"rows": found}, fields={"place": "variant", "status": "became", "rate": "rate"})
+
+
+def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
+    """Accuracy of each variant, least first, originals marked; rows have place (from 1), accuracy, is_original."""
+    most = max(row["place"] for row in found)
+    encoding = {
+        "x": number(
+            "place", title="prompt variants, least accurate first", scale={"domain": [0.5, most + 0.5], "nice": False},
+            axis={"tickMinStep": 1, "format": "d"},
+        ),
+        "y": number("accuracy", title="accuracy", scale=between(domain)),
+    }  # fmt: skip
+    layers = [
+        layer(
+            "rows", "circle", encoding, where=is_set("is_original", to=False),
+            color=PAINT["first"], size=30, opacity=0.85,
+        ),
+        layer(
+            "rows", "point", encoding, where=is_set("is_original"),
+            color=PAINT["second"], size=70, filled=True, opacity=1, shape="diamond",
+        ),
+    ]  # fmt: skip
+    return drawn(
+        layers, label, {"rows": found}, fields={"place": "place", "is_original": "original", "accuracy": "accuracy"}
+    )
+
+
+def ranges(  # noqa: PLR0913 - what the axes say
+    found: Rows, series: Sequence[str], domain: tuple[float, float], title: str, label: str, of_what: str = "scored by"
+) -> Markup:
+    """A point with its range for each name and series, side by side; rows have name, series, value, low, high.
+
+    of_what: what the series are, in tooltips.
+    """
+    short = told_apart([row["name"] for row in found])
+    data = [
+        {**row, "name": short[row["name"]], "series": series.index(row["series"]), "method": cut(row["series"], 60)}
+        for row in found
+        if row["value"] is not None
+    ]  # fmt: skip
+    own = list(range(len(series)))
+    scale = between(domain, clamp=True)
+    shared = {
+        "y": names(
+            "name", sort=list(short.values()), title=None, axis={"labelLimit": 130, "ticks": False, "labelPadding": 9}
+        ),
+        "yOffset": names("series", scale={"domain": own}),
+        "color": names("series", scale=of(own, [PAINT[name] for name in SERIES[: len(series)]])),
+    }
+    span = {**shared, "x": number("low", title=title, scale=scale, axis={"tickCount": 4}), "x2": to("high")}
+    point = {
+        **shared, "x": number("value", title=title, scale=scale, axis={"tickCount": 4}),
+        "shape": names("series", scale=of(own, SHAPES[: len(series)])),
+    }  # fmt: skip
+    layers = [
+        layer("rows", "rule", span, where=known("low", "high"), strokeWidth=2, opacity=0.6),
+        layer("rows", "point", point, filled=True, size=48, opacity=1),
+    ]
+    return drawn(
+        layers, label, {"rows": data}, height=max(90, (8 + 13 * len(series)) * len(short) + 46), has_table=False,
+        fields={"name": "model", "method": of_what, "value": title, "low": "low", "high": "high"},
+    )  # fmt: skip
+
+
+def nights(
+    points: Rows, all_nights: Sequence[str], domain: tuple[float, float], changed: Sequence[str], label: str
+) -> Markup:
+    """A line a series over nights with its band, broken where nights do not compare; diamonds and dashed rules mark nights.
+
+    `all_nights` are in order. Rows have night, series (from 0, at most four), segment (a number within the series: what
+    is joined), value, low, high, is_alone (of its segment), is_marked. `changed` are the nights that get a rule.
+    """
+    own = list(range(len(SERIES)))
+    room = 44 if len(all_nights[0]) <= 5 else 100  # noqa: PLR2004 - pixels of `11-04`, and of one with its hour
+    ticks = all_nights[:: max(1, math.ceil(len(all_nights) / (WIDTH // room)))]
+    x = places(
+        "night", title=None, scale={"domain": list(all_nights), "type": "point", "padding": 0.5},
+        axis={"values": list(ticks), "labelAngle": 0},
+    )  # fmt: skip
+    shared = {
+        "x": x,
+        "color": names("series", scale=of(own, [PAINT[name] for name in SERIES])),
+        "detail": names("segment"),
+    }
+    at = {**shared, "y": number("value", title=None, scale=between(domain))}
+    span = {**shared, "y": number("low", title=None, scale=between(domain)), "y2": to("high")}
+    dashes = names("series", scale=of(own, [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]))
+    is_alone = {"and": [is_set("is_alone"), *known("low", "high")["and"]]}
+    layers = [
+        layer("changed", "rule", {"x": x}, color=PAINT["muted"], strokeWidth=1.5, strokeDash=[4, 3]),
+        layer("points", "area", span, where=known("low", "high"), opacity=0.13, clip=True),
+        layer("points", "rule", span, where=is_alone, strokeWidth=1.5, opacity=0.5, clip=True),
+        layer("points", "line", {**at, "strokeDash": dashes}, strokeWidth=2, clip=True),
+        layer("points", "circle", at, where=is_set("is_alone"), size=26, opacity=1),
+        layer(
+            "points", "point", at, where=is_set("is_marked"),
+            shape="diamond", filled=True, size=110, opacity=1, stroke=PAINT["ink"], strokeWidth=1.5,
+        ),
+    ]  # fmt: skip
+    return drawn(
+        layers, label, {"points": points, "changed": [{"night": night} for night in changed]},
+        fields={"model": "model", "night": "night", "value": "value", "low": "low", "high": "high"}, has_table=False,
+    )  # fmt: skip
+
+
+def told_apart(given: Sequence[str]) -> dict[str, str]:
+    """Names as an axis shows them: cut, and numbered where that makes two of them one."""
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(given):
+        short, place = cut(name, 24), 1
+        while short in found.values():
+            place += 1
+            short = f"{cut(name, 20)} ({place})"
+        found[name] = short
+    return found
+
+
+def domain_of(values: Sequence[float | None], least: float = -1.0) -> tuple[float, float]:
+    """An axis to 1 that starts at the tenth below the smallest value, at .9 at most."""
+    known = [value for value in values if value is not None]
+    return max(least, min(0.9, math.floor(min(known, default=0.0) * 10) / 10)), 1.0
+
+
+def _ticks(start: int, end: int) -> list[int]:
+    step = max(1, math.ceil((end - start + 1) / 7))
+    return list(range(start, end + 1, step))

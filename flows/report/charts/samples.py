@@ -1,0 +1,154 @@
+"""Charts of samples: boxes by class, clouds of dots, stacked shares of labels, densities, and a matrix of pairs.
+
+As in `charts.py`, data arrive as data and names are made visible before they become an axis label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from flows.display.figures import cut
+from flows.report.charts.drawing import WIDTH, drawn
+from flows.report.charts.layers import PAINT, between, layer, names, number, of, to
+from flows.report.charts.panels import SERIES, SHAPES, UNIT, binned, told_apart
+
+Rows = Sequence[dict[str, Any]]
+
+BEHIND = {"random": "muted", "noisy": "fifth"}  # clouds of references
+LABELS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
+)  # fmt: skip
+NOT_VALID, OTHER = "muted", "line"
+
+
+def boxes(found: Rows, all_names: Sequence[str], series: Sequence[str], label: str) -> Markup:
+    """The middle half, the middle nine tenths and the median of each name and series, side by side.
+
+    Rows have name, series, n, low, lower, median, upper, high. `all_names` are unique and in order; `series` at most four.
+    """  # fmt: skip
+    short = told_apart(all_names)
+    data = [{**row, "name": short[row["name"]], "place": series.index(row["series"])} for row in found]
+    places = list(range(len(series)))
+    shared = {
+        "y": names(
+            "name", sort=list(short.values()), title=None, axis={"labelLimit": 120, "ticks": False, "labelPadding": 8}
+        ),
+        "yOffset": names("place", scale={"domain": places}),
+        "color": names("place", scale=of(places, _paints(series))),
+    }
+    outer = {**shared, "x": number("low", title="sensitivity", **UNIT), "x2": to("high")}
+    inner = {**shared, "x": number("lower", title="sensitivity", **UNIT), "x2": to("upper")}
+    middle = {**shared, "x": number("median", title="sensitivity", **UNIT)}
+    layers = [
+        layer("boxes", "rule", outer, strokeWidth=1.5),
+        layer("boxes", "bar", inner, opacity=0.45, height={"band": 0.75}),
+        layer("boxes", "tick", middle, thickness=2.5, opacity=1, bandSize=10),
+    ]
+    fields = {
+        "name": "class", "series": "strategy", "n": "samples", "low": "5 %", "lower": "lower quartile", "median": "median",
+        "upper": "upper quartile", "high": "95 %",
+    }  # fmt: skip
+    height = max(90, (8 + 13 * len(series)) * len(all_names) + 46)
+    return drawn(layers, label, {"boxes": data}, height, fields=fields, has_table=False)
+
+
+def cloud(behind: Rows, found: Rows, series: Sequence[str], label: str) -> Markup:
+    """Mean consistency against sensitivity, one dot where samples fall on each other, larger for more of them.
+
+    Rows have who (a strategy of `series`; behind: random or noisy), sensitivity, mean_consistency, n.
+    """
+    keys = [*BEHIND, *map(str, range(len(series)))]
+    encoding = {
+        "x": number("sensitivity", title="sensitivity", **UNIT),
+        "y": number("mean_consistency", title="mean consistency", scale=UNIT["scale"]),
+        "color": names("key", scale=of(keys, [*(PAINT[name] for name in BEHIND.values()), *_paints(series)])),
+        "shape": names("key", scale=of(keys, ["circle", "cross", *SHAPES[: len(series)]])),
+        "size": number("n", scale={**of([1, 50], [22, 260]), "type": "sqrt", "clamp": True}),
+    }
+    layers = [
+        layer(name, "point", encoding, filled=True, opacity=opacity)
+        for name, opacity in (("behind", 0.4), ("dots", 0.75))
+    ]
+    data = {
+        "behind": [{**row, "key": row["who"]} for row in behind],
+        "dots": [{**row, "key": str(series.index(row["who"]))} for row in found],
+    }
+    fields = {"who": "of", "sensitivity": "sensitivity", "mean_consistency": "mean consistency", "n": "samples"}
+    return drawn(layers, label, data, 260, fields=fields, has_table=False)
+
+
+def shares(found: Rows, all_names: Sequence[str], paints: Sequence[str], label: str) -> Markup:
+    """A bar from 0 to 1 a name, in parts; rows have name, part (its place in `paints`), label, start, end, p_tau."""
+    short = told_apart(all_names)
+    encoding = {
+        "y": names("name", sort=list(short.values()), title=None, axis={"labelLimit": 120, "ticks": False}),
+        "x": number("start", title="share of wordings", **UNIT),
+        "x2": to("end"),
+        "color": names("part", scale=of(range(len(paints)), [PAINT[paint] for paint in paints])),
+    }
+    # a hair of room between two parts, so that they part without their colours too
+    data = [{**row, "name": short[row["name"]], "end": max(row["start"], row["end"] - 0.006)} for row in found]
+    fields = {"name": "sample", "label": "label", "p_tau": "share of wordings"}
+    height = max(90, 30 * len(all_names) + 46)
+    bars = layer("shares", "bar", encoding, height={"band": 0.7})
+    return drawn([bars], label, {"shares": data}, height, fields=fields, has_table=False)
+
+
+def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) -> Markup:
+    """A density a series, each as wide at its mode.
+
+    Outlines have place (of the series), at (x), low and high (y); middles have place, series, n, median, low, high.
+    """
+    paint = names("place", scale=of(range(len(series)), _paints(series)))
+    ends = between([len(series), -0.15])
+    y = number("low", title=None, scale=ends, axis=None)
+    outline = {
+        "x": number("at", title="mean consistency", **UNIT), "y": y, "y2": to("high"), "color": paint,
+        "detail": names("place"),
+    }  # fmt: skip
+    middle = {"x": number("median", title="mean consistency", **UNIT), "y": y, "y2": to("high"), "color": paint}
+    words = {
+        "x": number("start", scale=UNIT["scale"]), "y": number("top", scale=ends, axis=None),
+        "text": {"field": "name", "type": "nominal"},
+    }  # fmt: skip
+    layers = [
+        layer("outlines", "area", outline, orient="vertical", opacity=0.5, line=False),
+        layer("middles", "rule", middle, strokeWidth=2.5),
+        layer("middles", "text", words, align="left", baseline="middle", fontSize=11, color=PAINT["muted"], dx=2),
+    ]
+    data = [{**row, "start": 0, "top": row["place"], "name": cut(row["series"], 30)} for row in middles]
+    fields = {"series": "strategy", "median": "median", "n": "samples"}
+    height = 62 * len(series) + 46
+    return drawn(layers, label, {"outlines": outlines, "middles": data}, height, fields=fields, has_table=False)
+
+
+def matrix(cells: Rows, n: int, label: str) -> Markup:
+    """Pairs of n samples, of a stronger shade where they are alike.
+
+    Rows have row, start, end (places from 0) and similarity in [0, 1].
+    """
+    ticks = {"values": list(range(0, n + 1, max(1, -(-n // 40) * 5))), "format": "d", "grid": False}
+    encoding = {
+        "x": number("start", title="place in the table below", scale={"domain": [0, n], "nice": False}, axis=ticks),
+        "x2": to("end"),
+        "y": number("row", title=None, scale=between([n, 0]), axis=ticks),
+        "y2": to("below"),
+        "opacity": number("similarity", scale=of([0, 1], [0.03, 1])),
+    }
+    squares = layer("cells", "rect", encoding, color=PAINT["first"], strokeWidth=0)
+    data = [{**row, "below": row["row"] + 1} for row in cells]
+    fields = {"row": "sample", "start": "from place", "end": "to place", "similarity": "1 - TVD"}
+    return drawn([squares], label, {"cells": data}, WIDTH - 30, fields=fields, has_table=False)
+
+
+def spread(bins: Rows, title: str, count: str, label: str) -> Markup:
+    """How many of something in each twentieth of [0, 1]; rows have bin (from 0) and n."""
+    bars, data = binned(bins, "bins", title, count)
+    return drawn([bars], label, {"bins": data}, fields={"low": "from", "high": "to", "n": count})
+
+
+def _paints(series: Sequence[str]) -> list[str]:
+    return [PAINT[name] for name in SERIES[: len(series)]]

@@ -1,0 +1,1 @@
+"""What the report asks the published copy."""

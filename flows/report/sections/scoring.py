@@ -1,0 +1,185 @@
+"""The section on scoring: accuracy and its spread over templates by scoring method, and what a judge removes of a rule's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from flows.display.figures import ABSENT, NAME, count, cut, number
+from flows.report.blocks.blocks import Block, Comparison, Figure, Panel, Row, Section, Table, by_task, limited
+from flows.report.blocks.cells import Printed, Traced, parts
+from flows.report.charts import panels
+from flows.report.gather import Gathered
+from flows.report.gather_judged import control_errors, is_judge
+from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
+from flows.warehouse.figure_names import figure_id, row_id
+
+MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart
+MOST_COMPARED = 100  # a task
+
+
+def scoring(found: Gathered) -> Section:
+    """How far accuracy spreads over templates under each scoring method; no blocks where answers are only matched with labels."""
+    judged = found.judged
+    section = Section(
+        "scoring",
+        "Scoring: rule against judge" if judged.comparisons else "Accuracy by scoring method",
+        "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
+        "beyond what chance gives. An answer that cannot be scored counts as not right."
+        + (
+            " What a judge that rarely errs does not see of a rule's spread comes from the rule."
+            if judged.comparisons
+            else ""
+        ),
+    )
+    compared, errors = by_task(judged.comparisons), control_errors(judged.controls)
+    for task_id, rows in by_task(judged.spreads).items():
+        block = Block(task_id=task_id)
+        section.blocks.append(block)
+        own = compared.get(task_id, [])
+        block.findings = findings(own)
+        states = {row["judge"]: row["judge_state"] for row in own}
+        if len(section.blocks) <= MOST_DRAWN_TASKS:
+            _draw(block, rows, errors, states)
+        else:
+            block.notes.append(f"Charts are drawn of the first {MOST_DRAWN_TASKS} tasks; the figures below hold all.")
+        block.comparisons = [_comparison(row, errors) for row in own[:MOST_COMPARED]]
+        if len(own) > MOST_COMPARED:
+            block.notes.append(
+                f"The first {MOST_COMPARED} of {len(own):,} comparisons; the table marts.rpt_rule_against_judge has the rest."
+            )
+        block.tables.append(_spreads(rows, errors))
+    return section
+
+
+def drawn_methods(methods: Sequence[str]) -> list[str]:
+    """The scoring methods that a chart has room for, rules first: two rules and two judges before more of either."""
+    rules, judges = [m for m in methods if not is_judge(m)], [m for m in methods if is_judge(m)]
+    room = len(panels.SERIES)
+    n_rules = min(len(rules), max(room // 2, room - len(judges)))
+    return rules[:n_rules] + judges[: room - n_rules]
+
+
+def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], states: dict[str, str]) -> None:
+    everything = list(dict.fromkeys(row["scoring_method"] for row in sorted(rows, key=_judges_last)))
+    methods = drawn_methods(everything)
+    models = list(dict.fromkeys(row["model_id"] for row in rows))
+    shown = models[: panels.MOST_BARS]
+    own = [row for row in rows if row["scoring_method"] in methods and row["model_id"] in shown]
+    block.legend = tuple(
+        (colour, _legend(block.task_id, method, errors, states))
+        for colour, method in zip(panels.SERIES, methods, strict=False)
+    )
+    if len(methods) < len(everything) or len(shown) < len(models):
+        block.notes.append(
+            f"Drawn are {len(methods)} of {len(everything)} scoring methods and {len(shown)} of {len(models)} models; the "
+            "figures below hold all of them."
+        )
+    n_variants = max((row["n_variants"] or 0 for row in own), default=0)
+    accuracies = [
+        _range(row, "accuracy_mean", *_around(row["accuracy_mean"], row["accuracy_std_sample"])) for row in own
+    ]
+    about = f"{cut(block.task_id, NAME)}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
+    block.panels.append(
+        Panel(
+            "Accuracy", "mean ± standard deviation", f"over {count(n_variants)} templates",
+            panels.ranges(accuracies, methods, (0.0, 1.0), "accuracy", f"{about}: mean accuracy ± standard deviation."),
+        )
+    )  # fmt: skip
+    spreads = [
+        _range(row, "accuracy_std_corrected", row["accuracy_std_corrected_low"], row["accuracy_std_corrected_high"])
+        for row in own
+    ]
+    if any(row["value"] is not None for row in spreads):
+        most = max(row["high"] or row["value"] or 0 for row in spreads)
+        domain = (0.0, max(0.05, math.ceil(most * 20) / 20))
+        drawing = panels.ranges(
+            spreads, methods, domain, "corrected spread", f"{about}: corrected spread over templates."
+        )
+        block.panels.append(Panel("Corrected spread", "over templates", "with its 95 % interval", drawing))
+
+
+def _judges_last(row: Row) -> bool:
+    return is_judge(row["scoring_method"])
+
+
+def _around(mean: float | None, std: float | None) -> tuple[float | None, float | None]:
+    if mean is None or std is None:
+        return None, None
+    return max(0.0, mean - std), min(1.0, mean + std)
+
+
+def _range(row: Row, column: str, low: float | None, high: float | None) -> Row:
+    return {
+        "name": row["model_id"], "series": row["scoring_method"], "value": row[column], "low": low, "high": high,
+        "figure": figure_id("fct_scoring_sensitivity", row, column),
+    }  # fmt: skip
+
+
+def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], states: dict[str, str]) -> str:
+    name = cut(method, 60)
+    if not is_judge(method):
+        return name
+    unverified = "" if states.get(method) == VERIFIED else ", judge_unverified"
+    return f"{name}{unverified}; wrong on controls: {errors.get((task_id, method), 'none shown')}"
+
+
+def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
+    of = Traced("rpt_rule_against_judge", row)
+
+    def accuracy(who: str) -> Figure:
+        std = row[f"accuracy_std_{who}"]
+        return Figure(of.number(f"accuracy_{who}"), "" if std is None else f"± {number(std)}")
+
+    def spread(name: str) -> Figure:
+        return Figure(of.number(name), of.bounds(name))
+
+    removed = Figure(of.share("share_removed"), of.bounds("share_removed", "share"))
+    if row["share_removed"] is None:
+        removed = Figure(of.cell("share_removed", ABSENT), why_no_share(row))
+    is_verified = row["judge_state"] == VERIFIED
+    vouching: list[Printed] = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
+    if row["youden_index"] is not None or row["n_ruled_by_people"]:
+        ruled = of.count("n_ruled_by_people")
+        vouching.append(("Youden index ", of.number("youden_index"), " on ", ruled, " answers that people ruled on"))
+    if row["spread_judge_rectified"] is not None:
+        vouching.append(("rectified: corrected spread ", of.number("spread_judge_rectified")))
+    if row["share_removed_rectified"] is not None:
+        bounds = parts(of.bounds("share_removed_rectified", "share"))
+        vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *bounds))
+    figures = (
+        accuracy("rule"), accuracy("judge"), spread("spread_rule"), spread("spread_judge"), spread("difference"), removed,
+    )  # fmt: skip
+    name = row_id("rpt_rule_against_judge", row)
+    return Comparison(
+        model_id=row["model_id"],
+        rule=row["rule"],
+        judge=row["judge"],
+        figures=figures,
+        is_verified=is_verified,
+        vouching=tuple(vouching),
+        sentence=conclusion(row),
+        row=name,
+    )
+
+
+def _spreads(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
+    lines: list[tuple[Printed, ...]] = []
+    for row in rows:
+        of = Traced("fct_scoring_sensitivity", row)
+        figures = ("accuracy_mean", "accuracy_std", "accuracy_std_sample", "accuracy_range", "accuracy_std_corrected")
+        scored = ("accuracy_scored_mean", "accuracy_scored_std_sample", "accuracy_scored_std_corrected")
+        lines.append(
+            (row["model_id"], row["scoring_method"], errors.get((row["task_id"], row["scoring_method"]), ""),
+             of.count("n_variants"), of.count("n_samples"), *map(of.number, figures), of.bounds("accuracy_std_corrected"),
+             *map(of.number, scored), of.bounds("accuracy_scored_std_corrected"))
+        )  # fmt: skip
+    kept, note = limited(lines)
+    columns = (
+        "Model", "Scored by", "Judge wrong on controls", "Templates", "Samples", "Mean accuracy", "std (ddof 0)",
+        "std (ddof 1)", "Range", "Corrected std", "95 % interval", "Scored answers alone: mean", "std (ddof 1)", "Corrected std",
+        "95 % interval",
+    )  # fmt: skip
+    return Table(
+        caption="Spread of accuracy over templates", columns=columns, rows=kept, n_heads=2, n_figures=12, note=note
+    )

@@ -1,0 +1,1 @@
+"""What of the report stands in a terminal."""

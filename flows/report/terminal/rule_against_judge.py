@@ -1,0 +1,80 @@
+"""Rule against judge for a terminal: what is found in each task, the figures behind it, and how often the judge errs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
+from flows.report.blocks.blocks import Row, by_task
+from flows.report.sections.rule_against_judge import VERIFIED, findings
+from flows.report.terminal.tables import Named, tables
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+# heading, width
+COLUMNS = (
+    ("accuracy\nrule ±", 8), ("accuracy\njudge ±", 8), ("corrected\nspread, rule", 14), ("corrected\nspread, judge", 14),
+    ("share\nremoved", 14),
+)  # fmt: skip
+MOST = 20  # rows a task
+
+
+class ComparisonCard:
+    """The rows of marts.rpt_rule_against_judge of a run, by task."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows = rows
+
+    def parts(self, width: int) -> Iterator[RenderableType]:
+        """What rich prints under the scorecard; nothing without judges."""
+        from rich.text import Text
+
+        for task_id, rows in by_task(self.rows).items():
+            yield Text(f"\nrule against judge: {cut(task_id, NAME)}", style="bold")
+            yield from tables("model\nrule · judge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
+            if len(rows) > MOST:
+                yield Text(f"the first {MOST} of {len(rows)} rows; the report has the rest")
+            for phrase, who in findings(rows):
+                yield Text(f"{phrase}: {who}")
+            for judge in dict.fromkeys(row["judge"] for row in rows):
+                yield Text(vouching(next(row for row in rows if row["judge"] == judge)))
+
+
+def _named(row: Row) -> Named:
+    return row["model_id"], f"{cut(row['rule'], NAME)} · {cut(row['judge'], NAME)}", cells(row)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row's printed figures in the order of COLUMNS, intervals and standard deviations on a second line."""
+
+    def accuracy(who: str) -> str:
+        std = row[f"accuracy_std_{who}"]
+        return number(row[f"accuracy_{who}"]) + ("" if std is None else f"\n±{number(std)}")
+
+    def spread(who: str) -> str:
+        name = f"spread_{who}"
+        return f"{number(row[name])}\n{interval(row[f'{name}_low'], row[f'{name}_high'])}".rstrip()
+
+    removed = [share(row["share_removed"]), share_interval(row["share_removed_low"], row["share_removed_high"])]
+    if row["share_removed"] is None:
+        removed = [ABSENT]
+    if row["judge_state"] != VERIFIED:
+        removed.append("unverified")
+    elif row["share_removed_rectified"] is not None:
+        removed.append(f"rectified {share(row['share_removed_rectified'])}")
+    return accuracy("rule"), accuracy("judge"), spread("rule"), spread("judge"), "\n".join(removed)
+
+
+def vouching(row: Row) -> str:
+    """What is known of a judge's own errors, in a line."""
+    rates = [
+        f"{kind} {percent(row[f'error_rate_{kind}'])}"
+        for kind in ("right", "wrong", "blank", "injected")
+        if row[f"error_rate_{kind}"] is not None
+    ]
+    line = f"{cut(row['judge'], NAME)}: wrong on controls: {', '.join(rates) or 'none shown'}"
+    if row["judge_state"] != VERIFIED:
+        return f"{line}; judge_unverified: its own errors may remove spread too"
+    return f"{line}; Youden index {number(row['youden_index'])} on {count(row['n_ruled_by_people'])} answers of people"

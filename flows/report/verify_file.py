@@ -1,0 +1,219 @@
+"""Holds a report's file against what was written, and the figures printed on it against the marts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from flows.display.figures import ABSENT, count, milliseconds, number, percent, share, usd
+from flows.display.policy import POLICIES
+from flows.evidence.verify.findings import Finding, few
+from flows.marts.seal import marts
+from flows.report import BELOW, REPORT
+from flows.report.blocks.cells import exact
+from flows.report.record import page_sha256
+from flows.warehouse import Warehouse
+from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.figure_names import parse_figure, row_id
+from models_registry.errors import DataError, UsageError
+
+MOST_DIGITS = 7  # that a report prints
+FEW_LINES = 20
+MARKS = ("*", "†", " *", " †")  # that a report prints behind a figure
+
+
+@dataclass(slots=True)
+class Printed:
+    """A figure as a page prints it."""
+
+    figure: str
+    value: str
+    text: str
+    line: int
+
+
+class _Figures(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Printed] = []
+        self._is_open = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "data" and "data-figure" in given:
+            self.found.append(Printed(given["data-figure"] or "", given.get("value") or "", "", self.getpos()[0]))
+            self._is_open = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "data":
+            self._is_open = False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_open:
+            self.found[-1].text += data
+
+
+def figures_of(page: str) -> list[Printed]:
+    """Every figure of a page, in order."""
+    parser = _Figures()
+    parser.feed(page)
+    return parser.found
+
+
+def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, str | None]:
+    """What differs on a report's page, a sentence on what it was held against, and the run it is about.
+
+    A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
+    the page as it would be written now says in which line it differs.
+
+    Raises DataError where the file is none that a report could be.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        msg = f"{path}: cannot be read: {error.strerror}"
+        raise DataError(msg) from None
+    page = content.decode("utf-8", "replace")
+    printed = figures_of(page)
+    own = warehouse.places.file
+    with Warehouse(own if own.is_file() else warehouse.published.path).inspect() as con:
+        query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
+        written = con.execute(query, [page_sha256(content)]).fetchone()
+        if written is not None:
+            run, at = written
+            said = f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
+            return [], said, str(run)
+        if not printed:
+            msg = f"{path}: no report of promptaudit: it prints no figure with a name"
+            raise DataError(msg)
+        found, about = _differing(con, printed, path.name)
+    said = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
+    if not found and about is not None:
+        found = _lines(warehouse, about, page, path)
+    return few(found), said, about
+
+
+def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[Path, str | None]]:
+    """Returns the reports in `folder`, of every run or of one, whose hash did not land under their own name.
+
+    Beside each stands the run whose page it is by its hash; None where no page was written so.
+    """
+    tables = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
+    if ("reports",) not in tables:
+        return []
+    known = {
+        (name, sha256): run_
+        for name, sha256, run_ in con.execute("select name, sha256, audit_run_id from raw.reports").fetchall()
+    }
+    written = {sha256: run_ for (_, sha256), run_ in known.items()}
+    pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
+    pages += [folder / REPORT] if run is None else []
+    there = [(page, page_sha256(page.read_bytes())) for page in pages if page.is_file()]
+    return [
+        (page, written.get(sha256))
+        for page, sha256 in there
+        if (page.relative_to(folder).as_posix(), sha256) not in known
+    ]
+
+
+def check_pages(warehouse: Warehouse, pages: Sequence[tuple[Path, str | None]]) -> list[Finding]:
+    """What differs on reports from the marts they print; each with the run whose page it is by its hash.
+
+    A copy alone may not know the newest page's hash, nor have the pages that it links to: there only figures prove anything.
+    """
+    found: list[Finding] = []
+    for page, run in pages:
+        if run is not None:
+            found.append(Finding("changed", page.name, "page", "", f"it is another page, of run {run}", run))
+            continue
+        try:
+            differing = check_page(warehouse, page)[0]
+        except DataError:
+            differing = [Finding("broken", page.name, "page", "", "it cannot be read as a report")]
+        is_copy = not warehouse.places.file.is_file()
+        found += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in differing]
+    return found
+
+
+def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[Finding], str | None]:
+    """Figures whose value or text is not the mart's, and the run that the page is about."""
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    found: list[Finding] = []
+    runs: Counter[str] = Counter()
+    tables = marts(con)
+    for each in printed:
+        try:
+            mart, column, digits = parse_figure(each.figure)
+        except UsageError:
+            found.append(Finding("broken", where, "figure", each.figure, f"line {each.line}: no name of a figure"))
+            continue
+        if mart not in rows:
+            rows[mart] = {row_id(mart, row): row for row in _rows(con, mart)} if mart in tables else {}
+        row = rows[mart].get(f"{mart}.{digits}")
+        if row is None or column not in row:
+            found.append(
+                Finding("gone", where, "figure", each.figure, f"line {each.line}: no row of the marts has this name")
+            )
+            continue
+        runs[str(row[tables[mart]])] += 1
+        value = row[column]
+        if each.value != exact(value):
+            detail = f"line {each.line}: its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
+            found.append(Finding("changed", where, "figure", each.figure, detail, row[tables[mart]]))
+        elif each.text.strip() not in ("", *spellings(value)):
+            detail = f"line {each.line}: it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
+            found.append(Finding("changed", where, "figure", each.figure, detail, row[tables[mart]]))
+    return found, runs.most_common(1)[0][0] if runs else None
+
+
+def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
+    cursor = con.execute(f'select * from marts."{mart}"')  # noqa: S608 - a mart's own name
+    names = [column[0] for column in cursor.description or ()]
+    while rows := cursor.fetchmany(10_000):
+        yield from (dict(zip(names, row, strict=True)) for row in rows)
+
+
+def spellings(value: Any) -> set[str]:
+    """Every way in which the report prints a value; a mark may stand behind it."""
+    said = {exact(value), str(value)}
+    if value is None:
+        said |= {number(None), ABSENT, "NULL"}
+    elif isinstance(value, bool):
+        said |= {"yes" if value else "no"}
+    elif isinstance(value, int | float):
+        said |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
+        said |= (
+            {milliseconds(value)}
+            | {f"+{text}" for text in list(said)}
+            | {count(value) if isinstance(value, int) else f"{value:g}"}
+        )
+    return said | {f"{text}{mark}" for text in said for mark in MARKS}
+
+
+def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Finding]:
+    """The first line that is not as the page would be written now, under the text policy that comes nearest."""
+    from flows.report import as_written, report_as
+
+    nearest_by: tuple[int, int, str] | None = None
+    place = path.stem.partition("-")[2]
+    for policy in (None, *POLICIES):
+        rendered = as_written(
+            warehouse, run, policy, is_below=path.parent.name == BELOW, part=int(place) if place.isdecimal() else 1
+        )
+        if page in (rendered, report_as(warehouse, run, "html", policy)):
+            return []
+        pairs = enumerate(zip_longest(page.splitlines(), rendered.splitlines()), start=1)
+        differing = [number for number, (one, other) in pairs if one != other]
+        if differing and (nearest_by is None or len(differing) < nearest_by[0]):
+            nearest_by = (len(differing), differing[0], policy or "")
+        if len(differing) <= FEW_LINES:  # it is this policy
+            break
+    if nearest_by is None:
+        return []
+    detail = "no figure differs from the marts, but the page is not as it would be written now"
+    return [Finding("changed", path.name, "page", f"line {nearest_by[1]}", detail, run)]

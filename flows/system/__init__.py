@@ -1,0 +1,1 @@
+"""The machine: files, ids, child processes, the user's cache folder."""

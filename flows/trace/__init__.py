@@ -1,9 +1,0 @@
-"""Follows a printed figure back to what it rests on: formula, models, raw rows, prompts, models asked, data, cards, code, run.
-
-`scope` says which answers a row of a mart rests on, `trace` gathers them and all else from the published copy, `recompute`
-derives the figure again from the listed rows alone, `show` prints a tree, `page` a page that the report links to.
-"""
-
-from flows.trace.trace import Trace, trace
-
-__all__ = ["Trace", "trace"]

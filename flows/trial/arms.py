@@ -1,0 +1,143 @@
+"""The prompt variants of a trial: those of its base run as they were, with a filler, and changed.
+
+Samples that were chosen because they were worst get better when anything about them is drawn anew. A model that always says
+the same to the same prompt draws nothing anew when the unchanged prompt is asked again, yet does so with any other wording,
+a better one or not: so beside the change stands a filler, a text that says nothing, and the change is held against that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flows.audit.design import Design
+from flows.audit.plan import prompt_of
+from flows.audit.prompts import FILLED, STRUCTURED, TRIED, dressed
+from flows.audit.wordings import Proposal
+from flows.system.keys import as_json, prompt_variant_id
+from flows.trial.base_run import Base, Row
+from flows.warehouse.rows import reader_json
+from models_registry.cards import TaskCard
+from models_registry.errors import DataError, UsageError
+
+NOT_ASKED = {"data", "scoring", "token_f1_threshold", "refusal_pattern", "examples", "protected", "sensitive"}
+"""Fields of a task card in which an edit makes no other prompt and no other reading."""
+KEPT = ("kind", "level", "examples", "refusal_pattern")
+
+FILLER = "Read the text below before you answer."
+
+Reworded = Callable[[], Sequence[Proposal]]
+"""The wordings of an edited instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is tried: a text added to every instruction, or the task's card as it is edited now."""
+
+    added: str | None = None
+    edited: TaskCard | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """For the run's row and --json."""
+        return {
+            "added": self.added,
+            "edited": None if self.edited is None else self.edited.model_dump(mode="json", exclude_defaults=True),
+        }
+
+
+def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
+    """What is tried; raises UsageError where the edited card asks as before, or no longer the same question."""
+    if added is not None:
+        text = added.strip()
+        if not text:
+            msg = "--add: a text is wanted"
+            raise UsageError(msg)
+        return Change(added=text)
+    card = base.card
+    for field in KEPT:
+        if getattr(card, field) != getattr(now, field):
+            msg = f"task '{base.task_id}': {field} is not as in run {base.audit_run_id}; run the audit instead of trying it"
+            raise UsageError(msg)
+    if card.label_names != now.label_names:
+        msg = f"task '{base.task_id}': its labels are not those of run {base.audit_run_id}; run the audit instead of trying it"
+        raise UsageError(msg)
+    if _asked(card) == _asked(now):
+        msg = f"task '{base.task_id}' asks as it did in run {base.audit_run_id}: edit its card first, or give --add"
+        raise UsageError(msg)
+    if STRUCTURED in base.strategies and card.labels != now.labels:
+        msg = f"strategy '{STRUCTURED}' sends the labels' descriptions as a schema: run the audit, or name another --strategy"
+        raise UsageError(msg)
+    return Change(edited=now)
+
+
+def arms(design: Design, base: Base, change: Change, reworded: Reworded, filler: str | None) -> list[Row]:
+    """Rows of raw.prompt_variants without their run: each of the base run's changed, under `<strategy>+tried`.
+
+    With a filler also as it was, and with that, under `<strategy>+filler`. All arms have equal variants, paired by paraphrase
+    temperature and index: one without a counterpart is in none. Raises DataError where the base run's prompts cannot be asked
+    again as they were.
+    """
+    wordings = _wordings(base, change, reworded)
+    rows = []
+    for row in base.variants:
+        instruction = wordings.get((row["paraphrase_temperature"], row["variant_index"]))
+        if instruction is None:
+            continue
+        if row["prompt"] != prompt_of(design, base.task_id, row["strategy"], row["instruction"]):
+            msg = (
+                f"task '{base.task_id}', strategy '{row['strategy']}': its examples are others than in run "
+                f"{base.audit_run_id}, so its prompts cannot be asked again; run the audit first"
+            )
+            raise DataError(msg)
+        if filler is not None:
+            rows.append({**row, "rephrasing_key": None})
+            rows.append(_arm(design, base, row, FILLED, _joined(row["instruction"], filler)))
+        rows.append(_arm(design, base, row, TRIED, instruction))
+    return rows
+
+
+def _wordings(base: Base, change: Change, reworded: Reworded) -> dict[tuple[float | None, int], str]:
+    """The changed instruction of each variant, by paraphrase temperature and index."""
+    if change.edited is None or change.edited.instruction == base.card.instruction:
+        return {
+            (row["paraphrase_temperature"], row["variant_index"]): _joined(row["instruction"], change.added)
+            for row in base.variants
+        }
+    return {
+        (each.paraphrase_temperature, each.variant_index): each.instruction
+        for each in reworded()
+        if each.refused_because is None
+    }
+
+
+def _joined(instruction: str, added: str | None) -> str:
+    return instruction if added is None else f"{instruction.rstrip()} {added}"
+
+
+def _arm(design: Design, base: Base, row: Row, ending: str, instruction: str) -> Row:
+    strategy = row["strategy"] + ending
+    card = design.card_of(base.task_id, strategy)
+    reader = reader_json(card)
+    return {
+        **row,
+        "strategy": strategy,
+        "prompt_variant_id": prompt_variant_id(
+            base.task_id,
+            strategy,
+            row["paraphrase_temperature"],
+            row["variant_index"],
+            instruction,
+            row["answer_schema"],
+        ),
+        "is_edited": True,
+        "instruction": instruction,
+        "output_format": dressed(card, strategy).output_format,
+        "prompt": prompt_of(design, base.task_id, strategy, instruction),
+        # a variant's own way of reading stays; else the edited card's, where it is another than the task's
+        "reader": row["reader"] or (None if reader == reader_json(base.card) else reader),
+        "rephrasing_key": None,
+    }
+
+
+def _asked(card: TaskCard) -> str:
+    return as_json(card.model_dump(mode="json", exclude=NOT_ASKED))

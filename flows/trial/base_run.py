@@ -1,0 +1,182 @@
+"""The run that a trial starts from, as the published copy has it: its task card, prompt variants and samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flows.diagnosis.diagnose import diagnose
+from flows.report.gather import rows as rows_of
+from flows.warehouse import Warehouse
+from flows.warehouse.run_names import resolve
+from models_registry.cards import TaskCard
+from models_registry.errors import DataError, UsageError, nearest
+from models_registry.samples import Sample
+
+Row = dict[str, Any]
+
+_RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
+_TASKS = """
+select task_id, card from raw.tasks where audit_run_id = $run
+qualify row_number() over (partition by task_id order by recorded_at desc nulls last) = 1
+order by task_id
+"""
+_MODELS = "select model_id, card from raw.models where audit_run_id = $run order by model_id"
+_VARIANTS = """
+select * from raw.prompt_variants where audit_run_id = $run and refused_because is null
+order by task_id, strategy, paraphrase_temperature nulls first, variant_index
+"""
+_SAMPLES = "select * from raw.samples where audit_run_id = $run order by task_id, sample_index"
+_SENSITIVITIES = """
+select model_id, task_id, strategy, sample_id, sensitivity from marts.fct_sensitivity where audit_run_id = $run
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """One task of a complete run of an audit: what it was asked by, and the samples that were asked."""
+
+    audit_run_id: str
+    audit_id: str
+    task_id: str
+    card: TaskCard
+    models: dict[str, str]  # id to card, JSON
+    variants: tuple[Row, ...]  # rows of raw.prompt_variants
+    samples: dict[str, Sample]  # by id, in order
+    format_limits: str
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The strategies it was asked under."""
+        return tuple(dict.fromkeys(row["strategy"] for row in self.variants))
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The samples a trial asks, and the models and strategies it is narrowed to; None: all."""
+
+    task_id: str
+    sample_ids: tuple[str, ...]
+    model: str | None
+    strategy: str | None
+
+
+def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
+    """Id and audit of the run to start from: an audit's newest complete one, or a named one; raises UsageError for an import."""
+    found = resolve(warehouse, audit)
+    (run,) = rows_of(warehouse, _RUN, found.audit_run_id)
+    if run["origin"] != "run":
+        what = "an import" if run["origin"] == "import" else "a trial itself"
+        msg = f"run {found.audit_run_id} is {what}: name an audit that was run"
+        raise UsageError(msg)
+    return found.audit_run_id, found.audit_id
+
+
+def choose(  # noqa: PLR0913 - the command's options
+    warehouse: Warehouse, run: str, wanted: str, *, task: str | None, model: str | None, strategy: str | None
+) -> Chosen:
+    """The samples that `--on` names: `worst:N`, `group:K` of diagnose under the same options, or ids with commas between."""
+    kind, _, value = wanted.partition(":")
+    if kind == "group" and value:
+        return _group(warehouse, run, _number(wanted, value), task=task, model=model, strategy=strategy)
+    tasks = [row["task_id"] for row in rows_of(warehouse, _TASKS, run)]
+    _known("task", task, tasks, run)
+    if kind == "worst" and value:
+        return _worst(warehouse, run, _number(wanted, value), Chosen(_only(task, tasks), (), model, strategy))
+    known = {
+        row["sample_id"] for row in rows_of(warehouse, _SAMPLES, run) if row["task_id"] == (task or row["task_id"])
+    }
+    ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
+    for each in ids:
+        if each not in known:
+            msg = f"--on {each[:80]}: run {run} has no such sample; worst:N, group:K or ids are wanted{nearest(each, known)}"
+            raise UsageError(msg)
+    return Chosen(_only(task, tasks), tuple(dict.fromkeys(ids)), model, strategy)
+
+
+def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> Base:
+    """What a trial copies of its base run; raises UsageError for a name the run has not, or a task it cannot try."""
+    cards = {row["task_id"]: row["card"] for row in rows_of(warehouse, _TASKS, run)}
+    card = TaskCard.model_validate_json(cards[chosen.task_id])
+    if card.kind != "classification":
+        msg = (
+            f"task '{chosen.task_id}' is {card.kind}: its prompts are whole templates, with no instruction to add to; "
+            f"edit them in their card and run the audit"
+        )
+        raise UsageError(msg)
+    models = {row["model_id"]: row["card"] for row in rows_of(warehouse, _MODELS, run)}
+    _known("model", chosen.model, models, run)
+    variants = [row for row in rows_of(warehouse, _VARIANTS, run) if row["task_id"] == chosen.task_id]
+    _known("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
+    rows = {row["sample_id"]: row for row in rows_of(warehouse, _SAMPLES, run) if row["task_id"] == chosen.task_id}
+    wanted = set(chosen.sample_ids)
+    samples = {name: _sample(name, row) for name, row in rows.items() if name in wanted}
+    (found,) = rows_of(warehouse, _RUN, run)
+    return Base(
+        audit_run_id=run,
+        audit_id=audit_id,
+        task_id=chosen.task_id,
+        card=card,
+        models=models,
+        variants=tuple(row for row in variants if chosen.strategy in (None, row["strategy"])),
+        samples=samples,
+        format_limits=found["format_limits"],
+    )
+
+
+def _sample(sample_id: str, row: Row) -> Sample:
+    if row["input"] is None:
+        msg = f"sample {sample_id[:80]!r}: its text is not in the warehouse any more"
+        raise DataError(msg)
+    return Sample(sample_id, row["input"], row["gold_label"], json.loads(row["fields"] or "{}"))
+
+
+def _group(  # noqa: PLR0913 - the command's options
+    warehouse: Warehouse, run: str, place: int, *, task: str | None, model: str | None, strategy: str | None
+) -> Chosen:
+    groups = diagnose(warehouse, run, task=task, model=model, strategy=strategy).groups
+    if place > len(groups):
+        msg = f"--on group:{place}: `promptaudit diagnose` with the same options finds {len(groups)} groups"
+        raise UsageError(msg)
+    group = groups[place - 1]
+    return Chosen(group.task_id, group.sample_ids, group.model_id, group.strategy)
+
+
+def _worst(warehouse: Warehouse, run: str, n: int, chosen: Chosen) -> Chosen:
+    """The samples of largest sensitivity, on average over the chosen models and strategies."""
+    figures: dict[str, list[float]] = {}
+    rows = rows_of(warehouse, _SENSITIVITIES, run)
+    for option in ("model", "strategy"):
+        column = "model_id" if option == "model" else option
+        _known(option, getattr(chosen, option), {row[column] for row in rows}, run)
+        rows = [row for row in rows if getattr(chosen, option) in (None, row[column])]
+    for row in rows:
+        if row["task_id"] == chosen.task_id and row["sensitivity"] is not None:
+            figures.setdefault(row["sample_id"], []).append(row["sensitivity"])
+    if not figures:
+        msg = f"--on worst:{n}: run {run} has no sensitivity for task '{chosen.task_id}'; name samples by their ids"
+        raise UsageError(msg)
+    ranked = sorted(figures, key=lambda sample: (-sum(figures[sample]) / len(figures[sample]), sample))
+    return Chosen(chosen.task_id, tuple(ranked[:n]), chosen.model, chosen.strategy)
+
+
+def _number(wanted: str, value: str) -> int:
+    if not (value.isascii() and value.isdigit() and int(value[:9]) > 0):
+        msg = f"--on {wanted[:80]}: a whole number from 1 is wanted after the colon"
+        raise UsageError(msg)
+    return int(value[:9])
+
+
+def _known(option: str, value: str | None, names: Sequence[str] | set[str] | dict[str, str], run: str) -> None:
+    if value is not None and value not in names:
+        msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, names)}"
+        raise UsageError(msg)
+
+
+def _only(task: str | None, tasks: Sequence[str]) -> str:
+    if task is None and len(tasks) > 1:
+        msg = f"--task: the run has several, name one: {', '.join(tasks)}"
+        raise UsageError(msg)
+    return tasks[0] if task is None else task

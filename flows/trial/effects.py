@@ -1,0 +1,196 @@
+"""What a trial changed: every measure before and after with its interval, and the difference on the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flows.audit.prompts import FILLED, TRIED
+from flows.report.gather import rows as rows_of
+from flows.trial.figures import Level, corrected_difference, finite, levels
+from flows.trial.plan import Trial
+from flows.warehouse import Warehouse
+from udfs.comparison import compare_answers
+
+Row = dict[str, Any]
+Verdict = Literal["better", "worse", "none shown", "no interval"]
+MEASURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "invalid_rate")
+LESS_IS_BETTER = {"sensitivity", "sensitivity_corrected", "invalid_rate"}
+N_RESAMPLES = 2000
+
+_ANSWERS = """
+select found.strategy, found.paraphrase_temperature, found.variant_index, found.is_original, found.sample_id,
+    found.repetition, found.label, found.gold_label
+from marts.fct_predictions as found
+where found.audit_run_id = $run and found.model_id = $model and found.task_id = $task
+    and found.strategy = $strategy and list_contains($samples, found.sample_id)
+    and not found.is_quarantined and found.answer_status != 'error'
+order by all
+"""
+_CHOSEN = """
+select avg(sensitivity) as sensitivity from marts.fct_sensitivity
+where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
+    and list_contains($samples, sample_id)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """One measure before, with the filler, and after; differences with intervals for other samples of the kind.
+
+    difference: after less before. beyond_filler: after less with the filler; None without a control.
+    """
+
+    measure: str
+    before: Level
+    filler: Level | None
+    after: Level
+    difference: Level
+    beyond_filler: Level | None
+
+    @property
+    def counts(self) -> Level:
+        """The difference that counts: beyond the filler, where there is one."""
+        return self.difference if self.beyond_filler is None else self.beyond_filler
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the interval of the difference that counts leaves 0 out, and on which side."""
+        low, high = self.counts.low, self.counts.high
+        if low is None or high is None:  # too few samples of a class for consistency's
+            return "no interval"
+        if low <= 0 <= high:
+            return "none shown"
+        return "better" if (high < 0) == (self.measure in LESS_IS_BETTER) else "worse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """The effects on one model under one strategy."""
+
+    model_id: str
+    strategy: str
+    n_samples: int
+    n_variants: int
+    when_chosen: float | None  # mean sensitivity of these samples in the base run
+    effects: tuple[Effect, ...]
+
+
+def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Effects]:
+    """What a published trial changed, for each model and strategy; on the cells that every arm answered."""
+    found = []
+    before_run = audit_run_id if trial.control else trial.base.audit_run_id
+    for model in trial.design.models:
+        for strategy in trial.strategies:
+            arms = [_asked(warehouse, _ANSWERS, before_run, trial, model, strategy)]
+            arms += [
+                _asked(warehouse, _ANSWERS, audit_run_id, trial, model, strategy + ending)
+                for ending in ((FILLED, TRIED) if trial.control else (TRIED,))
+            ]
+            (chosen,) = _asked(warehouse, _CHOSEN, trial.base.audit_run_id, trial, model, strategy)
+            table = _table(trial, strategy, _in_all(arms))
+            if table.size:
+                found.append(_effects(trial, model, strategy, table, chosen["sensitivity"]))
+    return found
+
+
+def _asked(  # noqa: PLR0913 - what is asked of which arm
+    warehouse: Warehouse, query: str, run: str, trial: Trial, model: str, strategy: str
+) -> list[Row]:
+    named = {"model": model, "task": trial.base.task_id, "strategy": strategy, "samples": list(trial.base.samples)}
+    return rows_of(warehouse, query, run, named)
+
+
+def _cell(row: Row) -> tuple[object, ...]:
+    return tuple(row[name] for name in ("sample_id", "paraphrase_temperature", "variant_index", "repetition"))
+
+
+def _in_all(arms: Sequence[Sequence[Row]]) -> list[list[Row]]:
+    """The answers of each arm whose cell every other arm has too."""
+    shared = set.intersection(*({_cell(row) for row in arm} for arm in arms))
+    return [[row for row in arm if _cell(row) in shared] for arm in arms]
+
+
+def _effects(trial: Trial, model: str, strategy: str, table: NDArray[np.int64], chosen: float | None) -> Effects:
+    audit, n_classes = trial.design.audit, len(trial.base.card.label_names) + 1
+    arm, sample, wording, *_, label, gold = table
+    last = int(arm.max())
+    counts = np.zeros((last + 1, int(sample.max()) + 1, int(wording.max()) + 1, n_classes))
+    np.add.at(counts, (arm, sample, wording, label + 1), 1)
+    place = np.full(counts.shape[1], -1)
+    place[sample] = np.where(gold >= 0, gold + 1, -1)
+    figures = [levels(of_arm, place, audit.seed, audit.resamples) for of_arm in counts]
+    # against the unchanged prompts, and against the filler where there is one
+    differences = [_differences(trial, table, counts, first, last) for first in range(last)]
+    effects = tuple(
+        Effect(
+            measure=name,
+            before=figures[0][name],
+            filler=figures[1][name] if trial.control else None,
+            after=figures[last][name],
+            difference=differences[0][name],
+            beyond_filler=differences[1][name] if trial.control else None,
+        )
+        for name in MEASURES
+        if all(name in each for each in (*figures, *differences))
+    )
+    return Effects(
+        model_id=model,
+        strategy=strategy,
+        n_samples=counts.shape[1],
+        n_variants=counts.shape[2],
+        when_chosen=chosen,
+        effects=effects,
+    )
+
+
+def _differences(
+    trial: Trial, table: NDArray[np.int64], counts: NDArray[np.float64], first: int, last: int
+) -> dict[str, Level]:
+    """Every measure of the arm `last` less that of the arm `first`; all draws are the same."""
+    card, seed = trial.base.card, trial.design.audit.seed
+    labels = card.label_names
+    numbers = [float(name) for name in labels] if card.level == "interval" else list(range(len(labels)))
+    arm, sample, wording, temperature, is_original, repetition, label, gold = table[:, np.isin(table[0], (first, last))]
+    compared = compare_answers(
+        (arm == last).astype(np.int64), sample, wording, temperature, is_original.astype(np.bool_), repetition, label, gold,
+        n_classes=len(labels) + 1, level=card.level, numbers=np.array(numbers, np.float64), seed=seed,
+        n_resamples=N_RESAMPLES,
+    )  # fmt: skip
+    found = {row.measure: Level(finite(row.difference), finite(row.low), finite(row.high)) for row in compared}
+    found["sensitivity_corrected"] = corrected_difference(counts[first], counts[last], seed, N_RESAMPLES)
+    return found
+
+
+def _table(trial: Trial, strategy: str, arms: Sequence[Sequence[Row]]) -> NDArray[np.int64]:
+    """Arm, sample, wording, temperature, is_original, repetition, label and gold of each answer, as codes."""
+    own = [row for row in trial.base.variants if row["strategy"] == strategy]
+    is_swept = any(row["paraphrase_temperature"] is not None for row in own)
+    # as for p_tau: where temperatures are swept, one wording under several of them is one
+    named = {
+        (row["paraphrase_temperature"], row["variant_index"]): row["instruction"] if is_swept else row["variant_index"]
+        for row in own
+    }
+    temperatures = sorted({row["paraphrase_temperature"] for row in own} - {None})
+    place = {label: index for index, label in enumerate(trial.base.card.label_names)}
+    wordings: dict[object, int] = {}
+    samples: dict[str, int] = {}
+    columns = [
+        (
+            number,
+            samples.setdefault(row["sample_id"], len(samples)),
+            wordings.setdefault(named[row["paraphrase_temperature"], row["variant_index"]], len(wordings)),
+            -1 if row["paraphrase_temperature"] is None else temperatures.index(row["paraphrase_temperature"]),
+            int(row["is_original"]),
+            row["repetition"],
+            place.get(row["label"], -1),
+            place.get(row["gold_label"], -1),
+        )
+        for number, arm in enumerate(arms)
+        for row in arm
+    ]
+    return np.array(columns, np.int64).T

@@ -1,0 +1,54 @@
+"""What a trial will ask and cost; calls nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flows.audit.check_cards.models import lacking_engines
+from flows.audit.prices import completion_tokens, price_of, prompt_tokens
+from flows.audit.prompts import dressed, label_block, render
+from flows.trial.plan import Trial
+
+
+def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
+    """Requests, tokens and USD of a trial by model; USD is None where a price is unknown, which no budget may have."""
+    trial.refuse_unpriced(max_usd)
+    design, task_id = trial.design, trial.base.task_id
+    chosen = design.samples[task_id]
+    tokens = n_requests = 0
+    for row in trial.variants:
+        card = dressed(design.card_of(task_id, row["strategy"]), row["strategy"])
+        block = label_block(card, row["strategy"], chosen.examples)
+        asks = len(row["repetitions"])
+        n_requests += asks * len(chosen.samples)
+        tokens += asks * sum(
+            prompt_tokens(render(card, row["instruction"], block, sample)) for sample in chosen.samples
+        )
+    lines: list[dict[str, Any]] = []
+    for name, model in design.models.items():
+        answers = n_requests * completion_tokens(model, trial.base.card.label_names)
+        price = price_of(model)
+        usd = None if price is None else (tokens * price.input_usd_per_mtok + answers * price.output_usd_per_mtok) / 1e6
+        lines.append(
+            {
+                "what": "model",
+                "name": name,
+                "requests": n_requests,
+                "prompt_tokens": tokens,
+                "completion_tokens": answers,
+                "usd": usd,
+            }
+        )
+    total: dict[str, Any] = {
+        key: sum(line[key] for line in lines) for key in ("requests", "prompt_tokens", "completion_tokens")
+    }
+    usds = [line["usd"] for line in lines]
+    total["usd"] = None if None in usds else sum(usds)
+    return {
+        "audit_id": trial.base.audit_id,
+        "lines": lines,
+        "total": total,
+        "subsamples": [],
+        "notes": list(trial.notes),
+        "run_refuses": [str(error) for error in lacking_engines(trial.models)],
+    }

@@ -1,0 +1,219 @@
+"""Plans a trial: its samples, its arms, what it is known by, what it will cost; asks nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from flows.audit.check_cards.models import unknown_prices
+from flows.audit.design import Design
+from flows.audit.paraphrase import make_proposals
+from flows.audit.prompts import FILLED, TRIED, dressing
+from flows.audit.variants import made_before
+from flows.audit.wordings import Proposal, rephrasing_key
+from flows.settings import Settings
+from flows.system.keys import as_json, content_id, sent_by
+from flows.trial.arms import FILLER, Change, arms, change_of
+from flows.trial.base_run import Base, Row, base_run, choose, read_base
+from flows.warehouse import Warehouse
+from models_registry.cards import AuditCard, FormatLimits, ModelCard, TaskCard
+from models_registry.errors import UsageError, raise_all
+from models_registry.registry import Entry, Registry
+from models_registry.samples import ChosenSamples, choose_samples
+
+ORIGIN = "trial"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the command was told."""
+
+    audit: str
+    on: str
+    added: str | None = None
+    edited: bool = False
+    task: str | None = None
+    model: str | None = None
+    strategy: str | None = None
+    filler: str | None = FILLER  # None: no control
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What is asked: the variants of every arm, as rows of raw.prompt_variants without their run."""
+
+    base: Base
+    change: Change
+    design: Design
+    variants: tuple[Row, ...]
+    filler: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def control(self) -> bool:
+        """Whether the unchanged prompts are asked again, and with a filler."""
+        return self.filler is not None
+
+    @property
+    def models(self) -> dict[str, Entry]:
+        """The cards of the models that are asked, with where they stand."""
+        return {name: self.design.registry.entry("models", name) for name in self.design.models}
+
+    def refuse_unpriced(self, max_usd: float | None) -> None:
+        """Raises UsageError where there is a budget in dollars, the command's or the audit's, and a price is unknown."""
+        limit = self.design.audit.budget.max_usd if max_usd is None else max_usd
+        raise_all(unknown_prices(self.design.registry, self.models, limit))
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The strategies of the base run that are tried."""
+        return tuple(dict.fromkeys(dressing(row["strategy"]) for row in self.variants))
+
+    @property
+    def n_variants(self) -> int:
+        """Prompt variants an arm, of the strategy that has most."""
+        return max(Counter(str(row["strategy"]) for row in self.variants).values())
+
+
+def plan_trial(settings: Settings, registry: Registry, wanted: Wanted) -> Trial:
+    """The trial a command asks for; raises UsageError, CardError or DataError in one line."""
+    if (wanted.added is None) == (not wanted.edited):
+        msg = "give one of --add TEXT and --edited: what is tried"
+        raise UsageError(msg)
+    warehouse = Warehouse(settings.warehouse)
+    run, audit_id = base_run(warehouse, wanted.audit)
+    chosen = choose(warehouse, run, wanted.on, task=wanted.task, model=wanted.model, strategy=wanted.strategy)
+    base = read_base(warehouse, run, audit_id, chosen)
+    models = _models(registry, base, chosen.model)
+    now = registry.task(base.task_id) if wanted.edited else base.card
+    change = change_of(base, now, wanted.added)
+    filler = None if wanted.filler is None else wanted.filler.strip()
+    if filler == "":
+        msg = "--filler: a text is wanted, or --no-control"
+        raise UsageError(msg)
+    design = _design(registry, base, change, models, control=filler is not None)
+    rows = arms(design, base, change, lambda: _reworded(settings, design, now), filler)
+    notes = _notes(base, design, rows, wanted)
+    return Trial(
+        base=base,
+        change=change,
+        design=_known_by(design, base, change, rows, filler),
+        variants=tuple(rows),
+        filler=filler,
+        notes=notes,
+    )
+
+
+def _design(
+    registry: Registry, base: Base, change: Change, models: Mapping[str, ModelCard], *, control: bool
+) -> Design:
+    """The audit's design, narrowed to the trial."""
+    audit = registry.audit(base.audit_id)
+    # samples that were chosen for their answers would fail any gate: here they are counted, not left out
+    limits = {"policy": "warn", "max_invalid_rate_at_first": 1.0}
+    narrowed = {
+        "tasks": (base.task_id,),
+        "models": tuple(models),
+        "strategies": arm_names(base.strategies, control=control),
+        "judges": (),
+        "model_sets": {},
+        "format": FormatLimits.model_validate_json(base.format_limits).model_copy(update=limits),
+    }
+    return Design(
+        audit_id=base.audit_id,
+        audit=audit.model_copy(update=narrowed),
+        registry=registry,
+        tasks={base.task_id: base.card},
+        templates={},
+        models=models,
+        judges={},
+        samples={base.task_id: ChosenSamples(tuple(base.samples.values()), _examples(registry, base, audit))},
+        fingerprint=registry.fingerprint(base.audit_id),
+        plan_fingerprint="",
+        origin=ORIGIN,
+        tried={} if change.edited is None else {base.task_id: change.edited},
+    )
+
+
+def arm_names(strategies: Sequence[str], *, control: bool) -> tuple[str, ...]:
+    """The names of a trial's arms: each strategy as it was, with a filler, and tried."""
+    return tuple(
+        name
+        for strategy in strategies
+        for name in ((strategy, strategy + FILLED) if control else ()) + (strategy + TRIED,)
+    )
+
+
+def _models(registry: Registry, base: Base, only: str | None) -> dict[str, ModelCard]:
+    """The models that are asked, those that a perturbing one perturbs among them."""
+    wanted = list(base.models) if only is None else [only]
+    for name in wanted:
+        card = registry.model(name)
+        if card.engine == "recorded":
+            msg = (
+                f"model '{name}' is recorded: it has no answers to prompts that were never asked; name another --model"
+            )
+            raise UsageError(msg)
+        if card.of is not None and card.of not in wanted:
+            wanted.append(card.of)
+    return {name: registry.model(name) for name in (*base.models, *wanted) if name in wanted}
+
+
+def _examples(registry: Registry, base: Base, audit: AuditCard) -> dict[str, str]:
+    if "one_shot" not in base.strategies:
+        return {}
+    root = registry.data_root(base.task_id)
+    return dict(choose_samples(base.task_id, base.card, root, audit.samples, with_examples=True).examples)
+
+
+def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposal]:
+    """Wordings of the edited instruction: an earlier run's, else the rephraser's, which asks no model."""
+    (task_id,) = design.tasks
+    edited = replace(design, tasks={task_id: now})
+    made = made_before(Warehouse(settings.warehouse), rephrasing_key(edited, task_id))
+    if made is not None:
+        return made
+    rephrasing = design.audit.rephrasing
+    if rephrasing is not None and design.registry.rephraser(rephrasing.rephraser).kind == "model":
+        msg = (
+            f"task '{task_id}': its instruction is edited and rephraser '{rephrasing.rephraser}' asks a model for its wordings: "
+            f"`promptaudit run {design.audit_id}` asks it, or give what is new with --add"
+        )
+        raise UsageError(msg)
+    return make_proposals(edited, task_id)
+
+
+def _known_by(design: Design, base: Base, change: Change, rows: Sequence[Row], filler: str | None) -> Design:
+    """The design with what tells its trial from others: the same again is the same trial."""
+    source = {
+        "base_run_id": base.audit_run_id,
+        "task_id": base.task_id,
+        "sample_ids": list(base.samples),
+        "filler": filler,
+        **change.as_dict(),
+    }
+    fingerprint = content_id(
+        "trial",
+        as_json(source),
+        *(as_json([name, sent_by(card)]) for name, card in design.models.items()),
+        *(as_json([row["prompt_variant_id"], row["prompt"], list(row["repetitions"])]) for row in rows),
+    )
+    return replace(design, source=source, plan_fingerprint=fingerprint)
+
+
+def _notes(base: Base, design: Design, rows: Sequence[Row], wanted: Wanted) -> tuple[str, ...]:
+    notes = []
+    for name, card in design.models.items():
+        landed = base.models.get(name)
+        if landed is not None and sent_by(ModelCard.model_validate_json(landed)) != sent_by(card):
+            notes.append(f"model '{name}' is asked by another card than in the base run")
+    n_left_out = len(base.variants) - sum(row["strategy"].endswith(TRIED) for row in rows)
+    if n_left_out:
+        notes.append(f"{n_left_out} prompt variants have no counterpart in the edited card and are in no arm")
+    if wanted.filler is None:
+        notes.append(
+            "without a control the base run's answers stand in for the unchanged prompts: samples that were chosen because "
+            "they were worst get better by being asked again, and that is counted as the change's"
+        )
+    return tuple(notes)

@@ -1,0 +1,1 @@
+"""Who may be asked, and which keys they may be given."""

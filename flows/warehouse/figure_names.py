@@ -1,0 +1,92 @@
+"""Names what is printed: a mart, one of its columns, and a hash of the values that make a row of it the only one.
+
+`rpt_audit.sensitivity.4f1c2a9b0d3e` is a figure, `rpt_audit.4f1c2a9b0d3e` its row. The report prints them, `trace` follows
+them, `verify` holds them against the marts. The same figure of the same run has the same name in every copy.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flows.settings import dbt_project
+from flows.system.keys import content_id
+from models_registry.errors import UsageError, nearest
+
+N_DIGITS = 12
+_NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})")
+
+
+@functools.cache
+def project_models() -> dict[str, tuple[Path, dict[str, Any]]]:
+    """What the project says of each mart, with the file it stands in; read once."""
+    import yaml
+
+    from models_registry.registry import LOADER
+
+    found = {}
+    for path in _mart_files():
+        for model in yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)["models"]:  # noqa: S506 - a safe one
+            found[model["name"]] = (path, model)
+    return found
+
+
+def _mart_files() -> list[Path]:
+    return sorted((dbt_project() / "models" / "marts").rglob("*.yml"))
+
+
+@functools.cache
+def grains() -> dict[str, tuple[str, ...]]:
+    """The columns of each mart that make a row the only one: those of its `unique_grain` test.
+
+    They are kept in the user's cache while the files stay as they are: to read these takes 0.2 s.
+    """
+    from flows.system import user_cache
+
+    stats = [(path.name, path.stat()) for path in _mart_files()]
+    seen = content_id(*(str(part) for name, stat in stats for part in (name, stat.st_size, stat.st_mtime_ns)))
+    name = f"grains-{seen}.json"
+    kept = user_cache.read(name)
+    if kept is None:
+        kept = json.dumps(_grains()).encode()
+        user_cache.keep(name, kept, instead_of="grains-*.json")
+    return {mart: tuple(columns) for mart, columns in json.loads(kept).items()}
+
+
+def _grains() -> dict[str, tuple[str, ...]]:
+    found = {}
+    for name, (_, model) in project_models().items():
+        for test in model.get("data_tests", ()):
+            if isinstance(test, dict) and "unique_grain" in test:
+                found[name] = tuple(test["unique_grain"]["arguments"]["columns"])
+    return found
+
+
+def row_id(mart: str, row: Mapping[str, Any]) -> str:
+    """`<mart>.<12 hex digits>` of a row that has the mart's grain; further columns do not count."""
+    values = [row[column] for column in grains()[mart]]
+    texts = [None if value is None else repr(value) if isinstance(value, float) else str(value) for value in values]
+    return f"{mart}.{content_id('row', mart, *texts)[:N_DIGITS]}"
+
+
+def figure_id(mart: str, row: Mapping[str, Any], column: str) -> str:
+    """`<mart>.<column>.<12 hex digits>`: one column of a row that has the mart's grain."""
+    return row_id(mart, row).replace(".", f".{column}.", 1)
+
+
+def parse_figure(text: str) -> tuple[str, str | None, str]:
+    """Mart, column (None: the whole row) and hash of a name; raises UsageError where it is none."""
+    match = _NAME.fullmatch(text.strip())
+    if match is None:
+        examples = "one looks like rpt_audit.sensitivity.4f1c2a9b0d3e, its row like rpt_audit.4f1c2a9b0d3e"
+        msg = f"{text[:80]!r} names no figure; {examples}"
+        raise UsageError(msg)
+    mart, column, digits = match.groups()
+    if mart not in grains():
+        msg = f"no mart is {mart!r}{nearest(mart, sorted(grains()))}"
+        raise UsageError(msg)
+    return mart, column, digits

@@ -1,0 +1,220 @@
+"""Rows on their way into schema raw: typed frames, text that any file can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from flows.system.keys import as_json
+from flows.warehouse import now
+from models_registry.tables import escape
+
+if TYPE_CHECKING:
+    from flows.engines import Answer, Attempt
+    from models_registry.cards import TaskCard
+    from models_registry.samples import Sample
+
+TEXT, WHOLE, REAL, YES, TIME = pl.String(), pl.Int32(), pl.Float64(), pl.Boolean(), pl.Datetime("us")
+
+# columns of raw by table; tests/warehouse hold this against schema.sql
+SCHEMAS: dict[str, dict[str, pl.DataType]] = {
+    "audit_runs": {
+        "audit_run_id": TEXT, "audit_id": TEXT, "origin": TEXT, "state": TEXT, "started_at": TIME, "finished_at": TIME,
+        "fingerprint": TEXT, "plan_fingerprint": TEXT, "card": TEXT, "format_limits": TEXT, "seed": pl.Int64(),
+        "n_resamples": WHOLE, "code_version": TEXT, "code_commit": TEXT, "is_code_dirty": YES,
+        "library_versions": TEXT, "source": TEXT, "manifest": TEXT,
+    },
+    "models": {
+        "audit_run_id": TEXT, "model_id": TEXT, "engine": TEXT, "model": TEXT, "card": TEXT, "fingerprint": TEXT,
+        "input_usd_per_mtok": REAL, "output_usd_per_mtok": REAL,
+    },
+    "tasks": {
+        "audit_run_id": TEXT, "task_id": TEXT, "kind": TEXT, "level": TEXT, "instruction": TEXT, "output_format": TEXT,
+        "reader": TEXT, "refusal_pattern": TEXT, "scoring_methods": TEXT, "token_f1_threshold": REAL, "card": TEXT,
+        "fingerprint": TEXT, "recorded_at": TIME,
+    },
+    "task_labels": {"audit_run_id": TEXT, "task_id": TEXT, "label": TEXT, "label_index": WHOLE, "description": TEXT},
+    "samples": {
+        "audit_run_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "sample_index": WHOLE, "input": TEXT,
+        "gold_label": TEXT, "options": TEXT, "reference_answers": TEXT, "fields": TEXT,
+    },
+    "prompt_variants": {
+        "audit_run_id": TEXT, "prompt_variant_id": TEXT, "task_id": TEXT, "strategy": TEXT,
+        "paraphrase_temperature": REAL, "variant_index": WHOLE, "is_original": YES, "is_edited": YES,
+        "instruction": TEXT, "output_format": TEXT, "prompt": TEXT, "answer_schema": TEXT, "template": TEXT,
+        "reader": TEXT, "repetitions": pl.List(WHOLE),
+        "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
+    },
+    "predictions": {
+        "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
+        "sample_id": TEXT, "repetition": WHOLE, "completion": TEXT, "is_completion_escaped": YES, "reasoning": TEXT,
+        "finish_reason": TEXT, "is_refused": YES, "token_logprobs": TEXT, "option_loglikelihoods": TEXT,
+        "prompt_tokens": WHOLE, "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL,
+        "sampling": TEXT, "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT,
+        "error": TEXT, "landed_at": TIME,
+    },
+    "attempts": {
+        "audit_run_id": TEXT, "prediction_id": TEXT, "attempted_at": TIME, "http_status": WHOLE, "error": TEXT,
+        "waited_ms": REAL,
+    },
+    "rephrasings": {
+        "audit_run_id": TEXT, "rephrasing_id": TEXT, "task_id": TEXT, "model_id": TEXT, "paraphrase_temperature": REAL,
+        "prompt": TEXT, "completion": TEXT, "is_completion_escaped": YES, "prompt_tokens": WHOLE,
+        "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "sampling": TEXT,
+        "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "error": TEXT, "landed_at": TIME,
+    },
+    "engines": {
+        "audit_run_id": TEXT, "model_id": TEXT, "opened_at": TIME, "engine": TEXT, "endpoint": TEXT,
+        "engine_version": TEXT, "served_model": TEXT, "context_length": WHOLE,
+    },
+    "batches": {
+        "audit_run_id": TEXT, "model_id": TEXT, "batch_id": TEXT, "state": TEXT, "recorded_at": TIME,
+        "n_requests": WHOLE, "error": TEXT,
+    },
+    "judges": {
+        "audit_run_id": TEXT, "judge_id": TEXT, "judge_key": TEXT, "model_id": TEXT, "panel": TEXT, "repetitions": WHOLE,
+        "max_asks": WHOLE, "card": TEXT, "model_card": TEXT, "recorded_at": TIME,
+    },
+    "judge_controls": {
+        "audit_run_id": TEXT, "control_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "kind": TEXT, "completion": TEXT,
+        "is_match": YES,
+    },
+    "verdicts": {
+        "audit_run_id": TEXT, "verdict_id": TEXT, "prediction_id": TEXT, "control_id": TEXT, "judge_id": TEXT,
+        "judge_key": TEXT, "repetition": WHOLE, "ask": WHOLE, "is_settled": YES, "is_match": YES, "reason": TEXT,
+        "completion": TEXT, "is_completion_escaped": YES, "finish_reason": TEXT, "prompt_tokens": WHOLE,
+        "completion_tokens": WHOLE, "latency_ms": REAL, "n_attempts": WHOLE, "cost_usd": REAL, "sampling": TEXT,
+        "served_model": TEXT, "system_fingerprint": TEXT, "request_id": TEXT, "request_sha256": TEXT, "source": TEXT,
+        "error": TEXT, "landed_at": TIME,
+    },
+    "format_checks": {
+        "audit_run_id": TEXT, "expectation": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
+        "observed": REAL, "allowed": REAL, "is_success": YES, "policy": TEXT, "action": TEXT, "reason": TEXT,
+        "checked_at": TIME,
+    },
+    "comparisons": {
+        "audit_run_id": TEXT, "comparison_id": TEXT, "base_run_id": TEXT, "candidate_run_id": TEXT,
+        "base_model_id": TEXT, "candidate_model_id": TEXT, "min_effect": REAL, "max_cost_increase": REAL,
+        "max_latency_increase": REAL, "n_resamples": WHOLE, "seed": pl.Int64(), "is_trial": YES, "requested_at": TIME,
+    },
+    "baselines": {
+        "audit_run_id": TEXT, "audit_id": TEXT, "name": TEXT, "reason": TEXT, "pinned_at": TIME,
+    },
+    "waivers": {
+        "audit_run_id": TEXT, "waiver_id": TEXT, "audit_id": TEXT, "rule": TEXT, "model_id": TEXT, "task_id": TEXT,
+        "strategy": TEXT, "measure": TEXT, "reason": TEXT, "valid_until": TIME, "accepted_at": TIME,
+    },
+    "nights": {
+        "audit_run_id": TEXT, "night_id": TEXT, "audit_id": TEXT, "step": TEXT, "outcome": TEXT, "recorded_at": TIME,
+        "scheduled_at": TIME,
+    },
+    "alarms": {
+        "audit_run_id": TEXT, "alarm_id": TEXT, "audit_id": TEXT, "event": TEXT, "kind": TEXT, "model_id": TEXT,
+        "task_id": TEXT, "strategy": TEXT, "measure": TEXT, "base_run_id": TEXT, "summary": TEXT, "reason": TEXT,
+        "recorded_at": TIME,
+    },
+    "notifications": {
+        "audit_run_id": TEXT, "notification_id": TEXT, "kind": TEXT, "state": TEXT, "n_targets": WHOLE,
+        "error": TEXT, "recorded_at": TIME,
+    },
+    "retirements": {
+        "audit_run_id": TEXT, "table_name": TEXT, "path": TEXT, "n_rows": pl.Int64(), "sha256": TEXT,
+        "retired_at": TIME,
+    },
+    "reports": {"audit_run_id": TEXT, "sha256": TEXT, "name": TEXT, "written_at": TIME},
+    "erasures": {
+        "audit_run_id": TEXT, "erasure_id": TEXT, "task_id": TEXT, "sample_id": TEXT, "n_rows": TEXT, "reason": TEXT,
+        "erased_at": TIME,
+    },
+    "seals": {
+        "audit_run_id": TEXT, "seal_index": pl.Int64(), "reason": TEXT, "manifest": TEXT, "previous_seal": TEXT,
+        "seal": TEXT, "sealed_at": TIME,
+    },
+    "row_digests": {"audit_run_id": TEXT, "seal_index": pl.Int64(), "table_name": TEXT, "digests": pl.Binary()},
+}  # fmt: skip
+
+
+def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows of one raw table as a typed frame; absent columns are NULL, lone surrogates in any text are escaped."""
+    schema = SCHEMAS[table]
+    columns = {}
+    for name, dtype in schema.items():
+        values = [row.get(name) for row in rows]
+        try:
+            columns[name] = pl.Series(name, values, dtype=dtype)
+        except UnicodeEncodeError:
+            columns[name] = pl.Series(name, [None if v is None else escape(v)[0] for v in values], dtype=dtype)
+    return pl.DataFrame(columns)
+
+
+def reader_json(card: TaskCard) -> str:
+    """How a task's completions are read, as JSON: options by their labels and open answers as they are, unless a variant says."""
+    if card.kind == "multiple_choice":
+        return as_json({"option_letter": card.label_names})
+    if card.kind == "open_ended":
+        return as_json("open")
+    return as_json(card.reader if isinstance(card.reader, str) else card.reader.model_dump())
+
+
+def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, object]:
+    """The row of raw.tasks for a task card."""
+    return {
+        "audit_run_id": audit_run_id, "task_id": task_id, "kind": card.kind, "level": card.level,
+        "instruction": card.instruction, "output_format": card.output_format, "reader": reader_json(card),
+        "refusal_pattern": card.refusal_pattern, "scoring_methods": as_json(card.scoring_methods),
+        "token_f1_threshold": card.token_f1_threshold, "card": card.canonical_json(), "fingerprint": card.fingerprint(),
+        "recorded_at": now(),
+    }  # fmt: skip
+
+
+def sample_row(
+    audit_run_id: str, task_id: str, index: int, sample: Sample, fields: Mapping[str, str]
+) -> dict[str, object]:
+    """The row of raw.samples for a sample, with the other columns of the data that a prompt used."""
+    return {
+        "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
+        "input": sample.text, "gold_label": sample.gold_label,
+        "options": as_json(sample.options) if sample.options else None,
+        "reference_answers": as_json(sample.references) if sample.references else None, "fields": as_json(fields),
+    }  # fmt: skip
+
+
+def label_rows(audit_run_id: str, task_id: str, card: TaskCard) -> list[dict[str, object]]:
+    """The rows of raw.task_labels for a task card, in its order."""
+    return [
+        {"audit_run_id": audit_run_id, "task_id": task_id, "label": item.label, "label_index": index,
+         "description": item.description}
+        for index, item in enumerate(card.labels)
+    ]  # fmt: skip
+
+
+def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str, object]:
+    """The row of raw.attempts for a failed try of a prediction, a rephrasing or a verdict."""
+    return {
+        "audit_run_id": audit_run_id, "prediction_id": asked_id,
+        "attempted_at": attempt.attempted_at.astimezone(UTC).replace(tzinfo=None), "http_status": attempt.http_status,
+        "error": attempt.error, "waited_ms": attempt.waited_ms,
+    }  # fmt: skip
+
+
+def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) -> dict[str, Any]:
+    """What rows of raw.predictions, raw.rephrasings and raw.verdicts keep alike of an answer."""
+    completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
+    return {
+        "completion": completion,
+        "is_completion_escaped": is_escaped,
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "latency_ms": answer.latency_ms,
+        "n_attempts": len(answer.attempts) + 1,
+        "cost_usd": cost_usd,
+        "sampling": answer.sampling,
+        "served_model": answer.served_model,
+        "system_fingerprint": answer.system_fingerprint,
+        "request_id": answer.request_id,
+        "error": None if answer.completion is not None else answer.error,
+        "landed_at": landed_at,
+    }
