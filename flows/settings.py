@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+
+from models_registry.errors import UsageError
+
+if TYPE_CHECKING:
+    from models_registry.registry import Registry
 
 PREFIX = "promptaudit_"
 
@@ -77,6 +83,29 @@ class Settings(BaseModel):
     @classmethod
     def _separated(cls, value: object) -> object:
         return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+
+
+def settings_of(warehouse: Path | None = None, registry: Sequence[Path] = ()) -> Settings:
+    """Returns the settings of the environment, over them a warehouse, and after them folders of cards.
+
+    Raises UsageError naming the first variable that cannot be taken.
+    """
+    try:
+        settings = Settings() if warehouse is None else Settings(warehouse=warehouse)
+    except ValidationError as error:
+        first = error.errors()[0]
+        msg = f"PROMPTAUDIT_{'_'.join(str(part) for part in first['loc']).upper()}: {first['msg']}"
+        raise UsageError(msg) from None
+    return settings.model_copy(update={"registry": (*settings.registry, *registry)})
+
+
+def registry_of(settings: Settings) -> Registry:
+    """Returns the registry of settings; ./registry counts when it is there."""
+    from models_registry.registry import load_registry
+
+    here = Path("registry")
+    own = [here] if here.is_dir() and here not in settings.registry else []
+    return load_registry([*own, *settings.registry])
 
 
 @cache

@@ -17,9 +17,10 @@ from prefect.states import Completed, Failed
 from flows.audit.derive import Order, Outcome, Step, derive
 from flows.audit.infer import infer
 from flows.audit.judge import count_missing_rulings, judge
+from flows.audit.meters import meters_of_judges, meters_of_models
 from flows.audit.paraphrase import paraphrase
 from flows.audit.plan import count_missing
-from flows.display.progress import Progress, meters_of_judges, meters_of_models
+from flows.display.progress import Progress
 from flows.lineage.openlineage.assets import assets_of
 from flows.warehouse import Warehouse
 from models_registry.errors import MeasureError

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from flows.audit.answer_rows import answer_columns
 from flows.audit.ask import Workers, run_to_end
 from flows.audit.budget import Purse
 from flows.audit.design import Design
@@ -17,7 +18,7 @@ from flows.audit.land import Landing, cost_of
 from flows.engines import Answer, LandedAnswers, Request
 from flows.system.keys import as_json, content_id, request_sha256, sent_by
 from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import answer_columns, frame_of
+from flows.warehouse.rows import frame_of
 from models_registry.ages import age_of
 from models_registry.cards import JudgeCard, ModelCard, Price
 from models_registry.samples import Sample

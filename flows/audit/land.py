@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from flows.audit.answer_rows import answer_columns, attempt_row
 from flows.engines import Answer, Attempt, Request
 from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import answer_columns, attempt_row
 from flows.warehouse.spool import Spool, land_segment
 from models_registry.cards import Price
 

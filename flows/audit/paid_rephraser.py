@@ -6,13 +6,14 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from flows.audit.answer_rows import answer_columns, attempt_row
 from flows.audit.budget import Purse, most_usd
 from flows.audit.land import cost_of
 from flows.audit.prices import price_of
 from flows.engines import Answer, Engine, Request
 from flows.system.keys import content_id, temperature_key
 from flows.warehouse import now
-from flows.warehouse.rows import answer_columns, attempt_row, frame_of
+from flows.warehouse.rows import frame_of
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import EngineError
 

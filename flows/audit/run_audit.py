@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from flows.audit.check_cards import Checked, check_audit
 from flows.audit.check_cards.models import lacking_engines
-from flows.audit.derive import Order, Outcome, derive
+from flows.audit.derive import Order, Outcome
 from flows.audit.design import Design, design_audit
 from flows.audit.edit_prompts import export_prompts, read_prompts
 from flows.audit.judge import land_changed_judges
@@ -24,7 +24,6 @@ from flows.evidence.retain import restore, without_retired
 from flows.lineage.openlineage.tell import following
 from flows.marts.publish import is_published, publish
 from flows.marts.transform import transform
-from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.report import report
 from flows.settings import Settings
 from flows.system.child_processes import guarded
@@ -159,37 +158,6 @@ def run_audit(  # noqa: PLR0913 - one option each
             outcome = run_tracked(order, progress)
     judged = f", {outcome.n_judged} rulings made" if design.judges else ""
     return _done(audit_id, f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{judged}", outcome)
-
-
-def run_import(
-    settings: Settings, registry: Registry, files: Sequence[Path], options: ImportOptions, progress: Progress
-) -> Done:
-    """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
-    warehouse = Warehouse(settings.warehouse)
-    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
-        make_ready(warehouse, progress)
-        taken = import_predictions(warehouse, files, registry, options)
-        audit_run_id = taken.audit_run_id
-        if not taken.is_new and is_published(warehouse, audit_run_id):
-            return Done(
-                audit_run_id=audit_run_id,
-                audit_id=taken.audit_id,
-                headline=f"run {audit_run_id}: this import is here already: nothing done",
-                n_asked=0,
-                notes=(),
-                published=warehouse.published.path,
-                report=_page_of(warehouse, audit_run_id),
-            )
-        outcome = Outcome(audit_run_id=audit_run_id, notes=list(taken.notes))
-        if taken.n_duplicates:
-            outcome.notes.append(f"{taken.n_duplicates} rows said the same cell twice and count once")
-        if taken.n_missing:
-            outcome.notes.append(f"{taken.n_missing} cells of the file's grid have no answer")
-        with following(warehouse, audit_run_id, progress.warn):
-            outcome = derive(warehouse, outcome, options.format_limits, progress)
-    return _done(
-        taken.audit_id, f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported", outcome
-    )
 
 
 def _page_of(warehouse: Warehouse, audit_run_id: str) -> Path:

@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 
 from flows.audit.design import Design, used_fields
+from flows.audit.manifest import manifest_of
 from flows.audit.prices import price_of
-from flows.marts.manifest import manifest_of
 from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of, label_rows, sample_row, task_row

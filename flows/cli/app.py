@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from models_registry.errors import UsageError
-
 if TYPE_CHECKING:
     from flows.display.progress import Progress
     from flows.settings import Settings
@@ -47,23 +45,14 @@ class State:
 
     def settings(self) -> Settings:
         """The options over the environment."""
-        from pydantic import ValidationError
+        from flows.settings import settings_of
 
-        from flows.settings import Settings
-
-        given: dict[str, Any] = {}
-        if self.warehouse is not None:
-            given["warehouse"] = self.warehouse
-        try:
-            settings = Settings(**given)
-        except ValidationError as error:
-            first = error.errors()[0]
-            msg = f"PROMPTAUDIT_{'_'.join(str(part) for part in first['loc']).upper()}: {first['msg']}"
-            raise UsageError(msg) from None
-        return settings.model_copy(update={"registry": (*settings.registry, *self.registry)})
+        return settings_of(self.warehouse, self.registry)
 
     def load(self) -> tuple[Settings, Registry]:
         """Settings and the registry they name."""
+        from flows.settings import registry_of
+
         settings = self.settings()
         return settings, registry_of(settings)
 
@@ -72,15 +61,6 @@ class State:
         from flows.display.progress import Progress
 
         return Progress(quiet=self.quiet, may_ask=not self.as_json)
-
-
-def registry_of(settings: Settings) -> Registry:
-    """The registry of settings; ./registry counts when it is there."""
-    from models_registry.registry import load_registry
-
-    here = Path("registry")
-    own = [here] if here.is_dir() and here not in settings.registry else []
-    return load_registry([*own, *settings.registry])
 
 
 state = State()

@@ -25,8 +25,7 @@ def verify(
     ] = None,
 ) -> int:
     """Hold what stands in the warehouse and its copies against the seals, and name what differs."""
-    from flows.evidence.verify import verify as verify_runs
-    from flows.evidence.verify import verify_report
+    from flows.report.verify_file import verify_report, verify_with_pages
     from flows.warehouse import Warehouse
 
     settings, progress = state.settings(), state.progress()
@@ -37,7 +36,7 @@ def verify(
         if what is not None and Path(what).suffix == ".html":
             found = verify_report(Warehouse(settings.warehouse), Path(what), seal=seal)
         else:
-            found = verify_runs(Warehouse(settings.warehouse), what, seal=seal, say=progress.say)
+            found = verify_with_pages(Warehouse(settings.warehouse), what, seal=seal, say=progress.say)
     show(found.as_dict(), "\n".join(found.lines()))
     return found.exit_code
 

@@ -23,8 +23,8 @@ def nightly(
     ] = False,
 ) -> int:
     """Continue or start tonight's run; compare it with last night, check its gate, report, tell."""
-    from flows.cli.app import registry_of
     from flows.nightly.night import night
+    from flows.settings import registry_of
 
     settings = state.settings()
     told = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
@@ -170,6 +170,7 @@ def history(
 ) -> None:
     """A measure over the nights: a table and a sparkline a series."""
     from flows.history.measure import history as history_of
+    from flows.history.terminal import HistoryCard
 
     settings = state.settings()
     found = history_of(
@@ -180,4 +181,4 @@ def history(
         return
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(found)
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(HistoryCard(found))

@@ -30,10 +30,11 @@ def diagnose(
 ) -> None:
     """What a run points to: sensitive samples, inconsistent groups, confused labels, formats; or that nothing stands out."""
     from flows.diagnosis.diagnose import diagnose as diagnosis_of
+    from flows.diagnosis.terminal import lines_of as lines_of_diagnosis
 
     settings = state.settings()
     found = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
-    show(found.as_dict(top), "\n".join(found.lines(top)))
+    show(found.as_dict(top), "\n".join(lines_of_diagnosis(found, top)))
 
 
 @app.command("try")
@@ -74,6 +75,7 @@ def try_(
     from flows.trial.arms import FILLER
     from flows.trial.plan import Wanted, plan_trial
     from flows.trial.run import try_change
+    from flows.trial.terminal import lines_of as lines_of_trial
 
     settings, registry = state.load()
     said = (FILLER if filler is None else filler) if control else None
@@ -88,4 +90,4 @@ def try_(
         show(found, render_estimate(found))
         return
     tried = try_change(settings, registry, wanted, state.progress(), max_usd=max_usd, max_requests=max_requests)
-    show(tried.as_dict(), "\n".join(tried.lines()))
+    show(tried.as_dict(), "\n".join(lines_of_trial(tried)))

@@ -70,8 +70,7 @@ def import_(
     settings = state.settings()
     start(DBT, settings.warehouse.resolve().name)  # they take longest to get ready
     start(CHECKS)
-    from flows.audit.run_audit import run_import
-    from flows.recorded_runs.import_run import options_of
+    from flows.recorded_runs.import_run import options_of, run_import
 
     settings, registry = state.load()
     options = options_of(

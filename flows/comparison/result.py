@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from flows.display.figures import cut, interval, number, when
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 
-VERDICTS = ("regressed", "changed", "improved", "not_comparable", "not_judged", "within_noise")
+VERDICTS = ("regressed", "changed", "improved", "not_comparable", "not_judged", "within_noise")  # the gravest first
 NEWS = ("regressed", "changed", "improved")
 MOST_FLIPS = 8  # named, of a kind
 NAME = 60
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

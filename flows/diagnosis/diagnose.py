@@ -11,9 +11,7 @@ from flows.diagnosis.confusions import Confusion, find_confusions
 from flows.diagnosis.groups import Group, Groups, find_groups
 from flows.diagnosis.material import Material, Task, Unit, read_material
 from flows.diagnosis.samples import PointsTo, SampleFinding, sample_findings
-from flows.diagnosis.terminal import lines_of
 from flows.display.figures import LONG, cut, shown
-from flows.report.gather import rows as rows_of
 from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import figure_id
 from flows.warehouse.run_names import resolve
@@ -122,10 +120,6 @@ class Diagnosis:
             "formats": [{**asdict(each), "statuses": dict(each.statuses)} for each in self.formats],
         }
 
-    def lines(self, top: int) -> list[str]:
-        """For people."""
-        return lines_of(self, top)
-
 
 def diagnose(  # noqa: PLR0913 - the command's options
     warehouse: Warehouse,
@@ -146,7 +140,9 @@ def diagnose(  # noqa: PLR0913 - the command's options
         msg = f"--text {text[:80]}{nearest(text, get_args(Text))}"
         raise UsageError(msg)
     found = resolve(warehouse, run)
-    (row,) = rows_of(warehouse, "select seed from marts.dim_audit_runs where audit_run_id = $run", found.audit_run_id)
+    (row,) = warehouse.published.read(
+        "select seed from marts.dim_audit_runs where audit_run_id = $run", run=found.audit_run_id
+    )
     material = read_material(warehouse, found.audit_run_id, model=model or found.model_id, task=task, strategy=strategy)
     findings = [sample_findings(unit, row["seed"]) for unit in material.units]
     groups = find_groups(material.units, material.tasks, findings, row["seed"])

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.report.gather import rows as rows_of
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from models_registry.errors import MeasureError, UsageError, nearest
 
-Row = dict[str, Any]
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
 
 _UNITS = """
@@ -126,7 +123,7 @@ def read_material(
     warehouse: Warehouse, run: str, *, model: str | None, task: str | None, strategy: str | None
 ) -> Material:
     """The chosen units of a published run; raises UsageError for a name it has not, MeasureError where nothing is measured."""
-    found = rows_of(warehouse, _UNITS, run)
+    found = warehouse.published.read(_UNITS, run=run)
     for option, column, value in (
         ("model", "model_id", model),
         ("task", "task_id", task),
@@ -137,14 +134,14 @@ def read_material(
             msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, known)}"
             raise UsageError(msg)
         found = [row for row in found if value is None or row[column] == value]
-    tasks = {row["task_id"]: row for row in rows_of(warehouse, _TASKS, run)}
+    tasks = {row["task_id"]: row for row in warehouse.published.read(_TASKS, run=run)}
     units = [_unit(warehouse, run, row, tasks[row["task_id"]]["labels"]) for row in found]
     kept = tuple(unit for unit in units if unit is not None)
     if not kept:
         msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
         raise MeasureError(msg)
     inputs: dict[str, dict[str, str | None]] = {}
-    for row in rows_of(warehouse, _INPUTS, run):
+    for row in warehouse.published.read(_INPUTS, run=run):
         inputs.setdefault(row["task_id"], {})[row["sample_id"]] = row["input"]
     names = {unit.task_id for unit in kept}
     return Material(
@@ -155,7 +152,7 @@ def read_material(
 def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -> Unit | None:
     def ask(query: str) -> list[Row]:
         named = {"model": unit["model_id"], "task": unit["task_id"], "strategy": unit["strategy"]}
-        return rows_of(warehouse, query, run, named | {"most": MOST_TESTED})
+        return warehouse.published.read(query, run=run, most=MOST_TESTED, **named)
 
     rows = ask(_SAMPLES)
     if not rows or not labels:

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, get_args
 from flows.display.figures import LONG, cut
 from models_registry.errors import UsageError, nearest
 
+Row = dict[str, Any]
 Policy = Literal["none", "excerpt", "full"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 MOST = 20_000  # characters a text, in full
@@ -21,8 +22,6 @@ TEXTS = {
 }  # fmt: skip
 RULED = {"reason", "label"}  # of an answer that scoring methods ruled on: a judge's words, what a rule read
 NAMED = 8  # tasks
-
-Row = dict[str, Any]
 
 
 @dataclass(slots=True)

@@ -6,22 +6,33 @@ import os
 import select
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-from flows.warehouse import Warehouse
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-    from flows.audit.ask import OnAnswer
-    from flows.audit.design import Design
-    from flows.audit.plan import Variant
-    from flows.engines import Answer, Engine
-    from models_registry.cards import Price
-
+OnAnswer = Callable[[str, Any, Any], None]
+"""Is told of every answer: the name of its meter, the answer or None, and the engine that is asked or None."""
 SECONDS_A_LINE = 10.0  # without a terminal, a line each so many seconds
+
+
+class Meter(Protocol):
+    """How far one of those who are asked is: `done` of `wanted` answers."""
+
+    name: str
+    wanted: int
+    done: int
+
+    def count(self, answer: Any, engine: Any) -> None:  # noqa: ANN401 - what `OnAnswer` is told
+        """Takes one answer in, or none, and the engine that is asked."""
+
+    def cost(self) -> str:
+        """Returns what was spent in this execution, and what holds it back."""
+
+    def line(self) -> str:
+        """Returns the bar as text."""
 
 
 class Progress:
@@ -78,7 +89,7 @@ class Progress:
                     for meter in meters
                 }
 
-                def on_answer(name: str, answer: Answer | None, engine: Engine | None) -> None:
+                def on_answer(name: str, answer: object, engine: object) -> None:
                     named[name].count(answer, engine)
                     bars.update(tasks[name], completed=named[name].done, cost=named[name].cost())
 
@@ -86,7 +97,7 @@ class Progress:
         else:
             said = time.monotonic()
 
-            def on_answer(name: str, answer: Answer | None, engine: Engine | None) -> None:
+            def on_answer(name: str, answer: object, engine: object) -> None:
                 nonlocal said
                 named[name].count(answer, engine)
                 if time.monotonic() - said > SECONDS_A_LINE:
@@ -96,69 +107,6 @@ class Progress:
             yield on_answer
         if missing:
             self.say("; ".join(meter.line() for meter in meters))
-
-
-def meters_of_models(
-    design: Design, variants: Sequence[Variant], warehouse: Warehouse, audit_run_id: str
-) -> list[Meter]:
-    """How far each model of a run is."""
-    from flows.audit.plan import count_landed
-    from flows.audit.prices import price_of
-
-    counts = count_landed(warehouse, audit_run_id)
-    wanted = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
-    return [
-        Meter(name, wanted, sum(n for (model, _), n in counts.items() if model == name), price_of(card))
-        for name, card in design.models.items()
-    ]
-
-
-def meters_of_judges(design: Design, missing: Mapping[str, int]) -> list[Meter]:
-    """What each judge still has to rule on."""
-    from flows.audit.prices import price_of
-
-    cards = {name: design.registry.model(design.judges[name].model or "") for name in missing}
-    return [Meter(name, n, 0, price_of(cards[name])) for name, n in missing.items()]
-
-
-class Meter:
-    """How far one model or judge is."""
-
-    def __init__(self, name: str, wanted: int, done: int, price: Price | None) -> None:
-        self.name, self.wanted, self.done, self.before = name, wanted, done, done
-        self.price = price
-        self.usd: float | None = 0.0
-        self.n_tries_failed = 0
-        self.engine: Engine | None = None
-        self.started: float | None = None
-
-    def count(self, answer: Answer | None, engine: Engine | None) -> None:
-        """Takes one answer in, or none, and the engine that is asked."""
-        self.engine = engine
-        if answer is None:
-            return
-        from flows.audit.land import cost_of
-
-        self.started = self.started or time.monotonic()
-        self.done = min(self.wanted, self.done + answer.is_landed)  # a verdict may take several asks
-        self.n_tries_failed += len(answer.attempts)
-        cost = 0.0 if answer.completion is None else cost_of(answer, self.price)  # what fails is not paid
-        self.usd = None if cost is None or self.usd is None else self.usd + cost
-
-    def cost(self) -> str:
-        """What was spent in this execution, and what holds it back."""
-        spent = "price unknown" if self.usd is None else f"{self.usd:.4f} USD"
-        pressure = "" if self.engine is None else self.engine.pressure
-        return f"{spent}, {pressure}" if pressure else spent
-
-    def line(self) -> str:
-        """The bar as text."""
-        seconds = time.monotonic() - (self.started or time.monotonic())
-        rate = (self.done - self.before) / max(seconds, 1e-3)
-        left = (self.wanted - self.done) / rate if rate else 0.0
-        remaining = f", {left:.0f} s left" if self.done < self.wanted else ""
-        tries = f", {self.n_tries_failed} tries failed" if self.n_tries_failed else ""
-        return f"{self.name}: {self.done}/{self.wanted} ({rate:.0f}/s{remaining}, {self.cost()}{tries})"
 
 
 def _bars() -> Bars:

@@ -15,10 +15,10 @@ from typing import Any
 
 from flows.display.figures import when
 from flows.gate.outcome import Checked, Finding, Result
-from flows.gate.source import Row, Source, source_of
+from flows.gate.source import Source, source_of
 from flows.gate.value_rules import check_values
 from flows.gate.verdict_rules import check_verdicts
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from flows.warehouse import now as this_instant
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard

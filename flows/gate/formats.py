@@ -87,9 +87,9 @@ def _xml(text: str) -> str:
 
 def write_junit(checked: Checked, path: Path) -> Path:
     """Writes the JUnit report: a reader sees the old file or the new one. Raises WarehouseError where it cannot."""
-    return write_text(checked.junit(), path, SHARED)
+    return write_text(junit(checked), path, SHARED)
 
 
 def write_markdown(checked: Checked, path: Path) -> Path:
     """Writes the Markdown table, likewise."""
-    return write_text(checked.markdown(), path, SHARED)
+    return write_text(markdown(checked), path, SHARED)

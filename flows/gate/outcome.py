@@ -159,18 +159,6 @@ class Checked:
             ],
         }
 
-    def junit(self) -> str:
-        """The same as a JUnit report: a test case a rule, a failure for what failed, an error for what has no figure."""
-        from flows.gate.formats import junit
-
-        return junit(self)
-
-    def markdown(self) -> str:
-        """The same as a Markdown table."""
-        from flows.gate.formats import markdown
-
-        return markdown(self)
-
 
 NAMED: Mapping[Outcome, str] = {
     "failed": "failed",

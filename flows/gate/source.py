@@ -6,15 +6,13 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from models_registry.errors import UsageError, nearest
 from models_registry.gate_columns import COMPARISONS
 from models_registry.gate_rules import BASELINE, LAST_NIGHT
 
-Row = dict[str, Any]
 RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.audit_runs"
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from flows.gate.outcome import Finding, Outcome, Result, State
-from flows.gate.source import Row, Source
+from flows.gate.source import Source
+from flows.warehouse import Row
 from models_registry.gate_columns import TEMPERATURE, Columns
 from models_registry.gate_rules import Condition, ValueRule
 

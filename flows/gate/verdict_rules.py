@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Iterable
 
 from flows.gate.outcome import Finding, Result
-from flows.gate.source import Row, Source
+from flows.gate.source import Source
 from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
+from flows.warehouse import Row
 from models_registry.gate_rules import LAST_NIGHT, VerdictRule
 
 Names = tuple[str, str, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flows.report.blocks.blocks import Ask
+from flows.warehouse import Ask
 from models_registry.errors import UsageError, nearest
 
 COLUMNS = """

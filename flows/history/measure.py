@@ -6,18 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flows.history.columns import source_of
 from flows.history.nights import Nights, differs, gather_nights
-from flows.report.gather import rows as rows_of
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from models_registry.errors import UsageError, WarehouseError, nearest
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-Row = dict[str, Any]
 Key = tuple[str, str, str | None]  # task, model, strategy
 
 RUNS = """
@@ -90,22 +85,6 @@ class History:
             "nights": self.rows(),
         }  # fmt: skip
 
-    def __rich__(self) -> RenderableType:
-        """What a rich console prints."""
-        return self.table()
-
-    def table(self) -> RenderableType:
-        """Everything for a terminal: of each series its sparkline and a table of its nights."""
-        from flows.history.terminal import HistoryCard
-
-        return HistoryCard(self)
-
-    def lines(self) -> list[str]:
-        """One line a series: its sparkline, the scale it is on and its last figure."""
-        from flows.history.terminal import line
-
-        return [line(self, series) for series in self.series]
-
 
 def history(  # noqa: PLR0913 - the command's options
     warehouse: Warehouse,
@@ -136,7 +115,9 @@ def history(  # noqa: PLR0913 - the command's options
         audit = runs[-1]["audit_id"] if audit is None else audit
         run = newest[_known("audit", audit, newest, "has a complete run")]
         source = source_of(warehouse.published.read, measure)
-        found = gather_nights(lambda query: rows_of(warehouse, query, run), source.columns, limit, source.table)
+        found = gather_nights(
+            lambda query: warehouse.published.read(query, run=run), source.columns, limit, source.table
+        )
     figures = [row for row in found.figures if source.method is None or row["scoring_method"] == source.method]
     wanted = {"task": task, "model": model, "strategy": strategy}
     for name, value in wanted.items():

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from flows.report.blocks.blocks import Ask, Row
-from flows.report.queries.judged import TABLES
+from flows.warehouse import Ask, Row
+from flows.warehouse.schema import TABLES
 
 MOST_NIGHTS = 60  # in the report
 COMPARISONS = {"marts.rpt_run_comparisons", "raw.comparisons"}

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import models_registry
 import udfs
 from flows.settings import dbt_project
+from flows.system.files import file_sha256
 from flows.system.keys import sha256_of
-
-if TYPE_CHECKING:
-    from flows.audit.design import Design
 
 LEFT_OUT = {
     "__pycache__",
@@ -24,22 +20,6 @@ LEFT_OUT = {
     "udfs",
     "dbt_project",
 }  # of the code, and of the dbt project
-
-
-def manifest_of(design: Design) -> dict[str, Any]:
-    """Hashes of everything an audit's run is made from: `cards`, `data`, `code`, `dbt_project`, each sha256 in hex.
-
-    Data that no file holds (a hub's) have no hash of their own: the samples that were chosen are rows, which the seal covers.
-    """
-    used = design.registry.used_by(design.audit_id)
-    return {
-        "cards": {
-            kind: {name: sha256_of(entry.card.canonical_json()) for name, entry in entries.items()}
-            for kind, entries in used.items()
-        },
-        "data": {task_id: _data(design, task_id) for task_id in design.tasks},
-        **made_by(),
-    }
 
 
 def made_by() -> dict[str, str]:
@@ -65,20 +45,6 @@ def code_sha256() -> str:
 def project_sha256() -> str:
     """Of the dbt project's models, macros, tests, analyses and seeds."""
     return sha256_of(*_files(dbt_project(), {".sql", ".yml", ".csv"}))
-
-
-def file_sha256(path: Path) -> str:
-    """Of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _data(design: Design, task_id: str) -> dict[str, Any]:
-    data, n = design.tasks[task_id].data, design.n_samples(task_id)
-    if data.path is None:
-        return {"hub": data.hub, "split": data.split, "n_samples": n}
-    path = design.registry.data_root(task_id) / data.path
-    return {"path": str(data.path), "sha256": file_sha256(path), "n_samples": n}
 
 
 def _files(root: Path, endings: set[str]) -> Iterable[str]:

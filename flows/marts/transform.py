@@ -6,23 +6,18 @@ build does.
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from flows.lineage.openlineage.tell import built
 from flows.marts.manifest import made_by
 from flows.marts.seal import views
 from flows.settings import dbt_project
 from flows.system import user_cache
-from flows.system.files import private_folder
-from flows.system.helper_processes import DBT, ChildEnded, start
 from flows.system.keys import as_json
 from flows.warehouse import Warehouse
-from models_registry.errors import WarehouseError
+from flows.warehouse.dbt_project import dbt
 
 Command = Literal["build", "run"]
 Part = Literal["up_to_formats", "after_formats", "comparisons"]
@@ -71,46 +66,3 @@ def _shape(warehouse: Warehouse) -> bytes:
             "select table_name, column_name, data_type from duckdb_columns() where schema_name = 'marts' order by all"
         ).fetchall()
     return as_json([seen, [row for row in columns if row[0] in names]]).encode()
-
-
-def dbt(
-    warehouse: Warehouse,
-    command: str,
-    *arguments: str,
-    audit_run_ids: Sequence[str] = (),
-    comparison_ids: Sequence[str] = (),
-) -> None:
-    """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
-    warehouse = Warehouse(warehouse.places.file)
-    target = warehouse.places.dbt / "target"
-    private_folder(target)
-    (target / "run_results.json").unlink(missing_ok=True)
-    request = {
-        "warehouse": str(warehouse), "target": str(target), "arguments": [command, *arguments],
-        "runs": list(audit_run_ids), "comparisons": list(comparison_ids),
-    }  # fmt: skip
-    if not warehouse.let_go():
-        msg = f"transform: {warehouse} is open in this process, and dbt runs in another"
-        raise WarehouseError(msg)
-    try:
-        failure = start(DBT, warehouse.path.name).ask(request)
-    except ChildEnded as error:
-        failure = f"transform: the process that runs dbt ended: {error}"
-    if failure is not None:
-        raise WarehouseError(failure)
-
-
-def compiled() -> dict[str, Any]:
-    """Returns the manifest of the whole project with the SQL of every model, as dbt makes it in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="promptaudit-dbt-") as folder:
-        dbt(Warehouse(Path(folder) / "audit.duckdb"), "compile")
-        return manifest_of_build(Path(folder) / "dbt" / "target")
-
-
-def manifest_of_build(target: Path) -> dict[str, Any]:
-    """Returns the manifest that dbt left in a folder, with the SQL of the models that its last command compiled."""
-    manifest: dict[str, Any] = json.loads((target / "manifest.json").read_text(encoding="utf-8"))
-    for result in json.loads((target / "run_results.json").read_text(encoding="utf-8"))["results"]:
-        if result["unique_id"] in manifest["nodes"]:
-            manifest["nodes"][result["unique_id"]]["compiled_code"] = result["compiled_code"]
-    return manifest

@@ -39,8 +39,6 @@ from prefect.states import Completed, Failed
 from flows.alerts.notify import report_link
 from flows.audit.check_cards import check_audit
 from flows.audit.prefect_server import apart
-from flows.cli.app import State as Options
-from flows.cli.app import registry_of
 from flows.comparison.result import NEWS, run_comparison
 from flows.display.figures import shown
 from flows.display.progress import Progress
@@ -48,7 +46,7 @@ from flows.engines.openai_api.addresses import base_urls
 from flows.gate.formats import markdown
 from flows.nightly.night import Told, is_missed, night
 from flows.report.terminal.scorecard import scorecard_rows
-from flows.settings import Settings, silence
+from flows.settings import Settings, registry_of, settings_of, silence
 from flows.warehouse import Warehouse
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError, PromptauditError, UsageError, raise_all
@@ -77,7 +75,7 @@ def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -
     log = get_run_logger()
     bar = Bar(log.info, log.warning)
     try:
-        settings = Options(warehouse=None if warehouse is None else Path(warehouse)).settings()
+        settings = settings_of(None if warehouse is None else Path(warehouse))
         card, limits = _card_and_limits(settings, audit_id)
         scheduled_at = _scheduled_at()
         if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):

@@ -12,8 +12,13 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
+from flows.audit.derive import Outcome, derive
+from flows.audit.run_audit import Done, _done, _page_of, make_ready
 from flows.audit.runs import run_row
-from flows.marts.manifest import file_sha256, made_by
+from flows.display.progress import Progress
+from flows.lineage.openlineage.tell import following
+from flows.marts.manifest import made_by
+from flows.marts.publish import is_published
 from flows.recorded_runs.read_files import (
     VARIANT,
     fail,
@@ -23,6 +28,9 @@ from flows.recorded_runs.read_files import (
     variants_of,
     without_duplicates,
 )
+from flows.settings import Settings
+from flows.system.child_processes import guarded
+from flows.system.files import file_sha256
 from flows.system.keys import as_json, content_id, prediction_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import SCHEMAS, frame_of, label_rows, task_row
@@ -288,3 +296,34 @@ def _sha256(path: Path) -> str:
     except OSError as error:
         msg = f"{path}: cannot be read: {error.strerror}"
         raise DataError(msg) from None
+
+
+def run_import(
+    settings: Settings, registry: Registry, files: Sequence[Path], options: ImportOptions, progress: Progress
+) -> Done:
+    """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
+    warehouse = Warehouse(settings.warehouse)
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
+        make_ready(warehouse, progress)
+        taken = import_predictions(warehouse, files, registry, options)
+        audit_run_id = taken.audit_run_id
+        if not taken.is_new and is_published(warehouse, audit_run_id):
+            return Done(
+                audit_run_id=audit_run_id,
+                audit_id=taken.audit_id,
+                headline=f"run {audit_run_id}: this import is here already: nothing done",
+                n_asked=0,
+                notes=(),
+                published=warehouse.published.path,
+                report=_page_of(warehouse, audit_run_id),
+            )
+        outcome = Outcome(audit_run_id=audit_run_id, notes=list(taken.notes))
+        if taken.n_duplicates:
+            outcome.notes.append(f"{taken.n_duplicates} rows said the same cell twice and count once")
+        if taken.n_missing:
+            outcome.notes.append(f"{taken.n_missing} cells of the file's grid have no answer")
+        with following(warehouse, audit_run_id, progress.warn):
+            outcome = derive(warehouse, outcome, options.format_limits, progress)
+    return _done(
+        taken.audit_id, f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported", outcome
+    )

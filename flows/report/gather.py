@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flows.display.figures import LONG
 from flows.display.policy import Policy, Texts
 from flows.history.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.gather_judged import Judged, gather_judged
+from flows.report.gather_run import gather_changes, gather_checked
 from flows.report.gather_samples import Answered, Sampled, gather_answered, gather_sampled
 from flows.report.queries import run
-from flows.report.sections.gate_rules import gather_checked
-from flows.report.sections.run_changes import gather_changes
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
     from flows.gate.outcome import Checked
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

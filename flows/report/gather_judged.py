@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flows.display.figures import percent
-from flows.report.blocks.blocks import Ask, Row
 from flows.report.queries import judged as queries
+from flows.warehouse import Ask, Row
+from flows.warehouse.schema import TABLES
 
 NEEDED = {
     "marts.fct_scoring_sensitivity", "marts.rpt_rule_against_judge", "marts.fct_ranking_consistency",
@@ -61,7 +62,7 @@ def gather_judged(ask: Ask) -> Judged:
 
 def has_judging(ask: Ask) -> bool:
     """Whether the published copy has the marts of judging."""
-    return {row["name"] for row in ask(queries.TABLES)} >= NEEDED
+    return {row["name"] for row in ask(TABLES)} >= NEEDED
 
 
 def is_judge(method: str) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from flows.report.blocks.blocks import Ask, Row
 from flows.report.queries import answers, samples
-from flows.report.queries.judged import TABLES
+from flows.warehouse import Ask, Row
+from flows.warehouse.schema import TABLES
 
 _TABLE = re.compile(r"\b(?:marts|raw)\.\w+")
 

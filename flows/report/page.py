@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.display.figures import NAME, count, cut
-from flows.report.blocks.blocks import Row, Section
+from flows.report.blocks.blocks import Section
 from flows.report.blocks.filters import environment, trace_links
 from flows.report.charts.drawing import COMMON
 from flows.report.charts.parts import only, parted
@@ -24,6 +24,7 @@ from flows.report.sections.rankings import rankings
 from flows.report.sections.run_changes import base_of, by_base, changes, counts_of
 from flows.report.sections.scoring import scoring
 from flows.report.sections.wavering_samples import samples
+from flows.warehouse import Row
 
 TEMPLATE = "report.html.j2"
 MOST_SCORECARD = 1000

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from itertools import zip_longest
@@ -13,6 +14,7 @@ from typing import Any
 from flows.display.figures import ABSENT, count, milliseconds, number, percent, share, usd
 from flows.display.policy import POLICIES
 from flows.evidence.verify.findings import Finding, few
+from flows.evidence.verify.runs import Verified, verify
 from flows.marts.seal import marts
 from flows.report import BELOW, REPORT
 from flows.report.blocks.cells import exact
@@ -80,8 +82,7 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, st
         raise DataError(msg) from None
     page = content.decode("utf-8", "replace")
     printed = figures_of(page)
-    own = warehouse.places.file
-    with Warehouse(own if own.is_file() else warehouse.published.path).inspect() as con:
+    with _landed(warehouse) as con:
         query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
         written = con.execute(query, [page_sha256(content)]).fetchone()
         if written is not None:
@@ -217,3 +218,38 @@ def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Findin
         return []
     detail = "no figure differs from the marts, but the page is not as it would be written now"
     return [Finding("changed", path.name, "page", f"line {nearest_by[1]}", detail, run)]
+
+
+def verify_with_pages(
+    warehouse: Warehouse,
+    audit_run_id: str | None = None,
+    *,
+    seal: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Verified:
+    """Returns what `verify` finds of one run or every run, and what differs on the reports beside the published copy."""
+    done = verify(warehouse, audit_run_id, seal=seal, say=say)
+    if not done.runs:  # there are no seals, or they cannot be relied on
+        return done
+    with _landed(warehouse) as con:
+        only = None if audit_run_id is None else done.runs[0].audit_run_id
+        pages = unknown_pages(con, warehouse.places.published, only)
+    done.findings += check_pages(warehouse, pages)
+    return done
+
+
+def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:
+    """Opens what says which pages were written: the warehouse, or where it is not there its copy."""
+    return warehouse.inspect() if warehouse.places.file.is_file() else warehouse.published.inspect()
+
+
+def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> Verified:
+    """Holds a report's file against the page that was written, or its figures against the marts; then its run against its seals.
+
+    Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
+    """
+    found, said, run = check_page(warehouse, path)
+    done = verify_with_pages(warehouse, run, seal=seal)
+    return replace(
+        done, findings=found + [each for each in done.findings if each not in found], notes=[said, *done.notes]
+    )

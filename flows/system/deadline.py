@@ -22,7 +22,7 @@ def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[N
     """Interrupts the main thread after `limit`, which then raises MeasureError naming `what`.
 
     A process that does not come to an end within `grace_s` seconds after that is ended with MeasureError's exit code, and the
-    stacks of its threads go to stderr; what it had landed is kept, and `flows.system.child_processes` ends what it started. Of work in another
+    stacks of its threads go to stderr; what it had landed is kept, and `child_processes` ends what it started. Of work in another
     thread than the main one only the second holds.
     """
     said = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -82,3 +83,9 @@ def private_folder(folder: Path) -> None:
     except OSError as error:
         msg = f"{folder}: cannot be made: {error.strerror}"
         raise WarehouseError(msg) from None
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Ends what a killed run leaves behind; `child_processes` starts this file by its path, for Python alone and not for the package."""
+"""Ends what a killed run leaves behind; `child_processes` starts this file by its path, so that the package is not imported."""
 
 from __future__ import annotations
 

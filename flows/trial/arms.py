@@ -15,7 +15,8 @@ from flows.audit.plan import prompt_of
 from flows.audit.prompts import FILLED, STRUCTURED, TRIED, dressed
 from flows.audit.wordings import Proposal
 from flows.system.keys import as_json, prompt_variant_id
-from flows.trial.base_run import Base, Row
+from flows.trial.base_run import Base
+from flows.warehouse import Row
 from flows.warehouse.rows import reader_json
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError, UsageError

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from flows.diagnosis.diagnose import diagnose
-from flows.report.gather import rows as rows_of
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from flows.warehouse.run_names import resolve
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.samples import Sample
-
-Row = dict[str, Any]
 
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
 _TASKS = """
@@ -66,7 +62,7 @@ class Chosen:
 def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
     """Id and audit of the run to start from: an audit's newest complete one, or a named one; raises UsageError for an import."""
     found = resolve(warehouse, audit)
-    (run,) = rows_of(warehouse, _RUN, found.audit_run_id)
+    (run,) = warehouse.published.read(_RUN, run=found.audit_run_id)
     if run["origin"] != "run":
         what = "an import" if run["origin"] == "import" else "a trial itself"
         msg = f"run {found.audit_run_id} is {what}: name an audit that was run"
@@ -81,12 +77,14 @@ def choose(  # noqa: PLR0913 - the command's options
     kind, _, value = wanted.partition(":")
     if kind == "group" and value:
         return _group(warehouse, run, _number(wanted, value), task=task, model=model, strategy=strategy)
-    tasks = [row["task_id"] for row in rows_of(warehouse, _TASKS, run)]
+    tasks = [row["task_id"] for row in warehouse.published.read(_TASKS, run=run)]
     _known("task", task, tasks, run)
     if kind == "worst" and value:
         return _worst(warehouse, run, _number(wanted, value), Chosen(_only(task, tasks), (), model, strategy))
     known = {
-        row["sample_id"] for row in rows_of(warehouse, _SAMPLES, run) if row["task_id"] == (task or row["task_id"])
+        row["sample_id"]
+        for row in warehouse.published.read(_SAMPLES, run=run)
+        if row["task_id"] == (task or row["task_id"])
     }
     ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
     for each in ids:
@@ -98,7 +96,7 @@ def choose(  # noqa: PLR0913 - the command's options
 
 def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> Base:
     """What a trial copies of its base run; raises UsageError for a name the run has not, or a task it cannot try."""
-    cards = {row["task_id"]: row["card"] for row in rows_of(warehouse, _TASKS, run)}
+    cards = {row["task_id"]: row["card"] for row in warehouse.published.read(_TASKS, run=run)}
     card = TaskCard.model_validate_json(cards[chosen.task_id])
     if card.kind != "classification":
         msg = (
@@ -106,14 +104,16 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> 
             f"edit them in their card and run the audit"
         )
         raise UsageError(msg)
-    models = {row["model_id"]: row["card"] for row in rows_of(warehouse, _MODELS, run)}
+    models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
     _known("model", chosen.model, models, run)
-    variants = [row for row in rows_of(warehouse, _VARIANTS, run) if row["task_id"] == chosen.task_id]
+    variants = [row for row in warehouse.published.read(_VARIANTS, run=run) if row["task_id"] == chosen.task_id]
     _known("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
-    rows = {row["sample_id"]: row for row in rows_of(warehouse, _SAMPLES, run) if row["task_id"] == chosen.task_id}
+    rows = {
+        row["sample_id"]: row for row in warehouse.published.read(_SAMPLES, run=run) if row["task_id"] == chosen.task_id
+    }
     wanted = set(chosen.sample_ids)
     samples = {name: _sample(name, row) for name, row in rows.items() if name in wanted}
-    (found,) = rows_of(warehouse, _RUN, run)
+    (found,) = warehouse.published.read(_RUN, run=run)
     return Base(
         audit_run_id=run,
         audit_id=audit_id,
@@ -147,7 +147,7 @@ def _group(  # noqa: PLR0913 - the command's options
 def _worst(warehouse: Warehouse, run: str, n: int, chosen: Chosen) -> Chosen:
     """The samples of largest sensitivity, on average over the chosen models and strategies."""
     figures: dict[str, list[float]] = {}
-    rows = rows_of(warehouse, _SENSITIVITIES, run)
+    rows = warehouse.published.read(_SENSITIVITIES, run=run)
     for option in ("model", "strategy"):
         column = "model_id" if option == "model" else option
         _known(option, getattr(chosen, option), {row[column] for row in rows}, run)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flows.audit.prompts import FILLED, TRIED
-from flows.report.gather import rows as rows_of
 from flows.trial.figures import Level, corrected_difference, finite, levels
 from flows.trial.plan import Trial
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from udfs.comparison import compare_answers
 
-Row = dict[str, Any]
 Verdict = Literal["better", "worse", "none shown", "no interval"]
 MEASURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "invalid_rate")
 LESS_IS_BETTER = {"sensitivity", "sensitivity_corrected", "invalid_rate"}
@@ -102,7 +100,7 @@ def _asked(  # noqa: PLR0913 - what is asked of which arm
     warehouse: Warehouse, query: str, run: str, trial: Trial, model: str, strategy: str
 ) -> list[Row]:
     named = {"model": model, "task": trial.base.task_id, "strategy": strategy, "samples": list(trial.base.samples)}
-    return rows_of(warehouse, query, run, named)
+    return warehouse.published.read(query, run=run, **named)
 
 
 def _cell(row: Row) -> tuple[object, ...]:

@@ -15,8 +15,8 @@ from flows.audit.wordings import Proposal, rephrasing_key
 from flows.settings import Settings
 from flows.system.keys import as_json, content_id, sent_by
 from flows.trial.arms import FILLER, Change, arms, change_of
-from flows.trial.base_run import Base, Row, base_run, choose, read_base
-from flows.warehouse import Warehouse
+from flows.trial.base_run import Base, base_run, choose, read_base
+from flows.warehouse import Row, Warehouse
 from models_registry.cards import AuditCard, FormatLimits, ModelCard, TaskCard
 from models_registry.errors import UsageError, raise_all
 from models_registry.registry import Entry, Registry

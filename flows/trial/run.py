@@ -17,7 +17,6 @@ from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.trial.effects import Effects, effects_of
 from flows.trial.plan import ORIGIN, Trial, Wanted, plan_trial
-from flows.trial.terminal import lines_of
 from flows.trust.refuse import refuse_untrusted
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
@@ -64,10 +63,6 @@ class Tried:
                 for each in self.effects
             ],
         }
-
-    def lines(self) -> list[str]:
-        """For people."""
-        return lines_of(self)
 
 
 def try_change(  # noqa: PLR0913 - what the command may say

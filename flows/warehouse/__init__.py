@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
     from flows.warehouse.duckdb_file import Connection
 
-__all__ = ["PUBLISHED", "Places", "Published", "Warehouse", "now"]
+__all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "now"]
+
+Row = dict[str, Any]
+"""A row by the names of its columns."""
+Ask = Callable[[str], list[Row]]
+"""Returns the rows of a query about one run."""
 
 
 def now() -> datetime:
@@ -76,7 +81,7 @@ class Warehouse:
 
         return connect(self.path, wait_s=wait_s)
 
-    def read(self, query: str, /, **values: object) -> list[dict[str, Any]]:
+    def read(self, query: str, /, **values: object) -> list[Row]:
         """Returns the rows of a query on the writer's file as dicts; `values` are bound to the `$names` of the query."""
         from flows.warehouse.duckdb_file import rows_of
 
@@ -138,7 +143,7 @@ class Published:
         """Returns whether anything is published yet."""
         return self.path.is_file()
 
-    def read(self, query: str, /, **values: object) -> list[dict[str, Any]]:
+    def read(self, query: str, /, **values: object) -> list[Row]:
         """Returns the rows of one of our queries as dicts; `values` are bound to the `$names` of the query.
 
         Raises:

@@ -9,8 +9,7 @@ from io import BytesIO
 
 import polars as pl
 
-from flows.marts.manifest import file_sha256
-from flows.system.files import force, private_folder, put_in_place
+from flows.system.files import file_sha256, force, private_folder, put_in_place
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection
 from flows.warehouse.insert import write_parquet

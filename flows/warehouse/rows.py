@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,7 +12,6 @@ from flows.warehouse import now
 from models_registry.tables import escape
 
 if TYPE_CHECKING:
-    from flows.engines import Answer, Attempt
     from models_registry.cards import TaskCard
     from models_registry.samples import Sample
 
@@ -189,32 +187,3 @@ def label_rows(audit_run_id: str, task_id: str, card: TaskCard) -> list[dict[str
          "description": item.description}
         for index, item in enumerate(card.labels)
     ]  # fmt: skip
-
-
-def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str, object]:
-    """The row of raw.attempts for a failed try of a prediction, a rephrasing or a verdict."""
-    return {
-        "audit_run_id": audit_run_id, "prediction_id": asked_id,
-        "attempted_at": attempt.attempted_at.astimezone(UTC).replace(tzinfo=None), "http_status": attempt.http_status,
-        "error": attempt.error, "waited_ms": attempt.waited_ms,
-    }  # fmt: skip
-
-
-def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) -> dict[str, Any]:
-    """What rows of raw.predictions, raw.rephrasings and raw.verdicts keep alike of an answer."""
-    completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
-    return {
-        "completion": completion,
-        "is_completion_escaped": is_escaped,
-        "prompt_tokens": answer.prompt_tokens,
-        "completion_tokens": answer.completion_tokens,
-        "latency_ms": answer.latency_ms,
-        "n_attempts": len(answer.attempts) + 1,
-        "cost_usd": cost_usd,
-        "sampling": answer.sampling,
-        "served_model": answer.served_model,
-        "system_fingerprint": answer.system_fingerprint,
-        "request_id": answer.request_id,
-        "error": None if answer.completion is not None else answer.error,
-        "landed_at": landed_at,
-    }

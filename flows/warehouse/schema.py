@@ -63,6 +63,12 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
+TABLES = """
+select table_schema || '.' || table_name as name from information_schema.tables where table_schema in ('marts', 'raw')
+"""
+"""Asks which tables and marts a file has: one of an earlier version lacks some."""
+
+
 def apply_schema(warehouse: Warehouse) -> None:
     """Makes schema raw where it is missing, backs up and migrates an older one, refuses a newer one."""
     with warehouse.write() as con:

@@ -20,14 +20,14 @@ from flows.display.progress import Progress
 from flows.evidence.trace import trace
 from flows.evidence.trace.gather import Trace
 from flows.evidence.trace.recompute import agrees, recompute
-from flows.evidence.verify import verify, verify_report
 from flows.marts.publish import publish
 from flows.marts.seal import SEALED
-from flows.marts.transform import dbt
 from flows.report import REPORT, report
-from flows.report.verify_file import figures_of
+from flows.report.verify_file import figures_of, verify_report
+from flows.report.verify_file import verify_with_pages as verify
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
+from flows.warehouse.dbt_project import dbt
 from flows.warehouse.figure_names import grains, row_id
 from flows.warehouse.rows import frame_of
 from models_registry.cards import FormatLimits

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from flows.display.progress import Progress
 from flows.gate.accept import pin_run, waive_run
 from flows.gate.check import bases, check_run
-from flows.gate.formats import write_junit, write_markdown
+from flows.gate.formats import junit, markdown, write_junit, write_markdown
 from flows.gate.outcome import MOST_ROWS, Checked, Finding, Result
+from flows.report.gather_run import gather_checked
 from flows.report.sections.gate_rules import checked as verdict
-from flows.report.sections.gate_rules import gather_checked
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
 from models_registry.errors import CardError, UsageError, WarehouseError
@@ -508,7 +508,7 @@ def test_names_steer_neither_terminal_nor_shell_nor_query(tmp_path: Path) -> Non
 
 def test_junit_is_xml_whatever_the_names(tmp_path: Path) -> None:
     found = hostile(tmp_path)
-    root = ET.fromstring(found.junit())  # noqa: S314 - our own
+    root = ET.fromstring(junit(found))  # noqa: S314 - our own
     (suite,) = root.findall("testsuite")
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "4", "failures": "2", "errors": "1", "skipped": "0",
@@ -542,9 +542,9 @@ def test_any_text_is_told_in_xml_and_in_one_cell(text: str) -> None:
             ),
         ),
     )
-    (case,) = ET.fromstring(found.junit()).iter("testcase")  # noqa: S314 - our own
+    (case,) = ET.fromstring(junit(found)).iter("testcase")  # noqa: S314 - our own
     assert case.get("name") is not None
-    table = found.markdown().split("\n\n")[1].splitlines()
+    table = markdown(found).split("\n\n")[1].splitlines()
     assert len(table) == 3
     cells = next(csv.reader(io.StringIO(table[2].replace("\\|", "")), delimiter="|", quoting=csv.QUOTE_NONE))
     assert len(cells) == 7  # five between the outer bars
@@ -570,8 +570,8 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert lines[1].startswith(f"FAILED      micro_f1 >= 0.8: {n - 1} of {n} rows fail")
     assert lines[2].strip() == "m / t01 / simple: micro_f1 0.500"  # what failed comes before what has no figure
     assert lines[2 + MOST_ROWS].strip() == "and 5 more"
-    assert "and 5 more" in found.junit()
-    assert "and 5 more" in found.markdown()
+    assert "and 5 more" in junit(found)
+    assert "and 5 more" in markdown(found)
     data = json.loads(json.dumps(found.as_dict()))
     assert (len(data["rules"][0]["rows"]), data["exit_code"]) == (n, 1)
     assert data["rules"][0]["rows"][1]["figure"] == 0.5
@@ -584,8 +584,8 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     link = tmp_path / "link.xml"
     link.symlink_to(path)
     assert write_junit(found, link) == link
-    assert (path.read_text(), link.is_symlink()) == (found.junit(), True)
-    assert write_markdown(found, tmp_path / "gate.md").read_text() == found.markdown()
+    assert (path.read_text(), link.is_symlink()) == (junit(found), True)
+    assert write_markdown(found, tmp_path / "gate.md").read_text() == markdown(found)
     with pytest.raises(WarehouseError, match=r"missing/gate\.md: cannot be written: No such file"):
         write_markdown(found, tmp_path / "missing/gate.md")
     (tmp_path / "folder").mkdir()

@@ -13,7 +13,7 @@ from flows.diagnosis.diagnose import Diagnosis, put_together
 from flows.diagnosis.groups import find_groups, words_of
 from flows.diagnosis.material import Material, Task, Unit
 from flows.diagnosis.samples import sample_findings
-from flows.diagnosis.terminal import NOTHING
+from flows.diagnosis.terminal import NOTHING, lines_of
 from udfs.entropy import plug_in_terms
 
 LABELS = (None, "number", "place", "person")
@@ -110,14 +110,14 @@ def test_a_planted_weakness_is_found_with_its_word(seed: int) -> None:
     assert len(first.sample_ids) >= 7
     assert first.points_to == "prompt"
     assert {row.finding.sample_id for row in found.samples[:8]} <= {f"s{index:02}" for index in YEAR}
-    assert not any(NOTHING in line for line in found.lines(5))
+    assert not any(NOTHING in line for line in lines_of(found, 5))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_without_one_nothing_stands_out(seed: int) -> None:
     found = without_weakness(seed, "steady")
     assert (found.stands_out, found.groups) == ((), ())
-    assert NOTHING in found.lines(5)
+    assert NOTHING in lines_of(found, 5)
 
 
 def test_noise_is_not_the_prompt() -> None:
@@ -163,7 +163,7 @@ def test_where_each_sample_points() -> None:
     assert {each.sample_id: each for each in sample_findings(one_wording, seed=1)}["s02"].points_to == "noise"
     found = diagnosed([unit], ["?"] * N)
     assert [(each.statuses, each.invalid_rate) for each in found.formats] == [((("unparsed", 7),), 0.2)]
-    assert any("20.0 % of answers are no label (7 unparsed)" in line for line in found.lines(3))
+    assert any("20.0 % of answers are no label (7 unparsed)" in line for line in lines_of(found, 3))
 
 
 def test_confusions_count_and_have_intervals() -> None:
@@ -187,12 +187,12 @@ def test_texts_of_sensitive_tasks_are_withheld() -> None:
     is_weak = np.isin(np.arange(N), YEAR)
     units, inputs = [unit_of(answers(rng, np.where(is_weak, 0.2, 0.98), is_weak))], texts(rng)
     for found in (diagnosed(units, inputs, sensitive=True), diagnosed(units, inputs, text="none")):
-        said = "\n".join(found.lines(50)) + json.dumps(found.as_dict(50))
+        said = "\n".join(lines_of(found, 50)) + json.dumps(found.as_dict(50))
         assert "withheld" in said
         assert "w1" not in said
         assert "year" not in said.casefold()
     full = diagnosed(units, inputs, sensitive=True, text="full")
-    assert any("Year?" in line for line in full.lines(50))
+    assert any("Year?" in line for line in lines_of(full, 50))
 
 
 def test_hostile_texts_are_inert() -> None:
@@ -200,7 +200,7 @@ def test_hostile_texts_are_inert() -> None:
     rng = np.random.default_rng(0)
     unit = unit_of(answers(rng, np.full(N, 0.5), np.ones(N, np.bool_)), strategy="\x1b]0;own\x07")
     for text in ("excerpt", "full"):
-        said = "\n".join(diagnosed([unit], inputs, text=text).lines(5))
+        said = "\n".join(lines_of(diagnosed([unit], inputs, text=text), 5))
         assert all(char.isprintable() or char == "\n" for char in said)
 
 

@@ -12,8 +12,8 @@ from markupsafe import escape
 
 from flows.erase.erase import GONE, Erased, erase
 from flows.evidence.retain import restore, retain, retired_runs
-from flows.evidence.verify import verify
 from flows.marts.publish import publish
+from flows.report.verify_file import verify_with_pages as verify
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
 from models_registry.errors import DataError, UsageError

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from flows.history.measure import history
-from flows.history.terminal import BLOCKS, sparkline
+from flows.history.measure import History, history
+from flows.history.terminal import BLOCKS, HistoryCard, sparkline
+from flows.history.terminal import line as line_of
 from flows.marts.publish import publish
 from flows.warehouse import Warehouse
 from models_registry.errors import UsageError, WarehouseError
@@ -27,9 +28,9 @@ def asked(warehouse: Path, query: str) -> list[tuple[Any, ...]]:
     return table(warehouse, query)[1]
 
 
-def printed(found: object, width: int = 120) -> str:
+def printed(found: History, width: int = 120) -> str:
     out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(found)
+    Console(file=out, width=width, color_system=None).print(HistoryCard(found))
     return out.getvalue()
 
 
@@ -110,7 +111,7 @@ def test_sixty_nights_are_drawn_a_character_each(tmp_path_factory: pytest.TempPa
     found = history(Warehouse(warehouse), "pss_inter", **ONE, limit=60)
     assert [night.audit_run_id for night in found.series[0].nights] == runs
     assert [night.started_at for night in found.series[0].nights] == [FIRST + timedelta(days=n) for n in range(60)]
-    (line,) = found.lines()
+    (line,) = (line_of(found, series) for series in found.series)
     drawn = line.split("  ")[1]
     assert len(drawn) == 60
     assert {"▁", "█"} <= set(drawn)  # PSS is drawn from its smallest to its largest figure
@@ -130,7 +131,7 @@ def test_a_night_without_a_figure_is_a_gap_and_what_follows_is_held_against_the_
     assert [night.figure is None for night in nights] == [False, True, False, True, False]
     assert [night.n_samples for night in nights] == [24, 24, 24, None, 24]
     assert [night.is_comparable for night in nights] == [None, None, True, None, True]
-    drawn = found.lines()[0].split("  ")[1]
+    drawn = line_of(found, found.series[0]).split("  ")[1]
     assert [step == "·" for step in drawn] == [False, True, False, True, False]
 
 

@@ -273,7 +273,8 @@ KILLED = """
 import os, signal, sys
 from contextlib import contextmanager
 from pathlib import Path
-import flows.warehouse.archive, flows.evidence.retain
+from flows.evidence import retain as retaining
+from flows.warehouse import Warehouse, archive
 
 left = 0
 
@@ -292,8 +293,8 @@ class Connection:
         return self.con.execute(statement, *given)
 
 @contextmanager
-def connect(warehouse):
-    with real_connect(warehouse) as con:
+def write(self, **named):
+    with real_write(self, **named) as con:
         yield Connection(con)
 
 def insert_new(con, table, rows):
@@ -305,13 +306,13 @@ def put_in_place(draft, path):
     real_put(draft, path)
     instant()
 
-real_connect, real_insert, real_put = flows.evidence.retain.connect, flows.evidence.retain.insert_new, flows.warehouse.archive.put_in_place
-flows.evidence.retain.connect, flows.evidence.retain.insert_new, flows.warehouse.archive.put_in_place = connect, insert_new, put_in_place
+real_write, real_insert, real_put = Warehouse.write, retaining.insert_new, archive.put_in_place
+Warehouse.write, retaining.insert_new, archive.put_in_place = write, insert_new, put_in_place
 for number, warehouse in enumerate(sys.argv[1:], 1):  # a process each, which is killed before its instant `number`
     process = os.fork()
     if process == 0:
         left = number
-        flows.evidence.retain.retain(Path(warehouse), "nightly", 1)
+        retaining.retain(Warehouse(Path(warehouse)), "nightly", 1)
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flows.audit import ask as asking
-from flows.display.progress import Meter
+from flows.audit.meters import RequestMeter
 from flows.engines.pacing import retry
 from models_registry.cards import Price
 from models_registry.errors import BudgetReached
@@ -84,7 +84,7 @@ def test_a_cards_time_may_hold_no_second_round(tmp_path: Path, monkeypatch: pyte
 def test_what_fails_leaves_the_price_known() -> None:
     from flows.engines import Answer
 
-    meter = Meter("m", 2, 0, Price(input_usd_per_mtok=1, output_usd_per_mtok=1))
+    meter = RequestMeter("m", 2, 0, Price(input_usd_per_mtok=1, output_usd_per_mtok=1))
     meter.count(Answer(attempts=()), None)
     meter.count(Answer(completion="yes", prompt_tokens=1_000_000, completion_tokens=0), None)
     assert meter.cost() == "1.0000 USD"

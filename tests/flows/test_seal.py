@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from flows.evidence.retain import restore, retain
-from flows.evidence.verify import verify
 from flows.evidence.verify.runs import Verified
 from flows.marts import publish as publishing
 from flows.marts.digests import digests, packed, unpacked
 from flows.marts.manifest import made_by
 from flows.marts.publish import is_published, publish
 from flows.marts.seal import seals
+from flows.report.verify_file import verify_with_pages as verify
 from flows.system.keys import sha256_of
 from flows.warehouse import Warehouse, now
 from flows.warehouse.figure_names import grains
@@ -497,7 +497,7 @@ def test_a_table_in_a_schema_of_its_own_is_nobodys(gated: Gated) -> None:
 def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
     run = sealed_night(gated)
     newer = {mart: grain for mart, grain in grains().items() if mart != "fct_judge_agreement"}
-    for module in ("seal", "verify.marts", "verify.planted"):
+    for module in ("marts.seal", "evidence.verify.marts", "evidence.verify.planted"):
         monkeypatch.setattr(f"flows.{module}.grains", lambda: newer)
     found = verify(Warehouse(gated.warehouse))
     assert found.exit_code == 3

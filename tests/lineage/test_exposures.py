@@ -38,11 +38,11 @@ def test_each_has_an_owner_a_type_and_words() -> None:
 
 
 def test_the_report_reads_what_it_says() -> None:
-    assert refs("report") == read_by(FLOWS / "report")
+    assert refs("report") == read_by(FLOWS / "report", FLOWS / "history/nights.py", FLOWS / "comparison/result.py")
 
 
 def test_the_night_reads_what_it_says() -> None:
-    own = ("night.py", "nightly.py", "compare.py", "history.py", "history_source.py", "gate", "telling")
+    own = ("nightly", "comparison/compare.py", "history/measure.py", "history/columns.py", "gate", "alerts")
     assert refs("nightly_audit") == read_by(*(FLOWS / name for name in own), CARDS / "gate_columns.py")
 
 

@@ -15,10 +15,10 @@ import pytest
 from flows.display.figures import number, percent
 from flows.report.blocks.blocks import Block, Budget, Section, Table
 from flows.report.blocks.cells import cells_of, plain
-from flows.report.blocks.room import LEAST_ROWS, Room, Wanted
 from flows.report.charts import samples as charts_of_samples
 from flows.report.gather import Gathered, gather, rows
 from flows.report.gather_samples import Answered, Sampled
+from flows.report.page_room import LEAST_ROWS, Room, Wanted
 from flows.report.queries import samples as sample_queries
 from flows.report.sections.label_distributions import telling
 from flows.report.sections.sample_consistency import alike, density

@@ -13,10 +13,11 @@ import yaml
 
 from flows.audit.runs import close_run
 from flows.marts.publish import publish
-from flows.marts.transform import dbt, transform
+from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.settings import dbt_project
 from flows.warehouse import Warehouse
+from flows.warehouse.dbt_project import dbt
 from models_registry.registry import load_registry
 from tests.published import table
 from tests.transform.cases import ABCD, Case, Variant, answered

@@ -21,7 +21,7 @@ _SILENCE_SECONDS = 20.0  # beyond a pair's time: the worker answers each pair in
 _IN_FLIGHT = 64  # answers to so many fit into a pipe, so that neither side waits for the other to read
 _ATTEMPTS = 3
 
-# What a Python may need to start, and the mark by which a killed run's processes are found (flows.system.child_processes): none of the
+# What a Python may need to start, and the mark by which a killed run's processes are found: none of the
 # user's keys is handed on.
 _KEPT = (
     *("HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "PROMPTAUDIT_GUARD"),

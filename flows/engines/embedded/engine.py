@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from flows.engines import Answer, Engine, LandedAnswers, LandedWithoutAnswer, Request
+from flows.engines.embedded.annotator import Annotate, cell_parts
 from flows.engines.embedded.draws import choice
 from models_registry.cards import ModelCard
-
-Annotate = Callable[[Request], str | None]
-"""The completion of a request; None where there is nothing to say yet."""
 
 
 class EmbeddedEngine(Engine):
@@ -75,8 +72,3 @@ def random_annotator(card: ModelCard) -> Annotate:
         return choice(request.labels, *cell_parts("random", card.seed, request))
 
     return annotate
-
-
-def cell_parts(purpose: str, seed: int, request: Request) -> tuple[str | int, ...]:
-    """What a draw for one cell depends on; two cards of one seed still draw apart."""
-    return (purpose, seed, request.model_id, request.sample_id, request.prompt_variant_id, request.repetition)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from flows.engines import Question, Request
+from flows.engines.embedded.annotator import Annotate, cell_parts
 from flows.engines.embedded.draws import uniform
-from flows.engines.embedded.engine import Annotate, cell_parts
 from flows.engines.embedded.matching_judge import ONES, TENS, matches
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from flows.engines import Request
+from flows.engines.embedded.annotator import Annotate
 from flows.engines.embedded.draws import choice
-from flows.engines.embedded.engine import Annotate
 from models_registry.cards import ModelCard
 
 SIZES = (2, 3, 4)

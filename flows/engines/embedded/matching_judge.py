@@ -21,8 +21,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from flows.engines import Question, Request
+from flows.engines.embedded.annotator import Annotate, cell_parts
 from flows.engines.embedded.draws import uniform
-from flows.engines.embedded.engine import Annotate, cell_parts
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from udfs.scoring.option_letter import TWO_CHOICES, read_option

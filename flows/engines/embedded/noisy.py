@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flows.engines import LandedAnswers, Request
+from flows.engines.embedded.annotator import Annotate, cell_parts
 from flows.engines.embedded.draws import choice, uniform
-from flows.engines.embedded.engine import Annotate, cell_parts
 from models_registry.cards import ModelCard
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import re2
 
 from flows.engines import Request
+from flows.engines.embedded.annotator import Annotate, cell_parts
 from flows.engines.embedded.draws import uniform
-from flows.engines.embedded.engine import Annotate, cell_parts
 from models_registry.cards import ModelCard, SimulatedAnswers, WeakOn
 
 INVALID = "I cannot say."

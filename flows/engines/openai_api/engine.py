@@ -69,7 +69,7 @@ class OpenAIEngine(Engine):
         failed: list[Attempt] = []
         n_tries = 0
         failed_at = 0.0
-        avoid: Pace | None = None
+        avoid: Pace[Endpoint] | None = None
         while self._stopped_by is None:
             if self._spacing.is_set:
                 await self._spacing.take(_tokens(request, self._card.sampling))
@@ -125,7 +125,7 @@ class OpenAIEngine(Engine):
         paces, most = self._lanes.paces, self._card.limits.max_attempts
         return all(pace.n_failed >= most and not pace.is_reached for pace in paces)
 
-    def _stop(self, pace: Pace, failure: Failure, failed: list[Attempt]) -> NoReturn:
+    def _stop(self, pace: Pace[Endpoint], failure: Failure, failed: list[Attempt]) -> NoReturn:
         advice = (
             f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
         )

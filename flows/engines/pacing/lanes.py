@@ -8,12 +8,13 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 from flows.engines.pacing.pace import Pace
 
 MAX_UNREACHABLE_S = 300.0  # then answers stay missing
 
-Turn = tuple[Pace, float]
+Turn = tuple[Pace[Any], float]
 """The endpoint a request goes to, and when it was sent."""
 
 # not the loop's own time: uvloop's counts whole milliseconds, and on a near network an answer comes within one
@@ -23,20 +24,20 @@ clock = time.monotonic
 class Lanes:
     """The paces of all endpoints and those who wait for one; for one event loop."""
 
-    def __init__(self, paces: Sequence[Pace]) -> None:
+    def __init__(self, paces: Sequence[Pace[Any]]) -> None:
         self.paces = tuple(paces)
         self.is_closed = False
         self._turns = itertools.count(1)
-        self._waiting: deque[tuple[asyncio.Future[Turn | None], Pace | None]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[Turn | None], Pace[Any] | None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
-    def take(self, avoid: Pace | None = None) -> Turn | None:
+    def take(self, avoid: Pace[Any] | None = None) -> Turn | None:
         """An endpoint at once; None where the request has to wait for one."""
         if self._waiting or self.is_closed:
             return None
         return self._pick(clock(), avoid)
 
-    async def wait(self, avoid: Pace | None = None) -> Turn | None:
+    async def wait(self, avoid: Pace[Any] | None = None) -> Turn | None:
         """An endpoint as soon as one opens, another than `avoid` if one is open; in the order of asking.
 
         None where none could be reached for 5 minutes, or after `close`. Cancelling leaves no trace.
@@ -82,7 +83,7 @@ class Lanes:
             pace.down_since is not None and now - pace.down_since > MAX_UNREACHABLE_S for pace in self.paces
         )
 
-    def _pick(self, now: float, avoid: Pace | None) -> Turn | None:
+    def _pick(self, now: float, avoid: Pace[Any] | None) -> Turn | None:
         if len(self.paces) == 1:
             pace = self.paces[0]
             return (pace, pace.take(now)) if pace.opens_at(now) <= now else None

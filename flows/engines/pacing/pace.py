@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Generic, TypeVar
 
-from flows.engines.openai_api.endpoints import Endpoint
 from flows.engines.pacing import retry
 from flows.engines.pacing.quota import Quota
 from flows.engines.pacing.rates import Rate
@@ -17,9 +17,10 @@ PROBE_ALONE_S = 5.0  # the longest between two looks at an endpoint that is down
 PROBE_BESIDE_S = 60.0  # where others answer
 _ROOM = 1.25  # a learnt rate needs rate × latency requests in flight; a little more lets latencies differ
 _SMOOTHING = 0.1
+Endpoint = TypeVar("Endpoint")
 
 
-class Pace:
+class Pace(Generic[Endpoint]):
     """One endpoint's requests in flight, its window, rate and quota, and whether it can be reached.
 
     `take` and one of `accepted`, `rejected`, `unreachable` and `given_up` frame each request. Times are of one monotonic

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from flows.engines.pacing.pace import Pace
 
 
-def pressure_of(paces: Sequence[Pace], max_connections: int, now: float) -> str:
+def pressure_of(paces: Sequence[Pace[Any]], max_connections: int, now: float) -> str:
     """E.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, "" where nothing is held back."""
     down = [now - pace.down_since for pace in paces if pace.down_since is not None]
     if len(down) == len(paces):

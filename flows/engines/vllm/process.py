@@ -33,7 +33,7 @@ class VllmProcess:
     """A server for a model card, on a free port of loopback, in a process group of its own.
 
     Its log and temporary files lie in a private folder with a short path, for its sockets lie there too. What a kill of
-    ours leaves behind is ended by `flows.system.child_processes`, whose mark it inherits, and its folder removed a day later, by the next
+    ours leaves behind is ended by `child_processes`, whose mark it inherits, and its folder removed a day later, by the next
     start. Raises EngineError where there is no vLLM.
     """
 

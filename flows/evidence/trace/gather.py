@@ -14,13 +14,12 @@ from flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
 from flows.lineage.columns.follow import Column, lineage_of
 from flows.marts.digests import columns_of
 from flows.settings import dbt_project
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains, parse_figure, project_models, row_id
 from flows.warehouse.selection import Selection
 from models_registry.errors import UsageError, nearest
 
-Row = dict[str, Any]
 ANSWERS = """
 select
     landed.*, said.strategy, said.variant_index, said.paraphrase_temperature, said.is_original, said.label, said.gold_label,

@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 
 from flows.comparison.compare import derive
-from flows.evidence.trace.gather import Row, Trace
+from flows.evidence.trace.gather import Trace
 from flows.evidence.trace.scope import COMPARED
 from flows.marts.transform import transform
 from flows.system.keys import content_id
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains
 from flows.warehouse.rows import SCHEMAS, frame_of

@@ -6,8 +6,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from flows.display.figures import cut, shown
-from flows.evidence.trace.gather import Row, Trace
+from flows.evidence.trace.gather import Trace
 from flows.lineage.columns.follow import Column
+from flows.warehouse import Row
 
 MOST = 5  # rows of a table; the JSON has all
 WIDE = 90

@@ -18,7 +18,6 @@ from flows.evidence.verify.landed_rows import check_rows
 from flows.evidence.verify.marts import check_marts, check_views
 from flows.evidence.verify.planted import check_files, check_tables
 from flows.marts.seal import Seal, has_seals, marts, row_counts, seals
-from flows.report.verify_file import check_page, check_pages, unknown_pages
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection
 from models_registry.errors import UsageError, WarehouseError, nearest
@@ -97,6 +96,8 @@ def verify(
 ) -> Verified:
     """Holds one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
 
+    Reports are held against what they print elsewhere, by `flows.report.verify_file`.
+
     The warehouse is held by the caller. Without it the published copy alone is looked at.
 
     Raises:
@@ -117,7 +118,7 @@ def verify(
         done.findings += _without_seals(opened.keys() - {place.where for place in places}, places)
         if not places:
             return done
-        con, chain = places[0].con, places[0].chain
+        chain = places[0].chain
         runs = _runs(places[0])
         chosen = _chosen(runs, audit_run_id)
         _check_chains(done, places, chosen)
@@ -132,7 +133,6 @@ def verify(
         done.findings += [found for place in places for found in check_tables(place)]
         published = warehouse.places.published
         done.findings += check_files(published / "marts", chain, known, "the Parquet marts")
-        pages = unknown_pages(con, published, only)
         if len(chosen) == 1:
             places = [replace(place, only=chosen[0][0]) for place in places]
         if (files_of_marts := published / "marts").is_dir():
@@ -143,7 +143,6 @@ def verify(
     # the rest opens the files its own way
     if kept is not None:
         _check_since(done, warehouse, chain, kept, only, say)
-    done.findings += check_pages(warehouse, pages)
     if done.against is None:
         done.notes.append(ORDER_ONLY)
     return done
@@ -215,18 +214,6 @@ def _check_chains(done: Verified, places: list[Place], chosen: list[tuple[str, s
         if not PLAIN.fullmatch(run):
             for table in _tables_of(places[0].con, run) or ["run"]:
                 done.findings.append(Finding("broken", places[0].where, table, run[:80], "no id that a run could have"))
-
-
-def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> Verified:
-    """Holds a report's file against the page that was written, or its figures against the marts; then its run against its seals.
-
-    Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
-    """
-    found, said, run = check_page(warehouse, path)
-    done = verify(warehouse, run, seal=seal)
-    return replace(
-        done, findings=found + [each for each in done.findings if each not in found], notes=[said, *done.notes]
-    )
 
 
 def _verify_run(findings: list[Finding], who: tuple[str, str | None, str | None], places: list[Place]) -> RunVerified:

@@ -39,7 +39,7 @@ def models() -> dict[str, Model]:
     """Every model of the project by name; has dbt compile the project where no build has shown its SQL yet, some 10 s."""
     known = _kept()
     if not set(_names()) <= set(known):
-        from flows.marts.transform import compiled
+        from flows.warehouse.dbt_project import compiled
 
         known = learn(compiled())
     return known

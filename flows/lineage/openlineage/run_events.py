@@ -91,7 +91,7 @@ def later(told: Told) -> list[RunEvent]:
 
 def built(told: Told, results: Path) -> list[RunEvent]:
     """The models of dbt's last build."""
-    from flows.marts.transform import manifest_of_build
+    from flows.warehouse.dbt_project import manifest_of_build
 
     manifest = manifest_of_build(results.parent)
     done = json.loads(results.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 """Tells a lineage tool what a run does, as OpenLineage events; the steps call it, and it fails none of them.
 
-Events go to `<warehouse folder>/lineage/<audit_run_id>.jsonl` and to a receiver where one is set (`flows.lineage.openlineage.transport`).
+Events go to `<warehouse folder>/lineage/<audit_run_id>.jsonl` and to a receiver where one is set (`transport`).
 PROMPTAUDIT_LINEAGE=off turns it off. OpenLineage is imported at the first event.
 """
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from markupsafe import Markup
 
 from flows.display.figures import NAME, cut
 from flows.report.blocks.cells import Printed
+from flows.warehouse import Row
 
-Row = dict[str, Any]
-Ask = Callable[[str], list[Row]]
-"""Rows of a query about the run that is reported."""
 Group = tuple[str, str]  # model, strategy
 
 MOST_PANELS = 12  # a task and section

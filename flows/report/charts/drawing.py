@@ -13,10 +13,11 @@ from typing import Any
 from markupsafe import Markup
 
 from flows.display.figures import ABSENT, count, number, shown
-from flows.report.blocks.blocks import MOST_ROWS, Row, Table
+from flows.report.blocks.blocks import MOST_ROWS, Table
 from flows.report.blocks.cells import Cell, Printed
 from flows.report.charts.layers import PAINT, Spec
 from flows.report.charts.plot import PADDING, plotted
+from flows.warehouse import Row
 
 WIDTH = 340
 HEIGHT = 190

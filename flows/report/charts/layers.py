@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from flows.warehouse import Row
+
 Spec = dict[str, Any]
-Row = dict[str, Any]
 
 COLOURS = (
     "ink", "muted", "line", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",

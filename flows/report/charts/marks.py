@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from flows.report.charts.layers import Row, Spec, stacked
+from flows.report.charts.layers import Spec, stacked
 from flows.report.charts.scales import Bands, Linear, Scale
+from flows.warehouse import Row
 
 Rows = Sequence[Row]
 

@@ -6,7 +6,8 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from flows.report.blocks.blocks import Row, Section, by_task
+from flows.report.blocks.blocks import Section, by_task
+from flows.warehouse import Row
 
 MOST_GROUPS = 36  # models and strategies of tasks that a page tells of: some 90 kB each, beside 0.9 MB of script
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from flows.report.charts.layers import Row, Spec, passes, stacked
+from flows.report.charts.layers import Spec, passes, stacked
 from flows.report.charts.marks import PAINTERS, Frame, px
 from flows.report.charts.scales import FONT_SIZE, Bands, Linear, Scale, fitted, niced, ticks, width_of, written
+from flows.warehouse import Row
 
 Rows = Sequence[Row]
 

@@ -6,10 +6,6 @@ from __future__ import annotations
 MOST_DISAGREEMENTS = 12  # a task
 MOST_REFERENCES = 5
 
-TABLES = """
-select table_schema || '.' || table_name as name from information_schema.tables where table_schema in ('marts', 'raw')
-"""
-
 SPREADS = """
 select * from marts.fct_scoring_sensitivity where audit_run_id = $run
 order by task_id, model_id, starts_with(scoring_method, 'judge:'), scoring_method

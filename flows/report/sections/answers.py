@@ -5,11 +5,12 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from flows.display.figures import ABSENT, count, cut, number, percent
-from flows.report.blocks.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited
+from flows.report.blocks.blocks import Block, Budget, Group, Section, Table, by_group, by_task, limited
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.charts import panels
 from flows.report.gather import Gathered
 from flows.report.sections.sensitivity import why_no_answers, why_older, why_open
+from flows.warehouse import Row
 
 STATUSES = tuple(panels.STATUSES)
 MOST_DRAWN = 200  # variants a panel

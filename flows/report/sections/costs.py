@@ -7,12 +7,13 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.display.figures import NAME, count, cut, milliseconds, number, usd
-from flows.report.blocks.blocks import Block, Row, Section, by_task
+from flows.report.blocks.blocks import Block, Section, by_task
 from flows.report.blocks.cells import Printed, Traced, plain
-from flows.report.blocks.room import Room, Wanted, coloured
 from flows.report.charts import panels
 from flows.report.gather import Gathered
+from flows.report.page_room import Room, Wanted, coloured
 from flows.report.sections.sensitivity import why_no_answers, why_older
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
 _COLUMNS = (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from flows.display.figures import count, cut, number, paragraph
-from flows.report.blocks.blocks import Block, Disagreement, Row, Section, Table, by_task, limited
+from flows.report.blocks.blocks import Block, Disagreement, Section, Table, by_task, limited
 from flows.report.gather import Gathered
 from flows.report.gather_judged import control_errors
 from flows.report.queries.judged import MOST_DISAGREEMENTS, MOST_REFERENCES
+from flows.warehouse import Row
 
 MOST_SHOWN = 120  # the report
 LEAST_SHOWN = 2  # a task

@@ -7,12 +7,13 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import Row, Section, by_task
+from flows.report.blocks.blocks import Section, by_task
 from flows.report.blocks.cells import Cell, Traced
-from flows.report.blocks.room import Room, Wanted, by_model, coloured
 from flows.report.charts.curves import Axes, curves
 from flows.report.gather import Gathered
+from flows.report.page_room import Room, Wanted, by_model, coloured
 from flows.report.sections.sensitivity import why_no_answers, why_older
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
 MART = "rpt_distinct_answers"

@@ -5,25 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flows.display.figures import cut
-from flows.report.blocks.blocks import Block, Row, Section, Table, limited
-from flows.warehouse import Warehouse
-from models_registry.errors import CardError, UsageError, WarehouseError
+from flows.report.blocks.blocks import Block, Section, Table, limited
 
 if TYPE_CHECKING:
     from flows.gate.outcome import Checked
 
 MOST_FINDINGS = 8
 LONGEST = 400  # characters of a rule, of what is found, of a command
-
-
-def gather_checked(warehouse: Warehouse, run: Row) -> Checked | None:
-    """What the gate says of a run, its age left aside; None without its landed row, and for rules of another version."""
-    from flows.gate.check import check_run
-
-    try:
-        return check_run(warehouse, run["audit_run_id"], now=run["started_at"])
-    except (CardError, UsageError, WarehouseError):
-        return None
 
 
 def checked(found: Checked | None) -> list[Section]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from flows.display.figures import ABSENT, count, cut, usd, when
 from flows.report.blocks.blocks import Table, limited
-from flows.report.gather import Gathered, Row
+from flows.report.gather import Gathered
+from flows.warehouse import Row
 
 MOST_FILES = 50
 

@@ -8,12 +8,13 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import Row, Section, by_group, by_task
+from flows.report.blocks.blocks import Section, by_group, by_task
 from flows.report.blocks.cells import Part, Traced
-from flows.report.blocks.room import Room, Wanted
 from flows.report.charts import samples as charts
 from flows.report.gather import Gathered
+from flows.report.page_room import Room, Wanted
 from flows.report.sections.sensitivity import why_one_wording, why_open
+from flows.warehouse import Row
 
 NOT_VALID = "N/A"
 ROLES = ("least, right", "least, wrong", "least", "median", "most")

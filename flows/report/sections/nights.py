@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from flows.display.figures import ABSENT, NAME, cut, ranged
 from flows.history.nights import DATED, Nights, differs, night_names
-from flows.report.blocks.blocks import Block, Panel, Row, Section, Table, limited
+from flows.report.blocks.blocks import Block, Panel, Section, Table, limited
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.charts import panels
 from flows.report.gather import Gathered
 from flows.report.sections.nights_points import MEASURES, Domain, domains, points
+from flows.warehouse import Row
 
 MOST_BLOCKS = 8  # five charts and 200 rows each: about a megabyte and six seconds at 60 nights
 MOST_FINDINGS = 8  # a block

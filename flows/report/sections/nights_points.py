@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from flows.display.figures import cut
 from flows.history.nights import differs
-from flows.report.blocks.blocks import Row
 from flows.report.charts import panels
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
 Domain = tuple[float, float]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flows.report.blocks.blocks import Budget, Section
-from flows.report.blocks.room import Room
 from flows.report.gather import Gathered
+from flows.report.page_room import Room
 from flows.report.sections.answers import accuracy, formats
 from flows.report.sections.costs import costs
 from flows.report.sections.distinct_answers import variety

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from flows.display.figures import ABSENT, cut
-from flows.report.blocks.blocks import Row, Section, Table
+from flows.report.blocks.blocks import Section, Table
 from flows.report.blocks.cells import Printed, Traced
-from flows.report.blocks.room import Room, by_model
 from flows.report.gather import Gathered
 from flows.report.gather_judged import LABELS, is_judge
+from flows.report.page_room import Room, by_model
 from flows.report.sections.answers import named
 from flows.report.sections.sensitivity import why_older
+from flows.warehouse import Row
 
 MOST_MODELS = 6  # tables a task
 WORST = 6

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from flows.display.figures import number
-from flows.report.blocks.blocks import Block, Row, Section, Table, by_task, limited
+from flows.report.blocks.blocks import Block, Section, Table, by_task, limited
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.gather import Gathered
 from flows.report.gather_judged import control_errors
+from flows.warehouse import Row
 
 LEAST_MODELS = 3
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from flows.display.figures import count, cut, interval, number, share, share_interval
-from flows.report.blocks.blocks import Row
+from flows.warehouse import Row
 
 Finding = Literal[
     "unmeasured", "none", "only_judge", "more", "undecided", "stays", "little", "part", "most", "judge_errs"

@@ -9,13 +9,14 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from flows.display.figures import NAME, count, cut, number
-from flows.report.blocks.blocks import Block, Row, Section, by_task
+from flows.report.blocks.blocks import Block, Section, by_task
 from flows.report.blocks.cells import Part, Printed, Traced
-from flows.report.blocks.room import Room, Wanted
 from flows.report.charts import samples as charts
 from flows.report.gather import Gathered
+from flows.report.page_room import Room, Wanted
 from flows.report.sections.label_distributions import by_sample, labels_of
 from flows.report.sections.sensitivity import OLDER, why_no_answers, why_open
+from flows.warehouse import Row
 
 MART = "rpt_sample_similarities"
 LEAST_PAIRED = 3  # samples of a class that has pairs to show, as rpt_sample_similarities has it

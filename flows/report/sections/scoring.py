@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 
 from flows.display.figures import ABSENT, NAME, count, cut, number
-from flows.report.blocks.blocks import Block, Comparison, Figure, Panel, Row, Section, Table, by_task, limited
+from flows.report.blocks.blocks import Block, Comparison, Figure, Panel, Section, Table, by_task, limited
 from flows.report.blocks.cells import Printed, Traced, parts
 from flows.report.charts import panels
 from flows.report.gather import Gathered
 from flows.report.gather_judged import control_errors, is_judge
 from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id, row_id
 
 MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart

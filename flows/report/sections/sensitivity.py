@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from flows.display.figures import number
-from flows.report.blocks.blocks import Budget, Group, Row, Section, Table, by_group, by_task, limited
+from flows.report.blocks.blocks import Budget, Group, Section, Table, by_group, by_task, limited
 from flows.report.blocks.cells import Traced
 from flows.report.charts import panels
 from flows.report.gather import Gathered
+from flows.warehouse import Row
 
 OLDER = (
     "An older version derived this run, without these figures; `promptaudit rebuild` adds them (with --restore where its raw "

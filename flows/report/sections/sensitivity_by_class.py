@@ -7,13 +7,14 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import Row, Section, by_task
+from flows.report.blocks.blocks import Section, by_task
 from flows.report.blocks.cells import Traced
-from flows.report.blocks.room import Room, Wanted, by_model, coloured
 from flows.report.charts import samples as charts
 from flows.report.charts.panels import MOST_BARS
 from flows.report.gather import Gathered
+from flows.report.page_room import Room, Wanted, by_model, coloured
 from flows.report.sections.sensitivity import why_older, why_one_wording, why_open
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
 _COLUMNS = (

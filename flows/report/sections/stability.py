@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from flows.display.figures import NAME, count, cut, number, ranged, span
-from flows.report.blocks.blocks import Block, Budget, Group, Row, Section, Table, by_group, by_task, limited
+from flows.report.blocks.blocks import Block, Budget, Group, Section, Table, by_group, by_task, limited
 from flows.report.blocks.cells import Printed, Traced
-from flows.report.blocks.room import Room, Wanted
 from flows.report.charts import panels
 from flows.report.charts.curves import Axes, curves
 from flows.report.gather import Gathered
+from flows.report.page_room import Room, Wanted
 from flows.report.sections.sensitivity import why_no_answers, why_one_wording, why_open
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
 _BANDS = (("first", "labels (valid answers)"), ("second", "verbatim (every distinct completion)"))

@@ -7,12 +7,13 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.display.figures import NAME, count, cut, number, span
-from flows.report.blocks.blocks import Row, Section
+from flows.report.blocks.blocks import Section
 from flows.report.blocks.cells import Printed, Traced
-from flows.report.blocks.room import Room, Wanted, coloured
 from flows.report.charts import panels
 from flows.report.gather import Gathered
+from flows.report.page_room import Room, Wanted, coloured
 from flows.report.sections.sensitivity import why_no_answers, why_open
+from flows.warehouse import Row
 
 _SCOPES = (("pss_intra", "PSS intra", "by repetition"), ("pss_inter", "PSS inter", "by wording"))
 _COLUMNS = ("Model", "Strategy", "Samples", "PSS intra", "95 % interval", "PSS inter", "95 % interval")

@@ -7,13 +7,14 @@ from functools import partial
 from markupsafe import Markup
 
 from flows.display.figures import NAME, cut, percent, span
-from flows.report.blocks.blocks import Block, Row, Section, by_task
+from flows.report.blocks.blocks import Block, Section, by_task
 from flows.report.blocks.cells import Printed, Traced
-from flows.report.blocks.room import Room, Wanted, by_model, coloured
 from flows.report.charts.curves import Axes, curves
 from flows.report.charts.panels import domain_of
 from flows.report.gather import Gathered
+from flows.report.page_room import Room, Wanted, by_model, coloured
 from flows.report.sections.sensitivity import OLDER, why_no_answers, why_open
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
 DEEPEST = 0.3  # below a figure, of what is drawn of its interval

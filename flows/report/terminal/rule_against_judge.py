@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
-from flows.report.blocks.blocks import Row, by_task
+from flows.report.blocks.blocks import by_task
 from flows.report.sections.rule_against_judge import VERIFIED, findings
 from flows.report.terminal.tables import Named, tables
+from flows.warehouse import Row
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

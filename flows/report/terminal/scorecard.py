@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from flows.display.figures import NAME, count, cut, interval, number, percent, usd
-from flows.report.gather import Row, rows
+from flows.report.gather import rows
 from flows.report.gather_judged import comparisons
 from flows.report.queries.run import SCORECARD
 from flows.report.terminal.rule_against_judge import ComparisonCard
 from flows.report.terminal.tables import tables
-from flows.warehouse import Warehouse
+from flows.warehouse import Row, Warehouse
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

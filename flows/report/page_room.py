@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from flows.report.blocks.blocks import MOST_ROWS, Block, Panel, Row, Table
+from flows.report.blocks.blocks import MOST_ROWS, Block, Panel, Table
 from flows.report.blocks.cells import Printed
 from flows.report.charts.panels import SERIES
 from flows.report.gather import Gathered
+from flows.warehouse import Row
 
 MOST_DRAWN = 6  # charts a section, over all tasks
 LEAST_ROWS = 20

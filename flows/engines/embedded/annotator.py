@@ -1,0 +1,15 @@
+"""What an annotator is: the completion of a request, from what the cell and the card say alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flows.engines import Request
+
+Annotate = Callable[[Request], str | None]
+"""The completion of a request; None where there is nothing to say yet."""
+
+
+def cell_parts(purpose: str, seed: int, request: Request) -> tuple[str | int, ...]:
+    """What a draw for one cell depends on; two cards of one seed still draw apart."""
+    return (purpose, seed, request.model_id, request.sample_id, request.prompt_variant_id, request.repetition)
