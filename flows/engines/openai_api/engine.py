@@ -14,7 +14,7 @@ from flows.engines import Answer, Attempt, Engine, MayTry, Request, Served, alwa
 from flows.engines.openai_api.addresses import key_env, key_of
 from flows.engines.openai_api.body import Body
 from flows.engines.openai_api.bounded_http import bounded_client
-from flows.engines.openai_api.endpoints import open_endpoints
+from flows.engines.openai_api.endpoints import Endpoint, open_endpoints
 from flows.engines.openai_api.faults import Failure
 from flows.engines.openai_api.sending import Sending
 from flows.engines.pacing import lanes as _lanes
