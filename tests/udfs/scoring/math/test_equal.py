@@ -21,12 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from udfs.scoring import VERSIONS
-from udfs.scoring.math_equal import VERSION, MathEqual, MathReading, _compared, _Job
-from udfs.scoring.math_formula import OverlongFormula, UnreadableFormula, read_formula
-from udfs.scoring.math_number import read_quantity
-from udfs.scoring.math_process import MathProcess
-from udfs.scoring.math_text import MAX_READ_CHARACTERS, final_answer, tidied
-from udfs.scoring.math_words import is_accent, is_function, is_sign
+from udfs.scoring.math.equal import VERSION, MathEqual, MathReading, _compared, _Job
+from udfs.scoring.math.final_answer import MAX_READ_CHARACTERS, final_answer, tidied
+from udfs.scoring.math.formula import OverlongFormula, UnreadableFormula, read_formula
+from udfs.scoring.math.number import read_quantity
+from udfs.scoring.math.pool import MathProcess
+from udfs.scoring.math.vocabulary import is_accent, is_function, is_sign
 
 MOST_SECONDS = 2.0
 EQUAL, DIFFERENT = MathReading(is_equal=True, reason=None), MathReading(is_equal=False, reason=None)
@@ -461,7 +461,7 @@ def test_code_in_a_formula_is_not_run(maths: MathEqual, tmp_path: Path) -> None:
 CHILD = """
 import ctypes, os, socket, subprocess, sys, time
 import sympy
-from udfs.scoring.math_worker import Worker
+from udfs.scoring.math.worker import Worker
 
 def compare(deed, reference):
     exec(compile(deed, __file__, "exec"), globals())
@@ -657,7 +657,7 @@ def test_a_number_is_read_in_no_time(text: str) -> None:
 
 
 def test_importing_starts_and_loads_nothing() -> None:
-    loaded = "import sys, udfs.scoring.math_equal; print(sorted({'sympy', 'math_verify', 'antlr4'} & set(sys.modules)))"
+    loaded = "import sys, udfs.scoring.math.equal; print(sorted({'sympy', 'math_verify', 'antlr4'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True).stdout == b"[]\n"
     assert VERSIONS["math_equal"] == VERSION
 
@@ -737,7 +737,7 @@ def test_closing_leaves_no_process_behind(maths: MathEqual) -> None:
 
 ORPHAN = """
 import sys
-from udfs.scoring.math_equal import MathEqual
+from udfs.scoring.math.equal import MathEqual
 maths = MathEqual(seconds_per_pair=60)
 assert maths.equal("x + 1", ["1 + x"]).is_equal
 print(maths._process._running.process.pid, flush=True)

@@ -1,6 +1,6 @@
 r"""Whether two formulas are equal, by latex2sympy2_extended's parser and math-verify; imports sympy: for the worker alone.
 
-Formulas are as `math_formula` writes them. Decimals are exact (0.5 is 1/2, 1.4142 is not `\sqrt{2}`); letters are real
+Formulas are as `formula` writes them. Decimals are exact (0.5 is 1/2, 1.4142 is not `\sqrt{2}`); letters are real
 numbers and keep their names, so that `x + 1` is not `y + 1`. Equal are
 
 - values that do not differ by 1e-15 as numbers, letters set to positive fractions, and that math-verify finds equal;
