@@ -5,12 +5,13 @@ Run as `python -m udfs.scoring.math.worker SECONDS N`. Lines of JSON come in, `[
 forked from here in milliseconds, are given one pair at a time; one that takes more than SECONDS over it is killed, and
 one to which a pair was hard is not asked again. The worker ends with its input, and its children with it.
 
-A child has 1 GiB of address space, can write to no file and start no program. What it reads has passed `formula`;
-this is for what that might miss.
+A child has 1 GiB of address space, can write to no file and start no program. What it reads has passed `formula`; this
+is for what that might miss.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import gc
@@ -18,14 +19,12 @@ import json
 import logging
 import os
 import resource
-import selectors
 import signal
+import socket
 import sys
 import time
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 MEMORY_BYTES = 2**30
 
@@ -44,19 +43,31 @@ _PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 _FAILED, _REFUSED_STATUS = 1, 3
 _ENDINGS = {_REFUSED_STATUS: "unreadable", -signal.SIGXCPU: "timeout"}
 
-Job = tuple[int, str, str]
+_LINE = 0  # where a child has the socket to its parent
+_LONGEST_LINE = 2**20  # two formulas of 1,000 characters, each of which may be written in forty
+
 Found = tuple[bool | None, str | None]
+Compare = Callable[[str, str], Found]
+Job = tuple[int, str, str]
 
 
-@dataclass(kw_only=True)
-class _Child:
-    """A forked process, and the job it is at until when, if it is at one."""
+class _Child(NamedTuple):
+    """A forked process, and the two directions of the socket that it reads jobs from and answers on."""
 
     process: int
-    jobs: int  # the pipe on which it is told
-    job: Job | None = None
-    deadline: float = 0.0
-    unread: bytes = b""
+    answers: asyncio.StreamReader
+    jobs: asyncio.StreamWriter
+
+    async def ask(self, pair: list[str]) -> list[Any]:
+        """What it answers to a pair: whether that is its last, and what it found."""
+        self.jobs.write(json.dumps(pair).encode() + b"\n")
+        return list(json.loads(await self.answers.readuntil()))
+
+    def end(self) -> int:
+        """Its exit status; it is killed if it has not ended."""
+        self.jobs.close()
+        os.kill(self.process, signal.SIGKILL)
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
 class Worker:
@@ -66,137 +77,93 @@ class Worker:
         compare: gives a reading of two formulas; called in a child.
         seconds: of wall time that one pair may take.
         n_children: at once.
-        source: file descriptor of the jobs; its end ends the worker.
-        sink: file descriptor of the answers.
     """
 
-    def __init__(
-        self, compare: Callable[[str, str], Found], seconds: float, n_children: int, source: int = 0, sink: int = 1
-    ) -> None:
-        self.compare, self.seconds, self.n_children, self.source, self.sink = compare, seconds, n_children, source, sink
-        self.jobs: deque[Job] = deque()
-        self.unread = b""
-        self.children: dict[int, _Child] = {}  # by the pipe on which they answer
-        self.selector = selectors.DefaultSelector()
+    def __init__(self, compare: Compare, seconds: float, n_children: int) -> None:
+        self.compare, self.seconds, self.n_children = compare, seconds, n_children
 
     def serve(self) -> None:
-        """Answers until the input ends."""
-        self.selector.register(self.source, selectors.EVENT_READ)
-        os.write(self.sink, b"[]\n")
+        """Answers on the standard output what comes on the standard input, until that ends."""
+        asyncio.run(self.listen())
+
+    async def listen(self) -> None:
+        """Reads jobs, while as many tasks as there may be children answer them."""
+        lines, jobs = asyncio.StreamReader(limit=_LONGEST_LINE), asyncio.Queue[Job]()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self.answer(jobs)) for _ in range(self.n_children)]
+            _say([])
+            async for line in lines:
+                jobs.put_nowait(json.loads(line))
+            for task in tasks:
+                task.cancel()
+
+    async def answer(self, jobs: asyncio.Queue[Job]) -> None:
+        """Has one job after the other answered by a child, and by another when that has ended."""
+        child: _Child | None = None
         try:
-            while self.turn():
-                self.dispatch()
+            while True:
+                number, *pair = await jobs.get()
+                child = child or await self.fork()
+                try:
+                    async with asyncio.timeout(self.seconds):
+                        is_last, *found = await child.ask(pair)
+                except TimeoutError:
+                    is_last, found = True, [None, "timeout"]
+                except (EOFError, ConnectionError):
+                    is_last, found = True, []
+                if is_last:
+                    status, child = child.end(), None
+                    found = found or [None, _ENDINGS.get(status, "too much memory")]
+                _say([number, *found])
         finally:
-            for child in self.children.values():
-                os.kill(child.process, signal.SIGKILL)
-                os.waitpid(child.process, 0)
+            if child is not None:
+                child.end()
 
-    def turn(self) -> bool:
-        """Waits for the next thing to happen and sees to it; False when the input has ended."""
-        deadlines = [child.deadline for child in self.children.values() if child.job is not None]
-        events = self.selector.select(max(0.0, min(deadlines) - time.monotonic()) if deadlines else None)
-        for key, _ in events:
-            if key.fd == self.source:
-                if not self.read():
-                    return False
-            else:
-                self.hear(key.fd)
-        for pipe, child in list(self.children.items()):
-            if child.job is not None and child.deadline <= time.monotonic():
-                os.kill(child.process, signal.SIGKILL)
-                self.bury(pipe, "timeout")
-        return True
-
-    def read(self) -> bool:
-        """Takes in jobs; False when there will be no more."""
-        part = os.read(self.source, 2**16)
-        *lines, self.unread = (self.unread + part).split(b"\n")
-        self.jobs.extend(tuple(json.loads(line)) for line in lines)
-        return bool(part)
-
-    def dispatch(self) -> None:
-        """Gives a job to every child that has none, and starts children while there are jobs for them."""
-        idle = [child for child in self.children.values() if child.job is None]
-        while self.jobs and (idle or len(self.children) < self.n_children):
-            child = idle.pop() if idle else self.fork()
-            try:
-                os.write(child.jobs, json.dumps(self.jobs[0]).encode() + b"\n")
-            except BrokenPipeError:  # it died without work, and its end will be heard
-                break
-            child.job, child.deadline = self.jobs.popleft(), time.monotonic() + self.seconds
-
-    def fork(self) -> _Child:
+    async def fork(self) -> _Child:
         """Starts a child."""
-        (told, tell), (hear, say) = os.pipe(), os.pipe()
+        ours, its = socket.socketpair()
+        answers, jobs = await asyncio.open_connection(sock=ours)
         process = os.fork()
         if process == 0:
-            for pipe, sibling in self.children.items():  # else a pipe that closes would stay open here
-                os.close(pipe)
-                os.close(sibling.jobs)
-            os.close(tell)
-            os.close(hear)
-            _work(self.compare, self.seconds, told, say)
-        os.close(told)
-        os.close(say)
-        self.children[hear] = _Child(process=process, jobs=tell)
-        self.selector.register(hear, selectors.EVENT_READ)
-        return self.children[hear]
-
-    def hear(self, pipe: int) -> None:
-        """Passes on what a child answers; one that ends without an answer had what is said of its end."""
-        child = self.children[pipe]
-        part = os.read(pipe, 2**16)
-        child.unread += part
-        if not part:
-            self.bury(pipe)
-        elif part.endswith(b"\n"):
-            is_last, *answer = json.loads(child.unread)
-            os.write(self.sink, json.dumps(answer).encode() + b"\n")
-            child.job, child.unread = None, b""
-            if is_last:
-                self.bury(pipe)
-
-    def bury(self, pipe: int, reason: str | None = None) -> None:
-        """Waits for a child that ends; the job it was at is answered with a reason."""
-        child = self.children.pop(pipe)
-        self.selector.unregister(pipe)
-        os.close(pipe)
-        os.close(child.jobs)
-        status = os.waitstatus_to_exitcode(os.waitpid(child.process, 0)[1])
-        if child.job is not None:
-            answer = [child.job[0], None, reason or _ENDINGS.get(status, "too much memory")]
-            os.write(self.sink, json.dumps(answer).encode() + b"\n")
+            _work(self.compare, self.seconds, its.fileno())
+        its.close()
+        return _Child(process, answers, jobs)
 
 
-def _work(compare: Callable[[str, str], Found], seconds: float, jobs: int, answers: int) -> NoReturn:
+def _say(answer: list[Any]) -> None:
+    os.write(1, json.dumps(answer).encode() + b"\n")
+
+
+def _work(compare: Compare, seconds: float, line: int) -> NoReturn:
     """What a child does, from its first moment to its last."""
     status = _FAILED
     try:
-        _confine()
-        with open(jobs, encoding="ascii", buffering=1) as lines:
-            for line in lines:
-                number, answer, reference = json.loads(line)
-                until = int(time.process_time() + seconds) + 2
-                resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
-                started = time.process_time()
-                found = compare(answer, reference)
-                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-                if found[0] is not True and peak > MEMORY_BYTES // 2:  # the algebra takes its want of memory for a no
-                    found = None, "too much memory"
-                is_last = time.process_time() - started > COSTLY_SECONDS or peak > COSTLY_BYTES
-                os.write(answers, json.dumps([is_last, number, *found]).encode() + b"\n")
-                if is_last:
-                    break
+        _confine(line)
+        for pair in open(_LINE, encoding="ascii", closefd=False):  # noqa: SIM115 - it ends with the process
+            until = int(time.process_time() + seconds) + 2
+            resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
+            started = time.process_time()
+            found = compare(*json.loads(pair))
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+            if found[0] is not True and peak > MEMORY_BYTES // 2:  # the algebra takes its want of memory for a no
+                found = None, "too much memory"
+            is_last = time.process_time() - started > COSTLY_SECONDS or peak > COSTLY_BYTES
+            os.write(_LINE, json.dumps([is_last, *found]).encode() + b"\n")
+            if is_last:
+                break
         status = 0
     finally:
         os._exit(status)
 
 
-def _confine() -> None:
-    """Takes from this process all that comparing formulas does not need."""
+def _confine(line: int) -> None:
+    """Takes from this process all that comparing formulas does not need, but for the socket to its parent."""
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
+    for stream in (1, 2):
         os.dup2(nowhere, stream)
+    os.dup2(line, _LINE)
+    os.closerange(3, 256)  # the sockets of other children among them: one that stays open here does not end there
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     for limit, most in (
