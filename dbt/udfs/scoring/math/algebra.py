@@ -28,8 +28,9 @@ from sympy.core.function import AppliedUndef  # type: ignore[import-untyped]
 from sympy.core.relational import Relational  # type: ignore[import-untyped]
 from sympy.matrices.expressions import MatrixExpr  # type: ignore[import-untyped]
 
+from udfs.scoring.math.pool import Found
+
 Algebra = Any  # sympy has no types
-Found = tuple[bool | None, str | None]
 
 N_POINTS = 3
 DIGITS = 30

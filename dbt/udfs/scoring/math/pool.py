@@ -1,4 +1,4 @@
-"""The worker of `math_equal` as its parent sees it: formulas in, readings out, over pipes."""
+"""Starts the worker of `math_equal`, writes pairs of formulas to it and reads what it found, over pipes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIVES = 3
 # What a Python may need to start, and the mark by which a killed run's processes are found (flows.guard): none of the
 # user's keys is handed on.
 _KEPT = (
-    *("HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "PROMPTAUDIT_GUARD"),
+    *("HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PROMPTAUDIT_GUARD"),
     *("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
 )
 
@@ -45,7 +45,7 @@ class MathProcess:
         self._running: _Running | None = None
 
     def compare(self, jobs: Sequence[tuple[str, str]]) -> list[Found]:
-        """Whether the two formulas of each job are equal, in their order.
+        """Returns whether the two formulas of each job are equal, in the order of the jobs.
 
         Raises:
             OSError: there is no `os.fork`, or the worker died three times.
@@ -94,7 +94,7 @@ class _Running:
         self.unread = b""
 
     def answer(self, jobs: Sequence[tuple[str, str]], found: dict[int, Found]) -> None:
-        """Adds the answers to what was found before."""
+        """Has the worker answer the jobs that are not among the found ones, and adds its answers to these."""
         if not self.is_started:
             self.line(START_SECONDS)
             self.is_started = True
@@ -116,7 +116,7 @@ class _Running:
             self.gone()
 
     def line(self, seconds: float) -> bytes:
-        """The worker's next line."""
+        """Returns the worker's next line."""
         until = time.monotonic() + seconds
         while b"\n" not in self.unread:
             is_ready = wait([self.source.fileno()], max(0.0, until - time.monotonic()))
@@ -128,7 +128,7 @@ class _Running:
         return line
 
     def gone(self) -> NoReturn:
-        """Gives up on the worker."""
+        """Raises `WorkerGone` with the last words of the worker."""
         self.errors.seek(0)
         last_words = self.errors.read()[-2000:].decode(errors="replace").strip()
         msg = f"the worker of math_equal is gone: {last_words or 'it said nothing'}"

@@ -26,6 +26,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
+from udfs.scoring.math.pool import Found
+
 MEMORY_BYTES = 2**30
 
 # a child in which a pair took more processor time or memory than this ends: the next pair finds nothing of it
@@ -46,26 +48,25 @@ _ENDINGS = {_REFUSED_STATUS: "unreadable", -signal.SIGXCPU: "timeout"}
 _LINE = 0  # where a child has the socket to its parent
 _LONGEST_LINE = 2**20  # two formulas of 1,000 characters, each of which may be written in forty
 
-Found = tuple[bool | None, str | None]
 Compare = Callable[[str, str], Found]
 Job = tuple[int, str, str]
 
 
 class _Child(NamedTuple):
-    """A forked process, and the two directions of the socket that it reads jobs from and answers on."""
+    """A forked process, and the two directions of the socket that it reads pairs from and answers on."""
 
     process: int
     answers: asyncio.StreamReader
-    jobs: asyncio.StreamWriter
+    pairs: asyncio.StreamWriter
 
     async def ask(self, pair: list[str]) -> list[Any]:
-        """What it answers to a pair: whether that is its last, and what it found."""
-        self.jobs.write(json.dumps(pair).encode() + b"\n")
+        """Returns whether the child ends with this pair, and then what it found."""
+        self.pairs.write(json.dumps(pair).encode() + b"\n")
         return list(json.loads(await self.answers.readuntil()))
 
     def end(self) -> int:
-        """Its exit status; it is killed if it has not ended."""
-        self.jobs.close()
+        """Kills the child if it has not ended, and returns its exit status."""
+        self.pairs.close()
         os.kill(self.process, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
@@ -83,11 +84,11 @@ class Worker:
         self.compare, self.seconds, self.n_children = compare, seconds, n_children
 
     def serve(self) -> None:
-        """Answers on the standard output what comes on the standard input, until that ends."""
+        """Reads jobs from the standard input until it ends, and writes their answers to the standard output."""
         asyncio.run(self.listen())
 
     async def listen(self) -> None:
-        """Reads jobs, while as many tasks as there may be children answer them."""
+        """Reads jobs, which as many tasks as there may be children answer meanwhile."""
         lines, jobs = asyncio.StreamReader(limit=_LONGEST_LINE), asyncio.Queue[Job]()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
         async with asyncio.TaskGroup() as group:
@@ -99,7 +100,7 @@ class Worker:
                 task.cancel()
 
     async def answer(self, jobs: asyncio.Queue[Job]) -> None:
-        """Has one job after the other answered by a child, and by another when that has ended."""
+        """Has a child answer one job after the other, and forks another child where that one has ended."""
         child: _Child | None = None
         try:
             while True:
@@ -121,14 +122,14 @@ class Worker:
                 child.end()
 
     async def fork(self) -> _Child:
-        """Starts a child."""
+        """Forks a child, which answers pairs until its socket is closed."""
         ours, its = socket.socketpair()
-        answers, jobs = await asyncio.open_connection(sock=ours)
+        answers, pairs = await asyncio.open_connection(sock=ours)
         process = os.fork()
         if process == 0:
             _work(self.compare, self.seconds, its.fileno())
         its.close()
-        return _Child(process, answers, jobs)
+        return _Child(process, answers, pairs)
 
 
 def _say(answer: list[Any]) -> None:
@@ -163,7 +164,7 @@ def _confine(line: int) -> None:
     for stream in (1, 2):
         os.dup2(nowhere, stream)
     os.dup2(line, _LINE)
-    os.closerange(3, 256)  # the sockets of other children among them: one that stays open here does not end there
+    os.closerange(3, 256)  # the sockets of the other children too: they end when the worker's side of theirs is closed
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     for limit, most in (

@@ -453,6 +453,11 @@ def test_readings(maths: MathEqual, completion: str, references: list[str], read
     assert timed(maths, completion, *references) == reading
 
 
+def test_the_longest_formulas_reach_the_worker(maths: MathEqual) -> None:
+    longest = r"\pm x" + "%" * 995  # 37,000 characters of LaTeX: each sign of a hundredth is 20, twice
+    assert timed(maths, rf"\boxed{{{longest}}}", longest.replace("x", "y")) in (DIFFERENT, unscored("timeout"))
+
+
 def test_a_batch_is_read_as_its_pairs_are_in_their_order(maths: MathEqual) -> None:
     pairs = [(completion, [reference]) for completion, reference in IN_OTHER_FORMS + DIFFERENT_PAIRS] * 2
     expected = ([EQUAL] * len(IN_OTHER_FORMS) + [DIFFERENT] * len(DIFFERENT_PAIRS)) * 2
