@@ -105,6 +105,9 @@ class Worker:
         try:
             while True:
                 number, *pair = await jobs.get()
+                if child is not None and child.answers.at_eof():  # it died without work
+                    child.end()
+                    child = None
                 child = child or await self.fork()
                 try:
                     async with asyncio.timeout(self.seconds):

@@ -520,6 +520,17 @@ def worker_of(maths: MathEqual) -> psutil.Process:
     return psutil.Process(maths._process._running.process.pid)
 
 
+def test_a_child_that_died_without_work_is_replaced(maths: MathEqual) -> None:
+    pairs = [("x + 2", ["2 + x"]), ("x + 3", ["3 + x"])]
+    for pair in pairs:
+        children = worker_of(maths).children()
+        for child in children:
+            child.kill()
+        while any(child.status() != psutil.STATUS_ZOMBIE for child in children):
+            time.sleep(0.01)
+        assert maths.equal(*pair) == EQUAL
+
+
 def test_memory_is_bounded(maths: MathEqual) -> None:
     worker = worker_of(maths)  # after all that was hostile
     sizes = [process.memory_info().rss for process in (worker, *worker.children(recursive=True))]
