@@ -25,10 +25,11 @@ from udfs.columns import (
     structs,
     values_of,
 )
-from udfs.scoring import math_equal, option_loglikelihood, token_f1, verdict
+from udfs.scoring import option_loglikelihood, token_f1, verdict
+from udfs.scoring.math.equal import MathEqual
 from udfs.scoring.option_letter import OptionReading
 
-MATHEMATICS = math_equal.MathEqual()
+MATHEMATICS = MathEqual()
 """One worker for all chunks of a build: it starts with the first formula, and ends with this process."""
 
 

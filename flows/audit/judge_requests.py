@@ -13,8 +13,8 @@ from flows.system.keys import as_json, content_id, sent_by
 from models_registry.cards import JudgeCard, TaskCard
 from models_registry.placeholders import substitute
 from models_registry.samples import Sample
-from udfs.scoring.math_number import read_quantity
-from udfs.scoring.math_text import tidied
+from udfs.scoring.math.final_answer import tidied
+from udfs.scoring.math.number import read_quantity
 
 KINDS = ("right", "wrong", "blank", "injected")
 BLANKS = ("", " ", "\n", "   \n\t")

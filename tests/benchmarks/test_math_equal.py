@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from udfs.scoring.math_equal import MathEqual
+from udfs.scoring.math.equal import MathEqual
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
 

@@ -31,7 +31,7 @@ from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.registry import load_registry
 from tests.engines.asked import request_of
-from udfs.scoring.math_equal import MathEqual
+from udfs.scoring.math.equal import MathEqual
 from udfs.scoring.option_letter import read_option
 from udfs.scoring.token_f1 import token_f1
 

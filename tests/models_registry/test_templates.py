@@ -16,7 +16,7 @@ from models_registry.errors import CardError
 from models_registry.placeholders import placeholders, substitute
 from models_registry.registry import Registry, load_registry
 from models_registry.samples import Sample, load_samples
-from udfs.scoring.math_equal import MathEqual
+from udfs.scoring.math.equal import MathEqual
 from udfs.scoring.option_letter import read_option
 
 REGISTRY = load_registry()

@@ -12,7 +12,7 @@ VERSIONS: dict[str, int] = {
     "option_loglikelihood_per_token": option_loglikelihood.VERSION,
     "option_loglikelihood_per_character": option_loglikelihood.VERSION,
     "token_f1": token_f1.VERSION,
-    "math_equal": 1,  # of `udfs.scoring.math_equal`, which is imported where it is used
+    "math_equal": 1,  # of `udfs.scoring.math.equal`, which is imported where it is used
     "judge": verdict.VERSION,
 }
 """The scoring methods and the version of each; `judge:<id>` has the version of reading a judge's verdict."""

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.scoring import VERSIONS, math_equal, option_letter, option_loglikelihood, token_f1, verdict
+from udfs.scoring import VERSIONS, option_letter, option_loglikelihood, token_f1, verdict
+from udfs.scoring.math import equal
 from udfs.scoring.verdict import MAX_READ_CHARACTERS, SCHEMA, Verdict, read_verdict
 
 NONE = Verdict(None, None)
@@ -159,6 +160,6 @@ def test_every_scoring_method_has_the_version_of_its_module() -> None:
         "option_loglikelihood_per_token": option_loglikelihood.VERSION,
         "option_loglikelihood_per_character": option_loglikelihood.VERSION,
         "token_f1": token_f1.VERSION,
-        "math_equal": math_equal.VERSION,
+        "math_equal": equal.VERSION,
         "judge": verdict.VERSION,
     }

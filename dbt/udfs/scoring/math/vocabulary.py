@@ -1,4 +1,4 @@
-r"""The words, commands and signs that formulas of answers are made of; `math_formula` reads nothing else."""
+r"""The words, commands and signs that formulas of answers are made of; `formula` reads nothing else."""
 
 from __future__ import annotations
 

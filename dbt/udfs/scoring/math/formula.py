@@ -1,6 +1,6 @@
 r"""Reads an answer's text as a formula, and writes it anew as the LaTeX that the worker's parser is given.
 
-This is the gate of `math_equal`: only what `math_words` names, numbers and letters are ever written, so nothing else of
+This is the gate of `math_equal`: only what `vocabulary` names, numbers and letters are ever written, so nothing else of
 a completion reaches the parser. It has to be: sympy sums a series numerically by writing the names of its symbols into
 Python code, so that `math_verify.verify` (0.9) runs the CODE of a parsed `\sum_{n=0}^{\infty} \frac{\text{CODE}^n}{n!}`.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from udfs.scoring.math_words import (
+from udfs.scoring.math.vocabulary import (
     LONGEST_NAME,
     RENAMED,
     WORDS,
@@ -64,10 +64,10 @@ class Formula(NamedTuple):
 
 
 def read_formula(text: str) -> Formula:
-    """The formula of a text that `math_text.tidied` gave.
+    """The formula of a text that `final_answer.tidied` gave.
 
     Raises:
-        UnreadableFormula: a word of more than three letters, a sign or command that `math_words` does not name, braces
+        UnreadableFormula: a word of more than three letters, a sign or command that `vocabulary` does not name, braces
             that do not match, nesting beyond 40, nothing at all.
         OverlongFormula: more than 1,000 characters, or an exponent of more than four digits.
     """

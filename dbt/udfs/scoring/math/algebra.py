@@ -1,6 +1,6 @@
 r"""Whether two formulas are equal, by latex2sympy2_extended's parser and math-verify; imports sympy: for the worker alone.
 
-Formulas are as `math_formula` writes them. Decimals are exact (0.5 is 1/2, 1.4142 is not `\sqrt{2}`); letters are real
+Formulas are as `formula` writes them. Decimals are exact (0.5 is 1/2, 1.4142 is not `\sqrt{2}`); letters are real
 numbers and keep their names, so that `x + 1` is not `y + 1`. Equal are
 
 - values that do not differ by 1e-15 as numbers, letters set to positive fractions, and that math-verify finds equal;
@@ -28,8 +28,9 @@ from sympy.core.function import AppliedUndef  # type: ignore[import-untyped]
 from sympy.core.relational import Relational  # type: ignore[import-untyped]
 from sympy.matrices.expressions import MatrixExpr  # type: ignore[import-untyped]
 
+from udfs.scoring.math.pool import Found
+
 Algebra = Any  # sympy has no types
-Found = tuple[bool | None, str | None]
 
 N_POINTS = 3
 DIGITS = 30

@@ -1,12 +1,12 @@
 r"""Whether a completion's final answer equals a reference answer as mathematics.
 
-`math_text` says how the final answer is found in a completion. Then, the first that decides:
+`final_answer` says how the final answer is found in a completion. Then, the first that decides:
 
-- Both are plain numbers (`math_number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2,
+- Both are plain numbers (`number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2,
   `50 years` answers `50` but `50` does not answer `50 years`; signs and names of currencies and degrees are dropped.
 - The two texts are the same but for spacing, `\text{}`, the signs around them and, of words, capitals: equal. `(B)` is `B`.
-- Both read as formulas (`math_formula`): compared by sympy and math-verify in a process apart (`math_worker`), which
-  a hostile formula can neither hang, nor exhaust, nor leave (`math_compare` says what is equal there).
+- Both read as formulas (`formula`): compared by sympy and math-verify in a process apart (`worker`), which
+  a hostile formula can neither hang, nor exhaust, nor leave (`algebra` says what is equal there).
 - Anything else is unscored, with a reason. Words are read nowhere: "fifty" is not 50.
 """
 
@@ -18,9 +18,9 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from udfs.scoring.math_formula import Formula, OverlongFormula, UnreadableFormula, read_formula
-from udfs.scoring.math_process import MathProcess
-from udfs.scoring.math_text import MAX_READ_AS_ONE, final_answer, reference_answer, stated_quantity, tidied
+from udfs.scoring.math.final_answer import MAX_READ_AS_ONE, final_answer, reference_answer, stated_quantity, tidied
+from udfs.scoring.math.formula import Formula, OverlongFormula, UnreadableFormula, read_formula
+from udfs.scoring.math.pool import MathProcess
 
 VERSION: int = 1
 

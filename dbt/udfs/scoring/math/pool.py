@@ -1,17 +1,17 @@
-"""The worker of `math_equal` as its parent sees it: formulas in, readings out, over pipes."""
+"""Starts the worker of `math_equal`, writes pairs of formulas to it and reads what it found, over pipes."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import selectors
 import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
 from collections.abc import Sequence
+from itertools import islice
+from multiprocessing.connection import wait
 from typing import IO, NoReturn, cast
 
 START_SECONDS = 120.0
@@ -19,12 +19,12 @@ START_SECONDS = 120.0
 
 _SILENCE_SECONDS = 20.0  # beyond a pair's time: the worker answers each pair in that, or is itself at fault
 _IN_FLIGHT = 64  # answers to so many fit into a pipe, so that neither side waits for the other to read
-_ATTEMPTS = 3
+_LIVES = 3
 
 # What a Python may need to start, and the mark by which a killed run's processes are found: none of the
 # user's keys is handed on.
 _KEPT = (
-    *("HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "PROMPTAUDIT_GUARD"),
+    *("HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PROMPTAUDIT_GUARD"),
     *("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
 )
 
@@ -45,55 +45,45 @@ class MathProcess:
         self._running: _Running | None = None
 
     def compare(self, jobs: Sequence[tuple[str, str]]) -> list[Found]:
-        """Whether the two formulas of each job are equal, in their order.
+        """Returns whether the two formulas of each job are equal, in the order of the jobs.
 
         Raises:
-            OSError: there is no `os.fork`, the worker does not start, or it died three times.
+            OSError: there is no `os.fork`, or the worker died three times.
         """
         found: dict[int, Found] = {}
-        for attempt in range(_ATTEMPTS):
-            if len(found) == len(jobs):
-                break
-            if self._running is None:
-                self._running = _Running(self._seconds, self._n_processes)
+        for n_lives_left in reversed(range(_LIVES)):
             try:
+                self._running = self._running or _Running(self._seconds, self._n_processes)
                 self._running.answer(jobs, found)
-            except WorkerGone:
+                break
+            except BaseException as error:  # an answer still on its way must not be taken for one to the next call
                 self._end()
-                if attempt == _ATTEMPTS - 1:
+                if not n_lives_left or not isinstance(error, WorkerGone):
                     raise
-            except BaseException:  # an answer still on its way must not be taken for one to the next call
-                self._end()
-                raise
         return [found[number] for number in range(len(jobs))]
 
     def close(self) -> None:
         """Ends the worker and waits for it."""
-        if self._running is not None:
-            self._running.finish()
-        self._end()
+        self._end(patience=5)
 
-    def _end(self) -> None:
+    def _end(self, patience: float = 0) -> None:
         if self._running is not None:
-            self._running.kill()
+            self._running.end(patience)
         self._running = None
 
 
 class _Running:
-    """One life of the worker.
-
-    Raises:
-        OSError: it does not start.
-    """
+    """One life of the worker."""
 
     def __init__(self, seconds_per_pair: float, n_processes: int) -> None:
         if not hasattr(os, "fork"):
             msg = "math_equal compares formulas in forked processes, and this platform has no os.fork"
             raise OSError(msg)
         self.silence = seconds_per_pair + _SILENCE_SECONDS
+        self.is_started = False
         self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the worker has ended
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
-            [sys.executable, "-P", "-m", "udfs.scoring.math_worker", str(seconds_per_pair), str(n_processes)],
+            [sys.executable, "-P", "-m", "udfs.scoring.math.worker", str(seconds_per_pair), str(n_processes)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
@@ -102,44 +92,34 @@ class _Running:
         )
         self.source, self.sink = cast("IO[bytes]", self.process.stdout), cast("IO[bytes]", self.process.stdin)
         self.unread = b""
-        self.selector = selectors.DefaultSelector()
-        self.selector.register(self.source, selectors.EVENT_READ)
-        try:
-            self.line(START_SECONDS)
-        except BaseException as error:
-            self.kill()
-            if isinstance(error, WorkerGone):  # it would not start the next time either
-                raise OSError(*error.args) from None
-            raise
 
     def answer(self, jobs: Sequence[tuple[str, str]], found: dict[int, Found]) -> None:
-        """Adds the answers to what was found before."""
-        waiting = deque(number for number in range(len(jobs)) if number not in found)
-        n_in_flight = 0
+        """Has the worker answer the jobs that are not among the found ones, and adds its answers to these."""
+        if not self.is_started:
+            self.line(START_SECONDS)
+            self.is_started = True
+        waiting = iter([number for number in range(len(jobs)) if number not in found])
+        for number in islice(waiting, _IN_FLIGHT):
+            self.send(number, jobs[number])
         while len(found) < len(jobs):
-            lines = []
-            while waiting and n_in_flight < _IN_FLIGHT:
-                number = waiting.popleft()
-                lines.append(json.dumps([number, *jobs[number]]))
-                n_in_flight += 1
-            self.send("".join(line + "\n" for line in lines).encode())
             number, is_equal, reason = json.loads(self.line(self.silence))
             found[number] = is_equal, reason
-            n_in_flight -= 1
+            for following in islice(waiting, 1):
+                self.send(following, jobs[following])
 
-    def send(self, lines: bytes) -> None:
-        """Writes to the worker."""
+    def send(self, number: int, job: tuple[str, str]) -> None:
+        """Writes a job to the worker."""
         try:
-            self.sink.write(lines)
+            self.sink.write(json.dumps([number, *job]).encode() + b"\n")
             self.sink.flush()
         except BrokenPipeError:
             self.gone()
 
     def line(self, seconds: float) -> bytes:
-        """The worker's next line."""
+        """Returns the worker's next line."""
         until = time.monotonic() + seconds
         while b"\n" not in self.unread:
-            is_ready = self.selector.select(max(0.0, until - time.monotonic()))
+            is_ready = wait([self.source.fileno()], max(0.0, until - time.monotonic()))
             part = os.read(self.source.fileno(), 2**16) if is_ready else b""
             if not part:
                 self.gone()
@@ -148,24 +128,23 @@ class _Running:
         return line
 
     def gone(self) -> NoReturn:
-        """Gives up on the worker."""
+        """Raises `WorkerGone` with the last words of the worker."""
         self.errors.seek(0)
         last_words = self.errors.read()[-2000:].decode(errors="replace").strip()
         msg = f"the worker of math_equal is gone: {last_words or 'it said nothing'}"
         raise WorkerGone(msg)
 
-    def finish(self) -> None:
-        """Lets the worker end its children and itself."""
-        with contextlib.suppress(BrokenPipeError):
-            self.sink.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=5)
+    def end(self, patience: float) -> None:
+        """Gives the worker so many seconds to end its children and itself, then kills it.
 
-    def kill(self) -> None:
-        """Ends the worker if it has not ended; on Linux its children then end by themselves."""
+        On Linux the children of a worker that was killed end by themselves.
+        """
+        if patience:
+            with contextlib.suppress(BrokenPipeError, subprocess.TimeoutExpired):
+                self.sink.close()
+                self.process.wait(patience)
         self.process.kill()
         self.process.wait()
-        self.selector.close()
         for stream in (self.sink, self.source, self.errors):
             with contextlib.suppress(BrokenPipeError):  # of what was still to be written
                 stream.close()

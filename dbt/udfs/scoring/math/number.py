@@ -11,7 +11,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from udfs.scoring.math_words import is_name, unit_words
+from udfs.scoring.math.vocabulary import is_name, unit_words
 
 MAX_CHARACTERS = 1_000
 """A longer text is no plain number: Python's conversion takes quadratic time."""
@@ -63,7 +63,7 @@ class Quantity(NamedTuple):
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """The plain number that the whole of a text is (as `math_text.tidied` gives it), None where it is something else."""
+    """The plain number that the whole of a text is (as `final_answer.tidied` gives it), None where it is something else."""
     if len(text) > MAX_CHARACTERS:
         return None
     match = _NUMBER.match(text)
