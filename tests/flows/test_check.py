@@ -551,7 +551,7 @@ def test_any_text_is_told_in_xml_and_in_one_cell(text: str) -> None:
 
 
 def test_markdown_keeps_names_in_code(tmp_path: Path) -> None:
-    lines = hostile(tmp_path)markdown().splitlines()
+    lines = markdown(hostile(tmp_path)).splitlines()
     assert lines[2] == "|  | Rule | Outcome | Found | Look closer |"
     cell = lines[4].split(" | ")[1]
     assert cell == "`micro_f1 >= 0.8`"
