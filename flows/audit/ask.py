@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -22,6 +23,10 @@ from models_registry.cards import ModelCard, Price
 from models_registry.errors import EngineError, PromptauditError
 from models_registry.registry import Entry
 
+Batch = Callable[[], Awaitable[None]]
+"""Asks some cells of one model: those of one strategy."""
+AskBatch = Callable[[str, str, Batch], Awaitable[None]]
+"""Has a batch asked, by the ids of its model and strategy: as it is, or as a step that somebody looks at."""
 OnAnswer = Callable[[str, Answer | None, Engine | None], None]
 """(name, answer, engine), for the progress bars: told of every answer, and of none now and then, so that what holds an
 engine back shows while nothing comes. A batch has no engine to look at."""
@@ -33,6 +38,11 @@ MOST_FAILED = 10_000
 """As many requests of a model as a further round asks: they are kept in memory, and more of them are an outage."""
 
 
+async def as_it_is(_model_id: str, _strategy: str, batch: Batch) -> None:
+    """Asks a batch, and tells nobody."""
+    await batch()
+
+
 class Work(Protocol):
     """What is asked of one model, and what becomes of its answers."""
 
@@ -41,6 +51,9 @@ class Work(Protocol):
     entry: Entry  # of the model's card
     requests: Iterator[Request]
     landed: LandedAnswers | None  # what another model has landed, for one that perturbs it
+
+    def batch_of(self, request: Request) -> str:
+        """Returns the batch that a request belongs to; those of a batch come one after the other."""
 
     async def admit(self) -> None:
         """Waits until one more request may be sent."""
@@ -58,8 +71,16 @@ class Work(Protocol):
 class Workers:
     """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
 
-    def __init__(self, purse: Purse, landing: Landing, on_answer: OnAnswer, retry_within: timedelta) -> None:
+    def __init__(
+        self,
+        purse: Purse,
+        landing: Landing,
+        on_answer: OnAnswer,
+        retry_within: timedelta,
+        ask_batch: AskBatch = as_it_is,
+    ) -> None:
         self.budget, self.landing, self.say = purse.budget, landing, purse.say
+        self.ask_batch = ask_batch
         self._retry_within_s = retry_within.total_seconds()
         self.stopped_by: PromptauditError | None = None
         self.notes: list[str] = []
@@ -84,9 +105,12 @@ class Workers:
             await engine.open()
             name = work.name if work.what == "model" else f"{work.what}:{work.name}"
             self.land_served(name, asking.card, engine.served)
-            # a look before the bill: the others wait for the first
-            follow = await self._one(asking, first)
-            await self._round(asking, work.requests, follow)
+            is_first = True
+            for batch, requests in itertools.groupby(itertools.chain([first], work.requests), work.batch_of):
+                await self.ask_batch(work.name, batch, functools.partial(self._batch, asking, requests, is_first))
+                is_first = False
+                if self._is_stopped():  # the stream is not read to its end
+                    break
             await self._ask_again(asking)
         except PromptauditError as error:
             self.stop(error)
@@ -97,6 +121,12 @@ class Workers:
 
     def _is_stopped(self) -> bool:
         return self.stopped_by is not None
+
+    async def _batch(self, asking: _Asking, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
+        """Asks the requests of one batch."""
+        # a look before the bill: the others wait for the first
+        follow = await self._one(asking, next(requests)) if is_first else None
+        await self._round(asking, requests, follow)
 
     async def _round(self, asking: _Asking, requests: Iterator[Request], first: Request | None = None) -> None:
         """Asks some requests, each once."""

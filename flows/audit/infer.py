@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from flows.audit.ask import OnAnswer, Workers, run_to_end
+from flows.audit.ask import AskBatch, OnAnswer, Workers, as_it_is, run_to_end
 from flows.audit.budget import Purse, most_usd
 from flows.audit.design import Design, model_order
 from flows.audit.first_answers import Ceiling, Look, label_reader
@@ -20,6 +20,7 @@ from models_registry.ages import age_of
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import PromptauditError
 
+EVERY_STRATEGY = "every strategy"  # of a model that is asked through a batch interface: what its provider takes at once
 MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
 
 
@@ -31,14 +32,22 @@ class Inferred:
     notes: list[str] = field(default_factory=list)
 
 
-def infer(purse: Purse, design: Design, variants: Sequence[Variant], on_answer: OnAnswer) -> Inferred:
+def infer(
+    purse: Purse,
+    design: Design,
+    variants: Sequence[Variant],
+    on_answer: OnAnswer,
+    ask_batch: AskBatch = as_it_is,
+) -> Inferred:
     """Asks every missing cell of a run and lands the answers; returns how many, and what there is to say of the models.
+
+    `ask_batch` is handed the cells of a model under one strategy, one batch after the other.
 
     Raises BudgetReached, EngineError or MeasureError (the first answers are no labels) after landing what had been
     answered; so does an interrupt.
     """
     landing = Landing(purse.warehouse, purse.audit_run_id)
-    workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within))
+    workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within), ask_batch)
     asking = _Asking(purse, design, variants, workers, on_answer)
     try:
         run_to_end(asking.ask_all())
@@ -63,8 +72,13 @@ class _Cells:
         )
         self._landing = asking.workers.landing
         allowed = asking.design.audit.format.max_invalid_rate_at_first
+        self._strategies = asking.strategies
         self._look = Look(f"model '{model_id}'", "label", label_reader(asking.readers), allowed, asking.purse.say, MEND)
         self._ceiling = Ceiling()
+
+    def batch_of(self, request: Request) -> str:
+        """Returns the strategy that a request asks under."""
+        return self._strategies[request.prompt_variant_id]
 
     async def admit(self) -> None:
         """Waits for the look at the first answers."""
@@ -93,7 +107,10 @@ class _Asking:
         self, purse: Purse, design: Design, variants: Sequence[Variant], workers: Workers, on_answer: OnAnswer
     ) -> None:
         self.purse, self.design, self.workers, self.on_answer = purse, design, workers, on_answer
-        self._variants = variants
+        # a strategy after the other, so that each is one batch; inside it in the order of the prompts, for their caches
+        order = list(dict.fromkeys(variant.strategy for variant in variants))
+        self._variants = sorted(variants, key=lambda variant: order.index(variant.strategy))
+        self.strategies = {variant.prompt_variant_id: variant.strategy for variant in variants}
         tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
         self.readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
 
@@ -113,7 +130,7 @@ class _Asking:
         if card.engine != "batch":
             await self.workers.ask(_Cells(self, model_id))
         elif self.workers.stopped_by is None and next(self.missing(model_id), None) is not None:
-            await self._ask_in_batches(model_id, card)
+            await self.workers.ask_batch(model_id, EVERY_STRATEGY, lambda: self._ask_in_batches(model_id, card))
 
     async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
         from flows.audit.ask_in_batches import Lent, ask_in_batches, open_batches

@@ -220,6 +220,10 @@ class _Rulings:
         )
         self.requests = self._requests(wanted)
 
+    def batch_of(self, request: Request) -> str:  # noqa: ARG002 - as of cells
+        """Returns one name: all rulings of a judge are one batch."""
+        return self.name
+
     async def admit(self) -> None:
         """Waits for the look at the first replies."""
         await self._look.admit()

@@ -19,79 +19,100 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flows.audit.derive import Order, Outcome, Step
-from flows.display.progress import Progress
 from flows.settings import silence
 from flows.system import user_cache
 from flows.system.files import PRIVATE_UMASK
 from flows.system.helper_processes import environment
+
+if TYPE_CHECKING:
+    from flows.audit.execution import Execution
+    from flows.audit.prefect_steps import Steps
 
 STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
 """How long an own server may take to start, and how long it may do nothing meanwhile."""
 NOT_RECORDED = "Prefect: {}: it shows no steps of this run; the audit goes on without it"
 
 
-def run_tracked(order: Order, progress: Progress) -> Outcome:
-    """One execution as a Prefect flow run, on the server that Prefect is set to or one of its own."""
+def run_tracked(execution: Execution) -> None:
+    """Takes the steps of an execution as a Prefect flow run, on the server that Prefect is set to or one of its own."""
     server = server_url()
+    from flows.audit.prefect_steps import Steps
+
+    steps = Steps(execution)
     if server is None:
-        progress.say("no PREFECT_API_URL: starting an ephemeral Prefect server")
-        return _run_on_own_server(order, progress)
-    progress.say(f"Prefect server: {server}")
-    from flows.audit.flow import run_steps
+        execution.progress.say("no PREFECT_API_URL: starting an ephemeral Prefect server")
+        _run_on_own_server(steps)
+    else:
+        execution.progress.say(f"Prefect server: {server}")
+        _run_flow(steps)
 
-    return _flow(order, progress, lambda: run_steps(order, progress))
 
-
-def _run_on_own_server(order: Order, progress: Progress) -> Outcome:
+def _run_on_own_server(steps: Steps) -> None:
     """The server takes seconds to start: the models are asked meanwhile, and it is told of that once it answers."""
     from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 
-    from flows.audit.flow import Ended, Remembered, ask, run_steps
+    from flows.audit.flow import ask
+    from flows.audit.prefect_steps import Ended, kept_at_hand
 
+    progress = steps.execution.progress
     with contextlib.ExitStack() as opened:
         try:
             ready = opened.enter_context(_own_server())
         except OSError as error:
             progress.warn(NOT_RECORDED.format(type(error).__name__))
-            return run_steps(order, progress)
-        early, remembered = Ended(), Remembered()
-        early.state_of(lambda: ask(order, progress, remembered.step))
-
-        def asked(step: Step) -> Outcome:
-            remembered.tell(step)
-            outcome: Outcome = early.result()
-            return outcome
-
+            _run_alone(steps)
+            return
+        steps.is_ahead = True
+        with kept_at_hand(steps):
+            Ended().do(lambda: ask(steps.execution, steps))  # what it raises is raised when the flow takes these steps
+        steps.is_ahead = False
         try:
             url = ready()
         except OSError as error:
             progress.warn(NOT_RECORDED.format(error))
-            return run_steps(order, progress, asked)
+            _run_alone(steps)
+            return
         with apart():  # settings are read anew, and so are the files that stand where they are read
             opened.enter_context(
                 temporary_settings({PREFECT_API_URL: url, PREFECT_API_KEY: None, PREFECT_API_AUTH_STRING: None})
             )
-        return _flow(order, progress, lambda: run_steps(order, progress, asked))
+        _run_flow(steps)
 
 
-def _flow(order: Order, progress: Progress, steps: Callable[[], Outcome]) -> Outcome:
+def _run_flow(steps: Steps) -> None:
     """The steps as a flow run; where Prefect is away, the steps alone."""
-    from flows.audit.flow import Ended, audit
+    from flows.audit.flow import audit
+    from flows.audit.prefect_steps import kept_at_hand
 
-    ended = Ended()
-    try:
-        audit(
-            audit_id=order.design.audit_id,
-            audit_run_id=order.audit_run_id,
-            work=lambda: ended.state_of(steps),
-            return_state=True,
-        )
-    except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
-        progress.warn(NOT_RECORDED.format(type(error).__name__))
-    outcome: Outcome = ended.result() if ended.has_run else steps()
-    return outcome
+    execution = steps.execution
+    with kept_at_hand(steps):
+        try:
+            audit(
+                audit_id=execution.audit_id,
+                audit_run_id=execution.audit_run_id,
+                warehouse=str(execution.warehouse.path.absolute()),
+                rephrase=execution.rephrase,
+                max_usd=execution.max_usd,
+                max_requests=execution.max_requests,
+                return_state=True,
+            )
+        except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
+            execution.progress.warn(NOT_RECORDED.format(type(error).__name__))
+    if steps.whole is None:
+        _run_alone(steps)
+    else:
+        steps.whole.settle()
+
+
+def _run_alone(steps: Steps) -> None:
+    """The steps without Prefect."""
+    from flows.audit.flow import measure
+    from flows.audit.prefect_steps import kept_at_hand
+
+    with kept_at_hand(steps):
+        measure(steps.execution, steps)
 
 
 @contextlib.contextmanager
@@ -168,13 +189,14 @@ def _keep_empty(database: Path, name: str) -> None:
         user_cache.keep(name, copy.read_bytes(), instead_of="prefect-*.db")
 
 
-def run_small(order: Order, progress: Progress) -> Outcome:
-    """One execution that starts no server of its own: on that which Prefect is set to, else the steps alone."""
+def run_small(execution: Execution) -> None:
+    """Takes the steps without starting a server: on that which Prefect is set to, else alone."""
     if server_url():
-        return run_tracked(order, progress)
-    from flows.audit.flow import run_steps
+        run_tracked(execution)
+        return
+    from flows.audit.prefect_steps import Steps
 
-    return run_steps(order, progress)
+    _run_alone(Steps(execution))
 
 
 def server_url() -> str | None:

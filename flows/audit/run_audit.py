@@ -10,9 +10,9 @@ from pathlib import Path
 
 from flows.audit.check_cards import Checked, check_audit
 from flows.audit.check_cards.models import lacking_engines
-from flows.audit.derive import Order, Outcome
 from flows.audit.design import Design, design_audit
 from flows.audit.edit_prompts import export_prompts, read_prompts
+from flows.audit.execution import Execution, Outcome
 from flows.audit.judge import land_changed_judges
 from flows.audit.paraphrase import make_proposals
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
@@ -94,6 +94,7 @@ def run_audit(  # noqa: PLR0913 - one option each
     audit_id: str,
     progress: Progress,
     *,
+    execute: Callable[[Execution], None],
     new: bool = False,
     rephrase: bool = False,
     prompts: Path | None = None,
@@ -104,7 +105,8 @@ def run_audit(  # noqa: PLR0913 - one option each
 ) -> Done:
     """Continues the audit's unfinished run, says that the last one is complete, or makes a new one.
 
-    `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page.
+    `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page. `execute` takes
+    the steps.
     """
     checked = check_audit(registry, audit_id, max_usd)
     raise_all([*checked.errors, *checked.lacking_data])
@@ -130,7 +132,7 @@ def run_audit(  # noqa: PLR0913 - one option each
                     n_asked=0,
                     notes=notes,
                     published=warehouse.published.path,
-                    report=_page_of(warehouse, found.audit_run_id),
+                    report=page_of(warehouse, found.audit_run_id),
                 )
             if found is None:
                 are_made = prompts is not None or (not rephrase and _are_made(warehouse, design))
@@ -139,14 +141,14 @@ def run_audit(  # noqa: PLR0913 - one option each
             if on_open is not None:
                 on_open(audit_run_id)
             progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
-        from flows.audit.prefect_server import run_tracked
-
         # they get ready while the first answers come in
         start(DBT, warehouse.places.file.name)
         start(CHECKS)
-        order = Order(
+        execution = Execution(
             warehouse=warehouse,
             audit_run_id=audit_run_id,
+            limits=design.audit.format,
+            progress=progress,
             design=design,
             rephrase=rephrase,
             prompts=prompts,
@@ -155,12 +157,13 @@ def run_audit(  # noqa: PLR0913 - one option each
             reports=reports,
         )
         with following(warehouse, audit_run_id, progress.warn):
-            outcome = run_tracked(order, progress)
-    judged = f", {outcome.n_judged} rulings made" if design.judges else ""
-    return _done(audit_id, f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{judged}", outcome)
+            execute(execution)
+    judged = f", {execution.outcome.n_judged} rulings made" if design.judges else ""
+    headline = f"run {audit_run_id} of '{audit_id}': {execution.outcome.n_asked} cells asked{judged}"
+    return done(audit_id, audit_run_id, headline, execution.outcome)
 
 
-def _page_of(warehouse: Warehouse, audit_run_id: str) -> Path:
+def page_of(warehouse: Warehouse, audit_run_id: str) -> Path:
     """The page of a published run, written where that was cut short."""
     page = warehouse.places.report(audit_run_id)
     if not page.is_file():
@@ -168,7 +171,8 @@ def _page_of(warehouse: Warehouse, audit_run_id: str) -> Path:
     return page
 
 
-def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
+def done(audit_id: str, audit_run_id: str, headline: str, outcome: Outcome) -> Done:
+    """Returns what a command leaves behind, of what its execution did."""
     notes = list(outcome.notes)
     found = outcome.validated
     if found is not None and found.failures:
@@ -178,7 +182,7 @@ def _done(audit_id: str, headline: str, outcome: Outcome) -> Done:
         )
         notes += [f"  {line}" for line in found.failures[:5]]
     return Done(
-        audit_run_id=outcome.audit_run_id,
+        audit_run_id=audit_run_id,
         audit_id=audit_id,
         headline=headline,
         n_asked=outcome.n_asked,

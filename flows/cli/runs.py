@@ -27,11 +27,12 @@ def run(
     max_requests: MaxRequests = None,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
+    from flows.audit import prefect_server
     from flows.audit.run_audit import run_audit
 
     settings, registry = state.load()
     done = run_audit(
-        settings, registry, audit, state.progress(),
+        settings, registry, audit, state.progress(), execute=prefect_server.run_tracked,
         new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
     )  # fmt: skip
     _close(Warehouse(settings.warehouse), done)

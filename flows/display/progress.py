@@ -40,6 +40,8 @@ class Progress:
 
     def __init__(self, *, quiet: bool = False, may_ask: bool = False) -> None:
         self.quiet, self.may_ask = quiet, may_ask
+        self.listener: Callable[[str], None] | None = None
+        """Whoever else hears what begins."""
 
     @property
     def can_ask(self) -> bool:
@@ -67,6 +69,12 @@ class Progress:
     def step(self, text: str) -> None:
         """What begins now, in words of our own and ids alone: it may go into the logs of others."""
         self.say(text)
+        self.heard(text)
+
+    def heard(self, text: str) -> None:
+        """Has the listener hear what begins."""
+        if self.listener is not None:
+            self.listener(text)
 
     def warn(self, text: str) -> None:
         """One line that should not be missed."""

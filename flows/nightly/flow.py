@@ -157,6 +157,7 @@ class Bar(Progress):
     def step(self, text: str) -> None:
         """One line, and one step of the bar."""
         self._info(text)
+        self.heard(text)
         self._n_steps += 1
         self._move(100 * min(self._n_steps, STEPS - 1) / STEPS)
 

@@ -24,6 +24,7 @@ from flows.alerts.alarms import Changes, Finding, open_alarms, open_bases, settl
 from flows.alerts.from_comparisons import CHURN, compared
 from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, heartbeat, notify, report_link
+from flows.audit import prefect_server
 from flows.audit.design import design_audit
 from flows.audit.run_audit import Done, rebuild_runs, run_audit
 from flows.audit.runs import newest_run
@@ -230,7 +231,16 @@ def _night(  # noqa: PLR0913 - what a night is told
         audit.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
 
     # the page is written once the night is compared
-    done = run_audit(settings, registry, audit_id, progress, new=tonight is None, on_open=begin, reports=False)
+    done = run_audit(
+        settings,
+        registry,
+        audit_id,
+        progress,
+        execute=prefect_server.run_tracked,
+        new=tonight is None,
+        on_open=begin,
+        reports=False,
+    )
     is_repeated = not began and "finished" in _steps(audit.warehouse, audit_id, done.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
         began.append(done.audit_run_id)

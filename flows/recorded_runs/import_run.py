@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from flows.audit.derive import Outcome, derive
-from flows.audit.run_audit import Done, _done, _page_of, make_ready
+from flows.audit.execution import Execution
+from flows.audit.run_audit import Done, done, make_ready, page_of
 from flows.audit.runs import run_row
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
@@ -315,15 +315,18 @@ def run_import(
                 n_asked=0,
                 notes=(),
                 published=warehouse.published.path,
-                report=_page_of(warehouse, audit_run_id),
+                report=page_of(warehouse, audit_run_id),
             )
-        outcome = Outcome(audit_run_id=audit_run_id, notes=list(taken.notes))
+        execution = Execution(
+            warehouse=warehouse, audit_run_id=audit_run_id, limits=options.format_limits, progress=progress
+        )
+        notes = execution.outcome.notes
+        notes += taken.notes
         if taken.n_duplicates:
-            outcome.notes.append(f"{taken.n_duplicates} rows said the same cell twice and count once")
+            notes.append(f"{taken.n_duplicates} rows said the same cell twice and count once")
         if taken.n_missing:
-            outcome.notes.append(f"{taken.n_missing} cells of the file's grid have no answer")
+            notes.append(f"{taken.n_missing} cells of the file's grid have no answer")
         with following(warehouse, audit_run_id, progress.warn):
-            outcome = derive(warehouse, outcome, options.format_limits, progress)
-    return _done(
-        taken.audit_id, f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported", outcome
-    )
+            execution.derive()
+    headline = f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported"
+    return done(taken.audit_id, audit_run_id, headline, execution.outcome)

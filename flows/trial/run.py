@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.audit.check_cards.models import lacking_engines
-from flows.audit.derive import Order
+from flows.audit.execution import Execution
 from flows.audit.run_audit import make_ready
 from flows.audit.runs import open_run
 from flows.display.progress import Progress
@@ -94,8 +94,10 @@ def try_change(  # noqa: PLR0913 - what the command may say
             warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
             from flows.audit.prefect_server import run_small
 
-            order = Order(
-                warehouse=warehouse, audit_run_id=run, design=design, max_usd=max_usd, max_requests=max_requests
-            )
-            n_asked = run_small(order, progress).n_asked
+            execution = Execution(
+                warehouse=warehouse, audit_run_id=run, limits=design.audit.format, progress=progress, design=design,
+                max_usd=max_usd, max_requests=max_requests, reports=False,
+            )  # fmt: skip
+            run_small(execution)
+            n_asked = execution.outcome.n_asked
     return Tried(run, trial, n_asked, effects_of(warehouse, run, trial))

@@ -102,7 +102,7 @@ def test_a_build_that_never_began_is_not_told(warehouse: Path, monkeypatch: pyte
         msg = "no dbt"
         raise WarehouseError(msg)
 
-    monkeypatch.setattr("flows.warehouse.dbt_project.dbt", fail)
+    monkeypatch.setattr("flows.marts.transform.dbt", fail)
     with pytest.raises(WarehouseError, match="no dbt"):
         transform(Warehouse(warehouse), [RUN], "up_to_formats")
     assert not (warehouse.parent / "lineage").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,5 +53,5 @@ def test_a_breach_is_noticed(tmp_path: Path, module: str, line: str) -> None:
         file.write(f"\n{line}\n")
     found = lint_imports(tmp_path)
     assert found.returncode == 1, found.stderr
-    assert "1 broken" in found.stdout
+    assert re.search(r"[1-9] broken", found.stdout)
     assert str(Path(module).stem) in found.stdout

@@ -1,0 +1,162 @@
+"""One execution of a run: what it is asked to do, what it did by now, and its steps, which the audit's flow takes in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flows.audit.ask import AskBatch, as_it_is
+from flows.audit.budget import Purse, budget_of
+from flows.audit.design import Design
+from flows.audit.infer import infer
+from flows.audit.judge import count_missing_rulings, judge
+from flows.audit.meters import meters_of_judges, meters_of_models
+from flows.audit.paraphrase import paraphrase
+from flows.audit.plan import Variant, count_missing
+from flows.audit.runs import close_run
+from flows.audit.validate import Validated, validate
+from flows.comparison.compare import compare_again
+from flows.display.progress import Progress
+from flows.lineage.openlineage.tell import landed
+from flows.marts.publish import publish
+from flows.marts.transform import Part, transform
+from flows.report import report
+from flows.warehouse import Warehouse
+from models_registry.cards import FormatLimits
+from models_registry.errors import MeasureError
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What one execution did; its paths are None as long as nothing is published."""
+
+    n_asked: int = 0
+    n_judged: int = 0
+    notes: list[str] = field(default_factory=list)
+    validated: Validated | None = None
+    published: Path | None = None
+    report: Path | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Execution:
+    """One execution of a run.
+
+    `design` is None where the answers are recorded ones. `reports` off: whoever asks for the execution writes the page.
+    """
+
+    warehouse: Warehouse
+    audit_run_id: str
+    limits: FormatLimits
+    progress: Progress
+    design: Design | None = None
+    rephrase: bool = False
+    prompts: Path | None = None
+    max_usd: float | None = None
+    max_requests: int | None = None
+    reports: bool = True
+    outcome: Outcome = field(default_factory=Outcome)
+    _variants: tuple[Variant, ...] = ()
+    _compared: list[str] = field(default_factory=list)
+
+    @property
+    def audit_id(self) -> str:
+        """The audit that is executed."""
+        return self._designed().audit_id
+
+    @property
+    def judges(self) -> bool:
+        """Whether answers are put before judges."""
+        return self.design is not None and bool(self.design.judges)
+
+    def paraphrase(self) -> None:
+        """Makes the prompt variants, or finds those that the run has, and lands them."""
+        self.progress.step("making prompt variants")
+        design = self._designed()
+        made = paraphrase(self._purse(), design, anew=self.rephrase, prompts=self.prompts)
+        self._variants = made.variants
+        self.outcome.notes += made.notes
+
+    def infer(self, ask: AskBatch = as_it_is) -> None:
+        """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
+        design, run = self._designed(), self.audit_run_id
+        meters = meters_of_models(design, self._variants, self.warehouse, run)
+        with self.progress.asking("cells", meters) as on_answer:
+            asked = infer(self._purse(), design, self._variants, on_answer, ask)
+        self.outcome.n_asked = asked.n_landed
+        self.outcome.notes += asked.notes
+        n_missing = count_missing(self.warehouse, run, design, self._variants)
+        if n_missing:
+            msg = f"{n_missing} cells have no answer yet; the same command again asks only them"
+            raise MeasureError(msg)
+
+    def transform(self, part: Part) -> None:
+        """Derives one part of the marts; after the formats were checked the run is complete."""
+        landed(self.warehouse, self.audit_run_id)
+        if part == "after_formats":
+            close_run(self.warehouse, self.audit_run_id, "complete")
+        self.progress.step("deriving measures" if part == "after_formats" else "reading answers")
+        transform(self.warehouse, [self.audit_run_id], part)
+
+    def validate(self) -> None:
+        """Checks the formats of the answers; raises MeasureError where the run cannot be measured, and closes it as failed."""
+        self.progress.step("checking formats")
+        found = self.outcome.validated = validate(self.warehouse, self.audit_run_id, self.limits)
+        is_empty = found.n_variants > 0 and found.n_quarantined == found.n_variants
+        if found.action == "failed" or is_empty:
+            close_run(self.warehouse, self.audit_run_id, "failed")
+            kept = self.warehouse.published
+            stays = f"; {kept.path} stays as it was" if kept.exists() else ""
+            why = "every prompt variant is quarantined" if is_empty else "the format gate failed"
+            msg = f"{why}: {found.failures[0]} ({len(found.failures)} in all){stays}"
+            raise MeasureError(msg)
+
+    def judge(self) -> None:
+        """Asks the judges for the rulings that are missing; raises MeasureError where some have no verdict yet."""
+        design = self._designed()
+        judged = judge(
+            self._purse(),
+            design,
+            lambda missing: self.progress.asking("rulings", meters_of_judges(design, missing)),
+        )
+        self.outcome.n_judged = judged.n_landed
+        self.outcome.notes += judged.notes
+        n_open = count_missing_rulings(self.warehouse, self.audit_run_id, design)
+        if n_open:
+            msg = f"{n_open} rulings have no verdict yet; `promptaudit run` asks only them"
+            raise MeasureError(msg)
+
+    def compare(self) -> None:
+        """Derives anew what earlier comparisons hold this run against."""
+        self._compared = compare_again(self.warehouse, [self.audit_run_id])
+
+    def publish(self) -> None:
+        """Publishes the run's marts."""
+        self.progress.step("publishing")
+        self.outcome.published = publish(self.warehouse, [self.audit_run_id], self._compared)
+
+    def report(self) -> None:
+        """Writes the run's page."""
+        self.outcome.report = report(self.warehouse, self.audit_run_id)
+
+    def derive(self) -> None:
+        """Takes the steps that need no answers any more, of a run of recorded answers."""
+        with self.warehouse.kept_open():
+            self.transform("up_to_formats")
+            self.validate()
+            self.transform("after_formats")
+            self.compare()
+            self.publish()
+        self.report()
+
+    def _designed(self) -> Design:
+        if self.design is None:
+            msg = "recorded answers have no design"
+            raise ValueError(msg)
+        return self.design
+
+    def _purse(self) -> Purse:
+        """What the run may still spend now."""
+        limits = self._designed().audit.budget
+        budget = budget_of(self.warehouse, self.audit_run_id, limits, self.max_usd, self.max_requests)
+        return Purse(self.warehouse, self.audit_run_id, budget, self.progress.say)

@@ -1,0 +1,207 @@
+"""What makes steps harmless to show: Prefect hears how each ended and the kind of an error, and its outage stops none.
+
+An error that Prefect sees it logs and pickles, and its words may be a provider's. So a step is a task whose function returns
+a state, and whose work, result and error stay in this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from prefect import Task
+from prefect.assets import Asset, AssetProperties, materialize
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext, TaskRunContext
+from prefect.logging import get_run_logger
+from prefect.states import Completed, Failed
+
+from flows.audit.ask import AskBatch, Batch
+from flows.audit.execution import Execution
+from flows.lineage.openlineage.assets import assets_of
+from models_registry.errors import MeasureError, WarehouseLocked
+
+STEP: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False, "tags": ["promptaudit"]}
+DERIVES: dict[str, Any] = {"timeout_seconds": 6 * 3600.0}
+"""A step that asks nobody is stopped after that; how long a night may ask, its card says."""
+AGAIN: dict[str, Any] = {
+    "retries": 2,
+    "retry_delay_seconds": [5.0, 30.0],
+    "retry_condition_fn": lambda _task, _run, state: state.message == WarehouseLocked.__name__,
+}
+"""A step that may be taken again, since it makes the same: where another program had the warehouse open."""
+Key = tuple[str, ...]
+
+
+class Ended:
+    """How a piece of work ended, for whoever asked for it."""
+
+    def __init__(self) -> None:
+        self._error: Exception | None = None
+
+    def do(self, work: Callable[[], object]) -> Ended:
+        """Does the work, and keeps what it raised."""
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - raised again by `settle`
+            self._error = error
+        return self
+
+    async def do_async(self, work: Batch) -> Ended:
+        """Does the work likewise."""
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - raised again by `settle`
+            self._error = error
+        return self
+
+    @property
+    def state(self) -> State[Any]:
+        """What Prefect is told."""
+        return Completed() if self._error is None else Failed(message=type(self._error).__name__)
+
+    def settle(self) -> None:
+        """Raises what the work raised."""
+        if self._error is not None:
+            raise self._error
+
+
+class Steps:
+    """Takes the steps of an execution, each after the one before: as Prefect's tasks in a flow run, as they are elsewhere."""
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+        self.is_ahead = False
+        """Whether steps are taken before Prefect can be told: it hears of them once a flow run takes them again."""
+        self.whole: Ended | None = None
+        self._taken: dict[Key, Ended] = {}
+        self._ahead: dict[Key, Ended] = {}
+        self._batches: dict[Key, Batch] = {}
+        self._last: list[State[Any]] = []
+
+    def run(self, step: Task[..., Any], *parameters: str) -> None:
+        """Takes a step; raises what its work raises, MeasureError where it took too long."""
+        key, state = (step.name, *parameters), None
+        if FlowRunContext.get() is not None:
+            with contextlib.suppress(Exception):
+                state = self._tracked(step)(self._run, *parameters, return_state=True, wait_for=self._last)
+                self._last = [state]
+        if state is not None and state.name == "TimedOut":
+            msg = f"{' '.join(key)} was stopped: {state.message}"
+            raise MeasureError(msg)
+        if key not in self._taken:
+            step.fn(self._run, *parameters)
+        ended = self._taken.pop(key)
+        if self.is_ahead:
+            self._ahead[key] = ended
+        ended.settle()
+
+    def run_batches(self, step: Task[..., Any], work: Callable[[AskBatch], None]) -> None:
+        """Takes a step that asks in batches, each a task; `work` hands them out. Raises what the work raises."""
+        before, self._last = self._last, []
+
+        async def ask_batch(model_id: str, strategy: str, batch: Batch) -> None:
+            key = (step.name, model_id, strategy)
+            self._batches[key] = batch
+            await self._show(step, key, before)
+            if key not in self._taken:
+                await step.fn(self._run, model_id, strategy)
+            ended = self._taken.pop(key)
+            if self.is_ahead:
+                self._ahead[key] = ended
+            ended.settle()
+
+        async def show_all(keys: list[Key]) -> None:
+            await asyncio.gather(*(self._show(step, key, before) for key in keys))
+
+        whole = self._ahead.pop((step.name,), None)
+        if whole is None:
+            whole = Ended().do(lambda: work(ask_batch))
+        else:
+            asyncio.run(show_all([key for key in self._ahead if key[0] == step.name]))
+        if self.is_ahead:
+            self._ahead[step.name,] = whole
+        self._last = self._last or before
+        whole.settle()
+
+    async def _show(self, step: Task[..., Any], key: Key, before: list[State[Any]]) -> None:
+        """Has Prefect run a batch's task, where it is there."""
+        if FlowRunContext.get() is not None:
+            with contextlib.suppress(Exception):
+                state = await self._tracked(step)(self._run, *key[1:], return_state=True, wait_for=before)
+                self._last.append(state)
+
+    def end_of(self, key: Key, work: Callable[[Execution], None]) -> State[Any]:
+        """Does a step's work, unless that was done ahead; returns what Prefect is told of it."""
+        with self._heard():
+            ended = self._ahead.pop(key, None) or Ended().do(lambda: work(self.execution))
+        self._taken[key] = ended
+        return ended.state
+
+    async def end_of_batch(self, key: Key) -> State[Any]:
+        """Asks a batch likewise."""
+        ended = self._ahead.pop(key, None) or await Ended().do_async(self._batches.pop(key))
+        self._taken[key] = ended
+        return ended.state
+
+    @property
+    def _run(self) -> str:
+        return self.execution.audit_run_id
+
+    def _tracked(self, step: Task[..., Any]) -> Task[..., Any]:
+        """The step as it is; one that lands or publishes tables materializes them as assets."""
+        made, needed = assets_of(step.name, self.execution.warehouse)
+        if not made:
+            return step
+        assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in made.items()]
+        return materialize(
+            *assets, by="promptaudit", asset_deps=list(needed), name=step.name, task_run_name=step.task_run_name,
+            tags=list(step.tags), cache_policy=NO_CACHE, persist_result=False, retries=step.retries,
+            retry_delay_seconds=step.retry_delay_seconds, retry_condition_fn=step.retry_condition_fn,
+            timeout_seconds=step.timeout_seconds,
+        )(step.fn)  # fmt: skip
+
+    @contextlib.contextmanager
+    def _heard(self) -> Iterator[None]:
+        """Has what begins, in words of our own and ids alone, stand in the logs of the task."""
+        progress = self.execution.progress
+        if TaskRunContext.get() is None:
+            yield
+            return
+        before, progress.listener = progress.listener, get_run_logger().info
+        try:
+            yield
+        finally:
+            progress.listener = before
+
+
+_at_hand: dict[str, Steps] = {}
+
+
+@contextlib.contextmanager
+def kept_at_hand(steps: Steps) -> Iterator[Steps]:
+    """Keeps an execution where the tasks of its run find it: they are told its id alone."""
+    run = steps.execution.audit_run_id
+    _at_hand[run] = steps
+    try:
+        yield steps
+    finally:
+        del _at_hand[run]
+
+
+def at_hand(audit_run_id: str | None) -> Steps | None:
+    """Returns what is at hand of a run in this process."""
+    return None if audit_run_id is None else _at_hand.get(audit_run_id)
+
+
+def end_of(name: str, audit_run_id: str, work: Callable[[Execution], None], *parameters: str) -> State[Any]:
+    """Does the work of a step of a run that is at hand; returns what Prefect is told of it."""
+    return _at_hand[audit_run_id].end_of((name, *parameters), work)
+
+
+async def end_of_batch(name: str, audit_run_id: str, *parameters: str) -> State[Any]:
+    """Asks a batch of a run that is at hand; returns what Prefect is told of it."""
+    return await _at_hand[audit_run_id].end_of_batch((name, *parameters))
