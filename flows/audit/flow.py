@@ -66,13 +66,13 @@ def report(audit_run_id: str) -> State[Any]:
     return end_of("report", audit_run_id, Execution.report)
 
 
-def ask(execution: Execution, steps: Steps) -> None:
+def ask(execution: Execution, steps: Steps[Execution]) -> None:
     """Takes the steps that ask the models."""
     steps.run(paraphrase)
     steps.run_batches(infer, execution.infer)
 
 
-def measure(execution: Execution, steps: Steps) -> None:
+def measure(execution: Execution, steps: Steps[Execution]) -> None:
     """Takes the steps of an audit, in their order; raises what the first of them raises that fails."""
     ask(execution, steps)
     with execution.warehouse.kept_open():
@@ -111,7 +111,7 @@ def audit(  # noqa: PLR0913 - what the command takes
     """
     steps = at_hand(audit_run_id)
     if steps is not None:
-        steps.whole = Ended().do(lambda: measure(steps.execution, steps))
+        steps.whole = Ended().do(lambda: measure(steps.work, steps))
         return steps.whole.state
     from flows.audit.run_audit import run_audit
     from flows.display.progress import Progress

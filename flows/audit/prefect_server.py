@@ -49,14 +49,14 @@ def run_tracked(execution: Execution) -> None:
         _run_flow(steps)
 
 
-def _run_on_own_server(steps: Steps) -> None:
+def _run_on_own_server(steps: Steps[Execution]) -> None:
     """The server takes seconds to start: the models are asked meanwhile, and it is told of that once it answers."""
     from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 
     from flows.audit.flow import ask
     from flows.audit.prefect_steps import Ended, kept_at_hand
 
-    progress = steps.execution.progress
+    progress = steps.work.progress
     with contextlib.ExitStack() as opened:
         try:
             ready = opened.enter_context(_own_server())
@@ -66,7 +66,7 @@ def _run_on_own_server(steps: Steps) -> None:
             return
         steps.is_ahead = True
         with kept_at_hand(steps):
-            Ended().do(lambda: ask(steps.execution, steps))  # what it raises is raised when the flow takes these steps
+            Ended().do(lambda: ask(steps.work, steps))  # what it raises is raised when the flow takes these steps
         steps.is_ahead = False
         try:
             url = ready()
@@ -81,12 +81,12 @@ def _run_on_own_server(steps: Steps) -> None:
         _run_flow(steps)
 
 
-def _run_flow(steps: Steps) -> None:
+def _run_flow(steps: Steps[Execution]) -> None:
     """The steps as a flow run; where Prefect is away, the steps alone."""
     from flows.audit.flow import audit
     from flows.audit.prefect_steps import kept_at_hand
 
-    execution = steps.execution
+    execution = steps.work
     with kept_at_hand(steps):
         try:
             audit(
@@ -106,13 +106,13 @@ def _run_flow(steps: Steps) -> None:
         steps.whole.settle()
 
 
-def _run_alone(steps: Steps) -> None:
+def _run_alone(steps: Steps[Execution]) -> None:
     """The steps without Prefect."""
     from flows.audit.flow import measure
     from flows.audit.prefect_steps import kept_at_hand
 
     with kept_at_hand(steps):
-        measure(steps.execution, steps)
+        measure(steps.work, steps)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from prefect import Task
 from prefect.assets import Asset, AssetProperties, materialize
@@ -20,8 +20,9 @@ from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
 from flows.audit.ask import AskBatch, Batch
-from flows.audit.execution import Execution
+from flows.display.progress import Progress
 from flows.lineage.openlineage.assets import assets_of
+from flows.warehouse import Warehouse
 from models_registry.errors import MeasureError, WarehouseLocked
 
 STEP: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False, "tags": ["promptaudit"]}
@@ -34,6 +35,25 @@ AGAIN: dict[str, Any] = {
 }
 """A step that may be taken again, since it makes the same: where another program had the warehouse open."""
 Key = tuple[str, ...]
+
+
+class Taken(Protocol):
+    """What steps are taken of: an execution of a run, or what of a night follows it."""
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """The warehouse that the steps work on."""
+
+    @property
+    def audit_run_id(self) -> str:
+        """The run that the steps are about."""
+
+    @property
+    def progress(self) -> Progress:
+        """Where the steps say what begins."""
+
+
+Work = TypeVar("Work", bound=Taken)
 
 
 class Ended:
@@ -69,11 +89,11 @@ class Ended:
             raise self._error
 
 
-class Steps:
-    """Takes the steps of an execution, each after the one before: as Prefect's tasks in a flow run, as they are elsewhere."""
+class Steps(Generic[Work]):
+    """Takes the steps of a piece of work, each after the one before: as Prefect's tasks in a flow run, as they are elsewhere."""
 
-    def __init__(self, execution: Execution) -> None:
-        self.execution = execution
+    def __init__(self, work: Work) -> None:
+        self.work = work
         self.is_ahead = False
         """Whether steps are taken before Prefect can be told: it hears of them once a flow run takes them again."""
         self.whole: Ended | None = None
@@ -134,10 +154,10 @@ class Steps:
                 state = await self._tracked(step)(self._run, *key[1:], return_state=True, wait_for=before)
                 self._last.append(state)
 
-    def end_of(self, key: Key, work: Callable[[Execution], None]) -> State[Any]:
+    def end_of(self, key: Key, do: Callable[[Work], None]) -> State[Any]:
         """Does a step's work, unless that was done ahead; returns what Prefect is told of it."""
         with self._heard():
-            ended = self._ahead.pop(key, None) or Ended().do(lambda: work(self.execution))
+            ended = self._ahead.pop(key, None) or Ended().do(lambda: do(self.work))
         self._taken[key] = ended
         return ended.state
 
@@ -149,11 +169,11 @@ class Steps:
 
     @property
     def _run(self) -> str:
-        return self.execution.audit_run_id
+        return self.work.audit_run_id
 
     def _tracked(self, step: Task[..., Any]) -> Task[..., Any]:
         """The step as it is; one that lands or publishes tables materializes them as assets."""
-        made, needed = assets_of(step.name, self.execution.warehouse)
+        made, needed = assets_of(step.name, self.work.warehouse)
         if not made:
             return step
         assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in made.items()]
@@ -167,7 +187,7 @@ class Steps:
     @contextlib.contextmanager
     def _heard(self) -> Iterator[None]:
         """Has what begins, in words of our own and ids alone, stand in the logs of the task."""
-        progress = self.execution.progress
+        progress = self.work.progress
         if TaskRunContext.get() is None:
             yield
             return
@@ -178,13 +198,13 @@ class Steps:
             progress.listener = before
 
 
-_at_hand: dict[str, Steps] = {}
+_at_hand: dict[str, Steps[Any]] = {}
 
 
 @contextlib.contextmanager
-def kept_at_hand(steps: Steps) -> Iterator[Steps]:
-    """Keeps an execution where the tasks of its run find it: they are told its id alone."""
-    run = steps.execution.audit_run_id
+def kept_at_hand(steps: Steps[Work]) -> Iterator[Steps[Work]]:
+    """Keeps a piece of work where the tasks of its run find it: they are told the run's id alone."""
+    run = steps.work.audit_run_id
     _at_hand[run] = steps
     try:
         yield steps
@@ -192,14 +212,14 @@ def kept_at_hand(steps: Steps) -> Iterator[Steps]:
         del _at_hand[run]
 
 
-def at_hand(audit_run_id: str | None) -> Steps | None:
+def at_hand(audit_run_id: str | None) -> Steps[Any] | None:
     """Returns what is at hand of a run in this process."""
     return None if audit_run_id is None else _at_hand.get(audit_run_id)
 
 
-def end_of(name: str, audit_run_id: str, work: Callable[[Execution], None], *parameters: str) -> State[Any]:
+def end_of(name: str, audit_run_id: str, do: Callable[[Any], None], *parameters: str) -> State[Any]:
     """Does the work of a step of a run that is at hand; returns what Prefect is told of it."""
-    return _at_hand[audit_run_id].end_of((name, *parameters), work)
+    return _at_hand[audit_run_id].end_of((name, *parameters), do)
 
 
 async def end_of_batch(name: str, audit_run_id: str, *parameters: str) -> State[Any]:

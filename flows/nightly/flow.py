@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-from prefect import flow
+from prefect import flow, task
 from prefect.artifacts import (
     create_link_artifact,
     create_markdown_artifact,
@@ -39,12 +39,13 @@ from prefect.states import Completed, Failed
 from flows.alerts.notify import report_link
 from flows.audit.check_cards import check_audit
 from flows.audit.prefect_server import apart
+from flows.audit.prefect_steps import AGAIN, DERIVES, STEP, Steps, end_of, kept_at_hand
 from flows.comparison.result import NEWS, run_comparison
 from flows.display.figures import shown
 from flows.display.progress import Progress
 from flows.engines.openai_api.addresses import base_urls
 from flows.gate.formats import markdown
-from flows.nightly.night import Told, is_missed, night
+from flows.nightly.night import AfterRun, NightResult, is_missed, night
 from flows.report.terminal.scorecard import scorecard_rows
 from flows.settings import Settings, registry_of, settings_of, silence
 from flows.warehouse import Warehouse
@@ -56,6 +57,43 @@ STEPS = 7  # of a night: five of its run, the comparison, and what is told
 LEASE_S = 60  # how long a killed night's places stay taken: the least Prefect allows; its own default is 300
 FOLDER = "AUDIT_FOLDER"  # the variable, of a worker too, that names the folder with warehouse/ and registry/
 FIGURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate")
+
+
+@task(name="compare", task_run_name="compare", **STEP | AGAIN | DERIVES)
+def compare(audit_run_id: str) -> State[Any]:
+    """Compares the run with earlier ones."""
+    return end_of("compare", audit_run_id, AfterRun.compare)
+
+
+@task(name="report", task_run_name="report", **STEP | AGAIN | DERIVES)
+def report(audit_run_id: str) -> State[Any]:
+    """Writes the run's page, with what changed."""
+    return end_of("report", audit_run_id, AfterRun.report)
+
+
+@task(name="gate", task_run_name="gate", **STEP | DERIVES)
+def gate(audit_run_id: str) -> State[Any]:
+    """Holds the rules of the audit's card against the run."""
+    return end_of("gate", audit_run_id, AfterRun.gate)
+
+
+@task(name="alert", task_run_name="alert", **STEP)
+def alert(audit_run_id: str) -> State[Any]:
+    """Settles the alarms, and tells the people of the card."""
+    return end_of("alert", audit_run_id, AfterRun.alert)
+
+
+@task(name="publish", task_run_name="publish", **STEP | AGAIN | DERIVES)
+def publish(audit_run_id: str) -> State[Any]:
+    """Retires older raw rows, and publishes that the night is finished."""
+    return end_of("publish", audit_run_id, AfterRun.publish)
+
+
+def take(after: AfterRun) -> None:
+    """Takes the steps that follow a night's run, each as a task."""
+    with kept_at_hand(Steps(after)) as steps:
+        for step in (compare, report, gate, alert, publish):
+            steps.run(step)
 
 
 def night_name() -> str:
@@ -82,7 +120,9 @@ def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -
             said = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
             return Failed(name="Missed", message=said)
         with held(limits, bar):
-            told = night(settings, lambda: registry_of(settings), audit_id, bar, new=new, scheduled_at=scheduled_at)
+            told = night(
+                settings, lambda: registry_of(settings), audit_id, bar, new=new, scheduled_at=scheduled_at, take=take
+            )
     except PromptauditError as error:
         said = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
         bar.warn(str(error))
@@ -175,7 +215,7 @@ class Bar(Progress):
             self.show(lambda: update_progress_artifact(self._bar, percent))
 
 
-def show_artifacts(settings: Settings, told: Told, bar: Bar) -> None:
+def show_artifacts(settings: Settings, told: NightResult, bar: Bar) -> None:
     """The scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
     warehouse, key = Warehouse(settings.warehouse), _key(told.audit_id)
     bar.show(

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Literal
 
 from cronsim import CronSim
@@ -39,7 +40,7 @@ from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.system.deadline import at_most
 from flows.system.keys import as_json, content_id
-from flows.warehouse import Warehouse, now
+from flows.warehouse import Row, Warehouse, now
 from flows.warehouse.rows import frame_of
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
@@ -80,7 +81,7 @@ _COMPARED = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class NightResult:
     """What a night found and whom it told."""
 
     audit_run_id: str
@@ -136,6 +137,149 @@ class Told:
         return lines
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """What all steps of a night need."""
+
+    settings: Settings
+    card: AuditCard
+    audit_id: str
+    progress: Progress
+    scheduled_at: datetime | None
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """The warehouse of the night."""
+        return Warehouse(self.settings.warehouse)
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Holds the lock of a run, for one step of the night."""
+        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.say)
+
+    def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
+        """Lands that the night has taken a step."""
+        record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome, self.scheduled_at)
+
+
+@dataclass(slots=True, kw_only=True)
+class AfterRun:
+    """Everything of a night that follows its run, step by step; doing it again finds what it has done.
+
+    `at` is when the gate is asked: None for now.
+    """
+
+    audit: Audited
+    audit_run_id: str
+    at: datetime | None = None
+    page: Path | None = None
+    against: dict[str, Against] = field(default_factory=dict)
+    comparison_ids: list[str] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    checked: Checked | None = None
+    changes: Changes = field(default_factory=Changes)
+    message: Message | None = None
+    delivery: Delivery | None = None
+    retired: tuple[Retired, ...] = ()
+    _before: str | None = None
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """The warehouse of the night."""
+        return self.audit.warehouse
+
+    @property
+    def progress(self) -> Progress:
+        """Where the night says what begins."""
+        return self.audit.progress
+
+    def compare(self) -> None:
+        """Compares the run with last night's, with pinned baselines and with those of open alarms."""
+        warehouse, run, card = self.warehouse, self.audit_run_id, self.audit.card
+        with self.audit.locked():
+            self.progress.step("comparing with earlier runs")
+            with warehouse.kept_open():
+                self.against, self._before = against, before = _references(warehouse, self.audit.audit_id, run)
+                ids = compare(warehouse, [pair_of(base, run, card) for base in against])
+                rows = warehouse.read(_COMPARED, ids=ids)
+                if before is not None and before not in against and _has_churned(rows, against):
+                    against[before] = "night_before_last"
+                    ids += compare(warehouse, [pair_of(before, run, card)])
+                    rows = warehouse.read(_COMPARED, ids=ids)
+        self.comparison_ids, self.rows = ids, rows
+
+    def report(self) -> None:
+        """Writes the run's page, with what changed."""
+        with self.audit.locked():
+            self.page = report(self.warehouse, self.audit_run_id)
+
+    def gate(self) -> None:
+        """Holds the rules of the audit's card against the run."""
+        card = self.audit.card
+        self.checked = check_run(
+            self.warehouse, self.audit_run_id, rules=card.gate, max_age=card.max_age,
+            comparison_ids=self.comparison_ids, now=self.at,
+        )  # fmt: skip
+
+    def alert(self) -> None:
+        """Settles the alarms, and tells the people of the card what is worth telling."""
+        warehouse, run, audit, checked = self.warehouse, self.audit_run_id, self.audit, self.outcome
+        with audit.locked(), warehouse.kept_open():
+            worse, verdicts = compared(self.rows, self.against, self._before)
+            self.changes = settle(warehouse, audit.audit_id, run, [*worse, *_gated(checked)], verdicts)
+            (started,) = warehouse.read(_STARTED, run=run)
+        night = Night(
+            audit_id=audit.audit_id,
+            audit_run_id=run,
+            started_at=started["started_at"],
+            exit_code=checked.exit_code,
+            report=report_link(warehouse, run, audit.settings),
+            seal=started["seal"],
+        )
+        self.message = compose(night, self.changes, tell_success=audit.card.notify_success)
+        if self.message is not None:
+            self.progress.step("telling")
+            kind = self.message.kind
+            self.delivery = notify(warehouse, run, kind, self.message, audit.settings, self.progress)
+
+    def publish(self) -> None:
+        """Retires raw rows as the card says, records that the night is finished, and publishes that."""
+        audit, nights = self.audit, self.audit.card.retention.raw_nights
+        with audit.locked(), self.warehouse.kept_open():
+            if nights is not None:
+                self.retired = tuple(retain(self.warehouse, audit.audit_id, nights, keep=self.against))
+            outcome = {"exit_code": self.outcome.exit_code, "delivery": self.delivery}
+            audit.record(self.audit_run_id, "finished", outcome)
+            publish(self.warehouse)
+
+    @property
+    def outcome(self) -> Checked:
+        """What the gate said; raises ValueError before it was asked."""
+        if self.checked is None:
+            msg = "the gate was not asked yet"
+            raise ValueError(msg)
+        return self.checked
+
+    def result(self, done: Done | None, *, is_repeated: bool) -> NightResult:
+        """Returns what the night found and whom it told."""
+        last = Counter(row["verdict"] for row in self.rows if self.against[row["base_run_id"]] == "last_night")
+        return NightResult(
+            audit_run_id=self.audit_run_id, audit_id=self.audit.audit_id,
+            done=None if done is None else replace(done, report=self.page), comparison_ids=tuple(self.comparison_ids),
+            checked=self.outcome, changes=self.changes, message=self.message, delivery=self.delivery,
+            retired=self.retired, verdicts=dict(sorted(last.items())),
+            has_last_night="last_night" in self.against.values(), is_repeated=is_repeated,
+        )  # fmt: skip
+
+
+def in_order(after: AfterRun) -> None:
+    """Takes the steps that follow a night's run."""
+    after.compare()
+    after.report()
+    after.gate()
+    after.alert()
+    after.publish()
+
+
 def night(  # noqa: PLR0913 - one option each
     settings: Settings,
     load: Callable[[], Registry],
@@ -144,10 +288,12 @@ def night(  # noqa: PLR0913 - one option each
     *,
     new: bool = False,
     scheduled_at: datetime | None = None,
-) -> Told:
+    take: Callable[[AfterRun], None] = in_order,
+) -> NightResult:
     """The whole night of an audit; its exit code is the gate's. Raises whatever kept it from being measured, once that is told.
 
     `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None where a person did.
+    `take` takes the steps that follow the run.
 
     One night at a time works on a warehouse: a second one waits `lock_wait_s` seconds, then raises WarehouseLocked. `new`
     asks everything again. The heartbeat is called when a run took place; an interrupted night goes on at its next start.
@@ -160,7 +306,9 @@ def night(  # noqa: PLR0913 - one option each
                 registry = load()
                 limit = longest(registry.audit(audit_id), scheduled_at)
                 with at_most(limit, f"the night of '{audit_id}'"):
-                    told = _night(settings, registry, audit_id, progress, began, new=new, scheduled_at=scheduled_at)
+                    told = _night(
+                        settings, registry, audit_id, progress, began, take, new=new, scheduled_at=scheduled_at
+                    )
             except Exception as error:
                 _tell_unmeasured(settings, audit_id, began, error, progress)
                 raise
@@ -179,38 +327,18 @@ def night(  # noqa: PLR0913 - one option each
     return told
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Audit:
-    """What all steps of a night need."""
-
-    settings: Settings
-    card: AuditCard
-    audit_id: str
-    progress: Progress
-    scheduled_at: datetime | None
-
-    @property
-    def warehouse(self) -> Warehouse:
-        return Warehouse(self.settings.warehouse)
-
-    def locked(self) -> AbstractContextManager[None]:
-        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.say)
-
-    def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
-        record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome, self.scheduled_at)
-
-
 def _night(  # noqa: PLR0913 - what a night is told
     settings: Settings,
     registry: Registry,
     audit_id: str,
     progress: Progress,
     began: list[str],
+    take: Callable[[AfterRun], None],
     *,
     new: bool,
     scheduled_at: datetime | None,
-) -> Told:
-    audit = _Audit(
+) -> NightResult:
+    audit = Audited(
         settings=settings,
         card=registry.audit(audit_id),
         audit_id=audit_id,
@@ -244,7 +372,9 @@ def _night(  # noqa: PLR0913 - what a night is told
     is_repeated = not began and "finished" in _steps(audit.warehouse, audit_id, done.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
         began.append(done.audit_run_id)
-    return _finish(audit, done.audit_run_id, done, is_repeated=is_repeated)
+    after = AfterRun(audit=audit, audit_run_id=done.audit_run_id)
+    take(after)
+    return after.result(done, is_repeated=is_repeated)
 
 
 def tonights_run(
@@ -314,67 +444,15 @@ def record_night(  # noqa: PLR0913 - a row
     warehouse.land([("nights", frame_of("nights", [row]))])
 
 
-def _finish_older(audit: _Audit, run: str, finished_at: datetime) -> None:
+def _finish_older(audit: Audited, run: str, finished_at: datetime) -> None:
     """Compares, checks and tells a night that was cut short, as of when its run ended; tonight does not wait for its troubles."""
     audit.progress.step(f"finishing the night of run {run}, which was interrupted")
     try:
         if not is_published(audit.warehouse, run):
             rebuild_runs(audit.settings, run, audit.progress)
-        _finish(audit, run, None, at=finished_at)
+        in_order(AfterRun(audit=audit, audit_run_id=run, at=finished_at))
     except PromptauditError as error:
         audit.progress.warn(f"the night of run {run} stays unfinished: {error}")
-
-
-def _finish(
-    audit: _Audit, run: str, done: Done | None, at: datetime | None = None, *, is_repeated: bool = False
-) -> Told:
-    """Everything of a night that follows its run; doing it again finds what it has done. `at` is when the gate is asked."""
-    warehouse, card, audit_id = audit.warehouse, audit.card, audit.audit_id
-    with audit.locked():
-        audit.progress.step("comparing with earlier runs")
-        with warehouse.kept_open():
-            against, before = _references(warehouse, audit_id, run)
-            ids = compare(warehouse, [pair_of(base, run, card) for base in against])
-            rows = warehouse.read(_COMPARED, ids=ids)
-            if before is not None and before not in against and _has_churned(rows, against):
-                against[before] = "night_before_last"
-                ids += compare(warehouse, [pair_of(before, run, card)])
-                rows = warehouse.read(_COMPARED, ids=ids)
-        page = report(warehouse, run)
-    done = None if done is None else replace(done, report=page)
-    checked = check_run(warehouse, run, rules=card.gate, max_age=card.max_age, comparison_ids=ids, now=at)
-    with audit.locked(), warehouse.kept_open():
-        worse, verdicts = compared(rows, against, before)
-        changes = settle(warehouse, audit_id, run, [*worse, *_gated(checked)], verdicts)
-        (started,) = warehouse.read(_STARTED, run=run)
-    link = report_link(warehouse, run, audit.settings)
-    message = compose(
-        Night(
-            audit_id=audit_id,
-            audit_run_id=run,
-            started_at=started["started_at"],
-            exit_code=checked.exit_code,
-            report=link,
-            seal=started["seal"],
-        ),
-        changes,
-        tell_success=card.notify_success,
-    )
-    delivery = None
-    if message is not None:
-        audit.progress.step("telling")
-        delivery = notify(warehouse, run, message.kind, message, audit.settings, audit.progress)
-    with audit.locked(), warehouse.kept_open():
-        nights = card.retention.raw_nights
-        retired = () if nights is None else tuple(retain(warehouse, audit_id, nights, keep=against))
-        audit.record(run, "finished", {"exit_code": checked.exit_code, "delivery": delivery})
-        publish(warehouse)
-    last = Counter(row["verdict"] for row in rows if against[row["base_run_id"]] == "last_night")
-    return Told(
-        audit_run_id=run, audit_id=audit_id, done=done, comparison_ids=tuple(ids), checked=checked, changes=changes,
-        message=message, delivery=delivery, retired=retired, verdicts=dict(sorted(last.items())),
-        has_last_night="last_night" in against.values(), is_repeated=is_repeated,
-    )  # fmt: skip
 
 
 def _references(warehouse: Warehouse, audit_id: str, run: str) -> tuple[dict[str, Against], str | None]:

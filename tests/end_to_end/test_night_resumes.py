@@ -70,14 +70,14 @@ def interrupt(*_: object, **__: object) -> None:
 
 
 def test_the_first_night_cut_short_before_its_marts_goes_on(folder: Path, webhooks: RunningWebhooks) -> None:
-    from flows.audit import derive as deriving
+    from flows.audit import execution as executing
 
-    derive = deriving.transform
+    derive = executing.transform
 
     def transform(warehouse: Path, runs: list[str], part: str) -> None:
         derive(warehouse, runs, part) if part == "up_to_formats" else interrupt()  # type: ignore[arg-type]
 
-    with mock.patch.object(deriving, "transform", transform):
+    with mock.patch.object(executing, "transform", transform):
         assert nightly(folder, webhooks).code == 130
     assert webhooks.of("/ok/alive") == []
     ended = nightly(folder, webhooks)
