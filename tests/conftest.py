@@ -26,12 +26,13 @@ collect_rarely()
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do
 LONG = (
-    "end_to_end/test_prefect.py", "end_to_end/test_nights.py", "end_to_end/test_evidence.py", "end_to_end/test_http_run.py",
-    "end_to_end/test_night_resumes.py", "docs/test_readme.py", "end_to_end/test_compare.py", "end_to_end/test_judged_run.py",
-    "end_to_end/test_try.py", "report/test_browser.py", "end_to_end/test_annotate.py", "lineage/test_events.py",
-    "report/test_sections_of_answers.py", "packaging/test_deploy.py", "flows/test_retain.py", "end_to_end/test_import.py",
-    "end_to_end/test_ground_truth.py", "transform/test_dbt_unit_tests.py", "flows/test_history.py", "flows/test_batches.py",
-    "flows/test_check.py", "engines/test_limits.py",
+    "end_to_end/test_prefect.py", "end_to_end/test_nights.py", "end_to_end/test_evidence.py",
+    "end_to_end/test_http_run.py", "end_to_end/test_night_resumes.py", "docs/test_readme.py",
+    "comparison/test_compare.py", "end_to_end/test_judged_run.py", "end_to_end/test_try.py", "report/test_browser.py",
+    "end_to_end/test_annotate.py", "lineage/openlineage/test_events.py", "report/sections/test_sections_of_answers.py",
+    "packaging/test_deploy.py", "evidence/test_retain.py", "recorded_runs/test_import.py",
+    "end_to_end/test_ground_truth.py", "dbt/test_unit_tests.py", "history/test_measure.py",
+    "audit/test_ask_in_batches.py", "gate/test_check.py", "engines/openai_api/test_limits.py",
 )  # fmt: skip
 GROUND_TRUTH = Path(__file__).parents[1].parent / "shared" / "ground_truth"
 

@@ -13,7 +13,7 @@ from flows.report.gather import gather
 from flows.report.page import render_parts
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
-from tests.report.warehouses import COLOURS, Recorded, published
+from tests.support.imported_runs import COLOURS, Recorded, published
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
 

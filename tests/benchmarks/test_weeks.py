@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.flows.weeks import EDIT, PROMPT, PROVIDER, SWAP, told_nights
+from tests.support.simulated_weeks import EDIT, PROMPT, PROVIDER, SWAP, told_nights
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3 * 3600)]
 

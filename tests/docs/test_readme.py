@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shell import environment
+from tests.support.shell import environment
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)

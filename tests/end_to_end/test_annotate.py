@@ -23,7 +23,7 @@ from flows.audit.runs import close_run, open_run
 from flows.engines import silent
 from flows.warehouse import Warehouse
 from models_registry.registry import SHIPPED, load_registry
-from tests.shell import Ended, promptaudit, sql
+from tests.support.shell import Ended, promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the run is derived three times
 

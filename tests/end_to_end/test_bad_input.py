@@ -14,7 +14,7 @@ import pytest
 
 from flows.warehouse import Warehouse
 from flows.warehouse.schema import SCHEMA_VERSION
-from tests.shell import promptaudit
+from tests.support.shell import promptaudit
 
 GOOD_ROWS = "model,sample_id,completion,repetition\nm,1,a,1\nm,1,b,2\nm,2,b,1\nm,2,b,2\n"
 

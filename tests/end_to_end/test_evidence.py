@@ -31,7 +31,7 @@ from flows.warehouse.dbt_project import dbt
 from flows.warehouse.figure_names import grains, row_id
 from flows.warehouse.rows import frame_of
 from models_registry.cards import FormatLimits
-from tests.report.warehouses import COLOURS, Recorded, ordinary_rows, published
+from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 
 pytestmark = pytest.mark.timeout(1200)
 slow = pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.shell import promptaudit, sql
+from tests.support.shell import promptaudit, sql
 
 
 def answers(path: Path, *, n_bad_variants: int, n_samples: int = 6) -> Path:

@@ -13,8 +13,8 @@ import pytest
 from junitparser import Error, Failure, JUnitXml
 
 from flows.warehouse import now
-from tests.flows.gated import Gated
-from tests.shell import TIMEOUT_S, environment, promptaudit
+from tests.support.handmade_warehouse import Gated
+from tests.support.shell import TIMEOUT_S, environment, promptaudit
 
 PROMPTAUDIT = f'promptaudit() {{ "{sys.executable}" -m flows.cli "$@"; }}\n'
 CARD = "own:\n  tasks: [question_type]\n  models: [lexical]\n  max_age: 2d\n  gate:\n"

@@ -15,7 +15,7 @@ from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
-from tests.published import table
+from tests.support.published_copy import table
 
 pytestmark = pytest.mark.slow  # tests/udfs/test_ground_truth.py holds the measures themselves against the same figures
 

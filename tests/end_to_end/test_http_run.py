@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.servers.openai_server import LABELS, RunningServer, running_server
-from tests.shell import promptaudit, promptaudit_process, sql, start
+from tests.support.openai_server import LABELS, RunningServer, running_server
+from tests.support.shell import promptaudit, promptaudit_process, sql, start
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 

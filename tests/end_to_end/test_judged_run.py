@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.openai_server import RunningServer, running_server
-from tests.shell import promptaudit, sql, start
+from tests.support.openai_server import RunningServer, running_server
+from tests.support.shell import promptaudit, sql, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 KEY = "sk-0123456789abcdef"

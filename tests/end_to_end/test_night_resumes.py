@@ -13,8 +13,8 @@ import pytest
 
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
-from tests.servers.webhook_server import RunningWebhooks, running_webhooks
-from tests.shell import Ended, promptaudit, sql, without_server
+from tests.support.shell import Ended, promptaudit, sql, without_server
+from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.flows.audits import AUDIT, write_cards
-from tests.servers.provider_server import Provider, running_provider
-from tests.servers.webhook_server import RunningWebhooks, running_webhooks
-from tests.shell import Ended, promptaudit, sql
+from tests.support.http_audit import AUDIT, write_cards
+from tests.support.provider_server import Provider, running_provider
+from tests.support.shell import Ended, promptaudit, sql
+from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
 pytestmark = pytest.mark.timeout(1800)
 

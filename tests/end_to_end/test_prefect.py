@@ -20,9 +20,9 @@ import pytest
 import yaml
 
 from flows.warehouse.figure_names import grains
-from tests.flows.audits import AUDIT, cells, query, write_cards
-from tests.servers.openai_server import LABELS, RunningServer, running_server
-from tests.servers.prefect_server import (
+from tests.support.http_audit import AUDIT, cells, query, write_cards
+from tests.support.openai_server import LABELS, RunningServer, running_server
+from tests.support.prefect_server import (
     AUTH,
     OVER,
     SOON_S,
@@ -34,7 +34,7 @@ from tests.servers.prefect_server import (
     running_worker,
     wait_for,
 )
-from tests.shell import Ended, promptaudit_process, start
+from tests.support.shell import Ended, promptaudit_process, start
 
 pytestmark = pytest.mark.timeout(1500)
 

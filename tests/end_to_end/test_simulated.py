@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.shell import promptaudit, sql, without_server
+from tests.support.shell import promptaudit, sql, without_server
 from udfs.entropy import expected_plug_in_entropy
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

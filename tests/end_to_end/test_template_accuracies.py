@@ -15,7 +15,7 @@ from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.warehouse import Warehouse
 from models_registry.registry import load_registry
-from tests.published import table
+from tests.support.published_copy import table
 
 TOLERANCE = 1e-9
 N_QUESTIONS = 100  # every accuracy is a whole number of hundredths

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.openai_server import RunningServer, running_server
-from tests.shell import Ended, environment, promptaudit
+from tests.support.openai_server import RunningServer, running_server
+from tests.support.shell import Ended, environment, promptaudit
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 MODELS = "m: {{engine: openai_api, model: x, base_url: '{url}', api_key_env: A_KEY, price: free}}\n"

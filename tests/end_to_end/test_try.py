@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from flows.audit import execution as executing
-from tests.shell import promptaudit, sql, without_server
+from tests.support.shell import promptaudit, sql, without_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

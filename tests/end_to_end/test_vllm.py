@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.engines.vllm import QUICK, make_tiny, servers, until
-from tests.shell import promptaudit_process, sql, start
+from tests.support.shell import promptaudit_process, sql, start
+from tests.support.vllm import QUICK, make_tiny, servers, until
 
 pytestmark = pytest.mark.slow
 LABELS = ("number", "person")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.servers.openai_server import RunningServer, running_server
+from tests.support.openai_server import RunningServer, running_server
 
 
 @pytest.fixture(scope="session")

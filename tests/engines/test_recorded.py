@@ -14,7 +14,7 @@ from flows.engines import Answer, open_engine
 from models_registry.cards import ModelCard
 from models_registry.errors import CardError, DataError
 from models_registry.registry import Entry
-from tests.engines.asked import request_of
+from tests.support.engine_requests import request_of
 
 
 def ask(root: Path, file: str, *requests: Any, model: str = "m") -> list[str | None]:

@@ -20,7 +20,7 @@ import yaml
 from flows.cli import app, hoisted
 from flows.nightly.deployments import POOLS
 from flows.settings import SILENT
-from tests.shell import promptaudit, without_server
+from tests.support.shell import promptaudit, without_server
 
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"

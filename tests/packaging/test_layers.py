@@ -1,4 +1,4 @@
-"""Who may import whom: the contracts of pyproject.toml hold, and each of them would notice a breach."""
+"""The contracts of pyproject.toml hold, each of them would notice a breach, and tests stand in folders named like the code's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 NO_BYTECODE = shutil.ignore_patterns("__pycache__")
+# folders of tests that are about no single room of flows
+OF_NO_ROOM = {"benchmarks", "dbt", "docs", "end_to_end", "models_registry", "packaging", "udfs"}
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -55,3 +58,21 @@ def test_a_breach_is_noticed(tmp_path: Path, module: str, line: str) -> None:
     assert found.returncode == 1, found.stderr
     assert re.search(r"[1-9] broken", found.stdout)
     assert str(Path(module).stem) in found.stdout
+
+
+def folders_of(files: Iterable[Path], root: Path) -> set[Path]:
+    """Returns the folders that hold these files, and the folders around them, below root."""
+    return {folder for file in files for folder in file.relative_to(root).parents if folder.name}
+
+
+def test_each_room_of_flows_has_its_folder_of_tests_and_no_other_has_one() -> None:
+    rooms = folders_of((ROOT / "flows").rglob("*.py"), ROOT / "flows")
+    tested = folders_of((ROOT / "tests").rglob("test_*.py"), ROOT / "tests")
+    assert {room for room in rooms if len(room.parts) == 1} - tested == set()
+    assert {folder for folder in tested if folder.parts[0] not in OF_NO_ROOM} - rooms == set()
+
+
+def test_helpers_of_tests_stand_in_support() -> None:
+    files = {path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py")}
+    helpers = {path for path in files if not path.name.startswith("test_") and path.name != "conftest.py"}
+    assert {path for path in helpers if path.parts[0] not in {"support", "udfs"}} == set()

@@ -11,9 +11,9 @@ from flows.report import report
 from flows.report.charts.script import script
 from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
-from tests.report.judging import hostile_judged_rows, hostile_rulings, judged_registry, judged_rows, judged_rulings
-from tests.report.warehouses import COLOURS, HOSTILE_LABELS, Recorded, hostile_rows, ordinary_rows, published
-from tests.shapes import shape
+from tests.support.imported_runs import COLOURS, HOSTILE_LABELS, Recorded, hostile_rows, ordinary_rows, published
+from tests.support.judged_runs import hostile_judged_rows, hostile_rulings, judged_registry, judged_rows, judged_rulings
+from tests.support.prebuilt_folders import shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import pytest
 
 from flows.warehouse import Warehouse
 from tests.report.conftest import Reported
-from tests.report.large import large
 from tests.report.test_page import PAGES
+from tests.support.large_warehouse import large
 
 slow = pytest.mark.slow
 # every page, width and scheme, and each width with each scheme; the other combinations are the soak's

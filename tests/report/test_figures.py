@@ -15,9 +15,9 @@ from flows.report.page import render
 from flows.report.plain import markdown
 from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import parse_figure, row_id
-from tests.published import table
 from tests.report.conftest import Reported
 from tests.report.test_page import PAGES
+from tests.support.published_copy import table
 
 DATA = re.compile(r'<data value="([^"]*)" data-figure="([^"]*)">([^<]*)</data>')
 ROW = {"audit_run_id": "r", "model_id": "m", "task_id": "t", "strategy": "s", "sensitivity": 1 / 3,

@@ -18,11 +18,11 @@ from flows.report.sections.disagreements import disagreements
 from flows.report.sections.rankings import correlation
 from flows.report.sections.scoring import drawn_methods, scoring
 from flows.warehouse import Warehouse
-from tests.published import table
 from tests.report.conftest import Reported
-from tests.report.judging import MODELS
 from tests.report.test_page import JUDGED, Seen
-from tests.report.warehouses import HOSTILE, SCRIPT
+from tests.support.imported_runs import HOSTILE, SCRIPT
+from tests.support.judged_runs import MODELS
+from tests.support.published_copy import table
 
 
 def asked(run: Reported, query: str) -> list[dict[str, Any]]:

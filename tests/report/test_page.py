@@ -22,9 +22,9 @@ from flows.report.charts.script import script
 from flows.system.files import write_text
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
-from tests.published import table
 from tests.report.conftest import Reported
-from tests.report.warehouses import HOSTILE
+from tests.support.imported_runs import HOSTILE
+from tests.support.published_copy import table
 
 SECTIONS = {
     "scorecard", "sensitivity", "classes", "telling", "clouds", "consistency", "alike", "pairs", "repetition", "paraphrase",

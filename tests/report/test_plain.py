@@ -18,10 +18,10 @@ from flows.report import FORMS, report_as
 from flows.system.files import PRIVATE, SHARED, write_text
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
-from tests.published import table as rows_published
 from tests.report.conftest import Reported
-from tests.report.warehouses import MENTION, SCRIPT
-from tests.shell import promptaudit
+from tests.support.imported_runs import MENTION, SCRIPT
+from tests.support.published_copy import table as rows_published
+from tests.support.shell import promptaudit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

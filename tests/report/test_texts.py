@@ -11,8 +11,8 @@ from flows.report.gather import gather
 from flows.report.page import render
 from flows.warehouse import Warehouse
 from models_registry.cards import Data, TaskCard
-from tests.published import table
 from tests.report.conftest import Reported
+from tests.support.published_copy import table
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

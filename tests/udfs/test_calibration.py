@@ -15,7 +15,7 @@ from scipy.stats import binom, norm
 
 from flows.engines.embedded.simulated import INVALID, simulated_annotator
 from models_registry.cards import ModelCard, SimulatedAnswers
-from tests.engines.asked import request_of
+from tests.support.engine_requests import request_of
 from tests.udfs.comparison_worlds import (
     MODEL,
     NOT_ASKED,

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.audits import write_cards
-from tests.servers.openai_server import running_server
+from tests.support.http_audit import write_cards
+from tests.support.openai_server import running_server
 
 ROOT = Path(__file__).parents[3]
 CHILD = """
 import json, resource, sys
 from pathlib import Path
 from models_registry.errors import BudgetReached
-from tests.flows.audits import ask, cells
+from tests.support.http_audit import ask, cells
 warehouse = Path(sys.argv[1])
 try:
     ask(warehouse, Path(sys.argv[2]), max_requests=50_000)

@@ -19,11 +19,11 @@ from openai import AsyncOpenAI
 from flows.engines import Request
 from flows.engines.openai_api.engine import OpenAIEngine
 from models_registry.cards import ModelCard
-from tests.engines.asked import request_of
-from tests.flows.audits import ask as ask_run
-from tests.flows.audits import cells, opened, query, write_cards
-from tests.servers.fast_server import running_fast_server
-from tests.servers.openai_server import RunningServer
+from tests.support.engine_requests import request_of
+from tests.support.fast_server import running_fast_server
+from tests.support.http_audit import ask as ask_run
+from tests.support.http_audit import cells, opened, query, write_cards
+from tests.support.openai_server import RunningServer
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 CONNECTIONS = 64

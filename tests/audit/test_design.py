@@ -1,0 +1,181 @@
+"""What no single card can know: judges, panels, sets of models and templates that fit each other, or one line saying why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.audit.design import design_audit
+from flows.audit.judge import asked_judges
+from flows.audit.judge_requests import Ruling, controls_of, judge_key, rulings_of
+from flows.audit.plan import missing_requests, template_of
+from flows.audit.variants import landed_variants
+from flows.warehouse import Warehouse
+from models_registry.errors import CardError
+from models_registry.registry import load_registry
+from tests.support.http_audit import ask, query
+
+MODELS = "m: {engine: embedded, model: examinee, examinee: {accuracy: 0.5}}\nj: {engine: embedded, model: matcher}\n"
+TEMPLATES = r"""
+choices:
+  kind: multiple_choice
+  templates:
+    - "{question}\n{options}"
+    - {text: "{topic}: {question}\n{options}", enumerators: ["[x]", "[y]", "[z]"], option: "{enumerator} {option}"}
+facts: {kind: open_ended, templates: ["{question}"]}
+"""
+TASK = """\
+q:
+  kind: multiple_choice
+  templates: choices
+  data: {path: q.csv, id: id, input: question, options: options, gold_label: answer}
+  labels: [A, B, C]
+"""
+ROWS = (
+    'id,topic,question,options,answer\n1,birds,Which flies?,"[""a hen"", ""a gull""]",B\n'
+    '2,,Which {topic} swims?,"[""a hen"", ""a gull"", ""a carp {question}""]",C\n'
+)
+JUDGE = "one: {model: j, controls: {right: 1, wrong: 1, blank: 0, injected: 1}}\ntwo: {model: j}\njury: {panel: [one, two]}\n"
+AUDIT = "a:\n  tasks: [q]\n  models: [m]\n  judges: [jury]\n  repetitions: {original: 1, variants: 1}\n"
+
+
+def registry_of(folder: Path, **texts: str) -> Path:
+    given = {"models": MODELS, "templates": TEMPLATES, "tasks": TASK, "judges": JUDGE, "audits": AUDIT, **texts}
+    for kind, text in given.items():
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        (folder / kind / "own.yml").write_text(text)
+    (folder / "q.csv").write_text(ROWS)
+    return folder
+
+
+def test_templates_are_the_variants_and_nothing_put_in_is_read_again(tmp_path: Path) -> None:
+    registry, warehouse = registry_of(tmp_path / "cards"), tmp_path / "audit.duckdb"
+    ask(warehouse, registry, audit_id="a")
+    design = design_audit(load_registry([registry]), "a")
+    ((run,),) = query(warehouse, "select audit_run_id from raw.audit_runs")
+    variants = landed_variants(Warehouse(warehouse), run)
+    assert [(v.strategy, v.variant_index, v.is_original) for v in variants] == [
+        ("simple", 0, True),
+        ("simple", 1, False),
+    ]
+    assert [v.reader for v in variants] == [
+        '{"option_letter": ["A", "B", "C"]}',
+        '{"option_letter": ["[x]", "[y]", "[z]"]}',
+    ]
+    assert template_of(variants[1]) == design.templates["q"].templates[1]
+    other = tmp_path / "empty.duckdb"
+    ask(other, registry_of(tmp_path / "cards"), audit_id="a")
+    query(other, "delete from raw.predictions")
+    ((other_run,),) = query(other, "select audit_run_id from raw.audit_runs")
+    sent = [request.messages[0][1] for request in missing_requests(Warehouse(other), other_run, design, "m", variants)]
+    assert sent == [
+        "Which flies?\nA. a hen\nB. a gull",
+        "Which {topic} swims?\nA. a hen\nB. a gull\nC. a carp {question}",
+        "birds: Which flies?\n[x] a hen\n[y] a gull",
+        ": Which {topic} swims?\n[x] a hen\n[y] a gull\n[z] a carp {question}",
+    ]
+    prompts = query(warehouse, "select prompt from raw.prompt_variants order by variant_index")
+    assert [text for (text,) in prompts] == [
+        '[{"content": "{question}\\n{options}", "role": "user"}]',
+        '[{"content": "{topic}: {question}\\n{options}", "role": "user"}]',
+    ]
+    (options,) = query(warehouse, "select options, fields from raw.samples where sample_id = '1'")
+    assert options == ('["a hen", "a gull"]', '{"topic": "birds"}')
+
+
+def test_a_panel_brings_its_members_and_asks_nothing_itself(tmp_path: Path) -> None:
+    design = design_audit(load_registry([registry_of(tmp_path)]), "a")
+    assert asked_judges(design) == ["one", "two"]
+    # of each kind as many as the judge that wants most, as far as the samples reach
+    kinds = [control.kind for control in controls_of(design)]
+    assert {kind: kinds.count(kind) for kind in kinds} == {"right": 2, "wrong": 2, "blank": 2, "injected": 2}
+    assert judge_key(design, "one") == judge_key(design, "two") != judge_key(design, "jury")
+
+
+def test_a_judge_sees_the_options_as_the_model_saw_them(tmp_path: Path) -> None:
+    design = design_audit(load_registry([registry_of(tmp_path)]), "a")
+    sample = design.samples["q"].samples[1]
+    signs = ("[x]", "[y]", "[z]")
+    ((_, prompt),), question = rulings_of(
+        design.tasks["q"],
+        design.judges["one"],
+        sample,
+        Ruling(prediction_id="p", control_id=None, task_id="q", sample_id="2", signs=signs, completion="{references}"),
+    )
+    assert (
+        "Options:\n[x]. a hen\n[y]. a gull\n[z]. a carp {question}\nReference answers:\n- [z]. a carp {question}\n"
+        in prompt
+    )
+    assert "\n{references}\n" in prompt
+    assert (question.signs, question.gold_index, question.completion) == (signs, 2, "{references}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "line"),
+    [
+        ("judges", JUDGE + "all: {panel: [jury, one]}\n", None),
+        (
+            "audits",
+            AUDIT + "  model_sets: {few: [n]}\n",
+            "audits/own.yml line 6: model set 'few' names 'n', which the audit does not ask; known: m",
+        ),
+        ("audits", AUDIT + "  model_sets: {all: [m]}\n", "model_sets: 'all' is the set of all models"),
+        (
+            "tasks",
+            TASK.replace("choices", "facts"),
+            "tasks/own.yml line 3: 'facts' are templates of kind open_ended, the task is multiple_choice",
+        ),
+        ("tasks", TASK.replace("choices", "choice"), "template 'choice' in tasks/own.yml line 3; nearest: choices"),
+        (
+            "templates",
+            TEMPLATES.replace("{topic}", "{topics}"),
+            "templates/own.yml line 6: no column of task 'q' is {topics}; nearest: topic",
+        ),
+        (
+            "templates",
+            TEMPLATES.replace(', "[z]"', ""),
+            "templates/own.yml line 6: template 2 has 2 enumerators, task 'q' has 3 options",
+        ),
+        ("judges", "jury: {panel: [one]}\n", "a panel needs at least two judges, each once"),
+        ("judges", "jury: {model: j, panel: [one, two]}\n", "a judge needs either a model or a panel"),
+        (
+            "judges",
+            "jury: {model: j, rubric: '{question} {references} {completion}'}\n",
+            "rubric must put {mark} before and after {completion}",
+        ),
+        (
+            "judges",
+            "jury: {model: j, rubric: '{question} {mark} {completion} {mark}'}\n",
+            "rubric must use {question}, {references}",
+        ),
+        (
+            "tasks",
+            TASK + "  scoring: token_f1\n",
+            "scoring: 'token_f1' does not score multiple_choice; what does: option_letter, option_loglikelihood",
+        ),
+        ("tasks", TASK + "  instruction: Choose.\n", "instruction is not of a task of kind multiple_choice"),
+        ("tasks", TASK.replace("  templates: choices\n", ""), "a task of kind multiple_choice needs templates"),
+        (
+            "tasks",
+            TASK.replace(", options: options", ""),
+            "data of a task of kind multiple_choice needs options, and no references",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_one_line(tmp_path: Path, kind: str, text: str, line: str | None) -> None:
+    folder = registry_of(tmp_path, **{kind: text})
+    if line is None:
+        (folder / "audits/own.yml").write_text(AUDIT.replace("jury", "all"))
+        line = "'jury' is a panel itself; a panel is of judges with a model"
+    with pytest.raises(CardError) as refused:
+        design_audit(load_registry([folder]), "a")
+    assert line in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_gold_beyond_the_options_is_one_line(tmp_path: Path) -> None:
+    folder = registry_of(tmp_path)
+    (folder / "q.csv").write_text(ROWS.replace('""a gull""]",B', '""a gull""]",C'))
+    with pytest.raises(Exception, match=r"q\.csv row 1: gold label 'C', but there are 2 options"):
+        design_audit(load_registry([folder]), "a")

@@ -1,0 +1,177 @@
+"""Two runs compared from the shell: recorded answers in, verdicts and reasons out, in marts and on the terminal."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.warehouse import Warehouse
+from models_registry.cards import FormatLimits
+from tests.support.imported_runs import Recorded, published
+from tests.support.shell import promptaudit, sql
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+LABELS = ("a", "b", "c")
+N_SAMPLES, N_VARIANTS = 60, 12
+
+
+def answers(*, skill: dict[str, float], seed: int) -> list[dict[str, Any]]:
+    """Answers of models that know the label as often as `skill` says, each asked twice under every wording."""
+    dice = random.Random(seed)
+    rows = []
+    for model, knows in skill.items():
+        for sample in range(N_SAMPLES):
+            gold = LABELS[sample % len(LABELS)]
+            for variant in range(N_VARIANTS):
+                for repetition in (1, 2):
+                    said = gold if dice.random() < knows else dice.choice(LABELS)
+                    rows.append(
+                        {"model": model, "task": "asked", "sample_id": f"s{sample}", "variant_index": variant,
+                         "is_original": variant == 0, "repetition": repetition, "gold_label": gold, "completion": said}
+                    )  # fmt: skip
+    return rows
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three nights of one audit: `good` stays, `bad` falls on the second, the third has another label set."""
+    place = tmp_path_factory.mktemp("compared")
+    (place / "warehouse").mkdir()
+    nights = [
+        Recorded("night", answers(skill={"good": 0.9, "bad": knows}, seed=seed), labels, FormatLimits())
+        for seed, knows, labels in ((1, 0.9, LABELS), (2, 0.6, LABELS), (3, 0.6, (*LABELS, "d")))
+    ]
+    published(place / "warehouse", nights)
+    return place
+
+
+@pytest.fixture(scope="module")
+def compared(folder: Path) -> Any:
+    ended = promptaudit(folder, "compare", "night~2", "night~1", "--json")
+    assert ended.code == 0, ended.err
+    return ended.json()
+
+
+def of(found: Any, model: str, measure: str) -> Any:
+    (row,) = (r for r in found["measures"] if (r["model_id"], r["measure"]) == (model, measure))
+    return row
+
+
+def test_what_fell_regressed_and_what_stayed_is_within_noise(compared: Any) -> None:
+    assert of(compared, "bad", "micro_f1")["verdict"] == "regressed"
+    # .9 + .1 / 3 against .6 + .4 / 3
+    assert of(compared, "bad", "micro_f1")["difference"] == pytest.approx(-0.2, abs=0.05)
+    assert of(compared, "bad", "sensitivity")["verdict"] == "regressed"
+    # across runs 1 - (.933 x .733 + 2 x .033 x .133) = .307, within .277 on average
+    assert of(compared, "bad", "label_churn")["candidate"] == pytest.approx(0.307, abs=0.03)
+    assert of(compared, "bad", "label_churn")["verdict"] == "changed"
+    verdicts = {r["verdict"] for r in compared["measures"] if r["model_id"] == "good" and r["p_value"] is not None}
+    assert verdicts == {"within_noise"}
+
+
+def test_nothing_recorded_explains_it(compared: Any) -> None:
+    row = of(compared, "bad", "micro_f1")
+    assert row["cause"] == "nothing_changed"
+    assert row["noise_source"] == "repetitions"
+    assert row["reason"].startswith("nothing that was recorded changed: drift, since the same cells")
+    assert of(compared, "good", "micro_f1")["reason"].startswith("nothing that was recorded changed: noise, since")
+    # two draws of (.933, .033, .033) differ in 1 - .8733 = .127 of pairs, of (.733, .133, .133) in .427: .277 on average
+    assert row["noise_floor"] == pytest.approx(0.277, abs=0.03)
+
+
+def test_flips_are_listed(compared: Any) -> None:
+    flipped = {row["flip"] for row in compared["flips"] if row["model_id"] == "bad"}
+    assert "became_unsteady" in flipped
+    assert not [row for row in compared["flips"] if row["model_id"] == "good" and row["flip"] == "became_wrong"]
+
+
+def test_figures_are_the_scorecards(folder: Path, compared: Any) -> None:
+    scorecard = sql(
+        folder,
+        "select model_id, sensitivity, consistency, micro_f1, pss_inter, invalid_rate from marts.rpt_audit "
+        f"where audit_run_id = '{compared['runs'][1]['audit_run_id']}'",
+    )
+    for row in scorecard:
+        for measure in ("sensitivity", "consistency", "micro_f1", "pss_inter", "invalid_rate"):
+            assert of(compared, row["model_id"], measure)["candidate"] == pytest.approx(row[measure], abs=1e-9), measure
+
+
+def test_q_values_are_benjamini_and_hochbergs(compared: Any) -> None:
+    from scipy.stats import false_discovery_control
+
+    rows = [row for row in compared["measures"] if row["p_value"] is not None and row["measure"] != "label_churn"]
+    assert [row["q_value"] for row in rows] == pytest.approx(
+        false_discovery_control([row["p_value"] for row in rows]).tolist(), abs=1e-12
+    )
+
+
+def test_exchanged_the_sign_flips_and_p_stays(folder: Path, compared: Any) -> None:
+    back = promptaudit(folder, "compare", "night~1", "night~2", "--json").json()
+    for row in compared["measures"]:
+        if row["p_value"] is None or row["measure"] == "label_churn":
+            continue
+        other = of(back, row["model_id"], row["measure"])
+        assert other["difference"] == pytest.approx(-row["difference"], abs=1e-12)
+        assert other["p_value"] == pytest.approx(row["p_value"], abs=1e-12)
+    assert of(back, "bad", "micro_f1")["verdict"] == "improved"
+
+
+def test_another_label_set_is_not_comparable_and_says_so(folder: Path) -> None:
+    ended = promptaudit(folder, "compare", "latest~1")
+    assert ended.code == 0, ended.err
+    assert "22 not comparable" in ended.out  # two models, eleven measures
+    assert "not comparable: other label set" in ended.out
+
+
+def test_two_models_of_one_run(folder: Path) -> None:
+    found = promptaudit(folder, "compare", "good", "bad", "--json").json()
+    assert {row["model_id"] for row in found["measures"]} == {"bad"}
+    assert {row["base_model_id"] for row in found["measures"]} == {"good"}
+    assert of(found, "bad", "micro_f1")["verdict"] == "regressed"
+    assert of(found, "bad", "micro_f1")["cause"] == "other_model"
+    again = promptaudit(folder, "compare", "latest:good", ":bad", "--json").json()
+    assert again["comparison_id"] == found["comparison_id"]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("nihgt", "latest"), "no complete run is 'nihgt'; nearest: night"),
+        (("night~3", "latest"), "'night~3': audit 'night' has 3 complete runs up to there"),
+        (("latest", "latest"), "'latest' and 'latest' are the same"),
+        (("latest:good", "latest~1"), "name a model of both, or of neither"),
+        (("latest:god", "latest~1:bad"), "nearest: good"),
+        (("a:b:c~x~y", "latest"), "no complete run is 'a'"),
+    ],
+)
+def test_a_name_of_nothing_is_one_line(folder: Path, names: tuple[str, str], said: str) -> None:
+    ended = promptaudit(folder, "compare", *names)
+    assert ended.code == 2
+    assert said in ended.one_line()
+
+
+def test_a_rebuild_derives_the_comparisons_again_and_agrees(folder: Path, compared: Any) -> None:
+    assert promptaudit(folder, "rebuild").code == 0
+    again = promptaudit(folder, "compare", "night~2", "night~1", "--json").json()
+    assert again["comparison_id"] == compared["comparison_id"]
+    for row in compared["measures"]:
+        other = of(again, row["model_id"], row["measure"])
+        for figure in ("base", "candidate", "difference", "difference_low", "p_value", "q_value"):
+            expected = row[figure]
+            assert other[figure] == (None if expected is None else pytest.approx(expected, abs=1e-9)), figure
+
+
+def test_compared_again_nothing_is_derived_and_nothing_sealed_over(folder: Path, compared: Any) -> None:
+    assert promptaudit(folder, "verify").code == 0
+    with Warehouse(folder / "warehouse/audit.duckdb").write() as con:
+        con.execute("update marts.rpt_run_comparisons set difference = 0 where measure = 'micro_f1'")
+    again = promptaudit(folder, "compare", "night~2", "night~1", "--json").json()
+    assert again["comparison_id"] == compared["comparison_id"]
+    ended = promptaudit(folder, "verify")
+    assert ended.code == 1
+    assert "marts.rpt_run_comparisons" in ended.out
+    assert "column difference" in ended.out

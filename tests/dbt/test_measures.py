@@ -1,0 +1,422 @@
+"""Awkward answers through import, format gate and dbt, held against the slow reference to 1e-9."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import md5
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from flows.audit.runs import close_run
+from flows.audit.validate import validate
+from flows.marts.transform import transform
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
+from flows.system.keys import prompt_variant_id
+from flows.warehouse import Warehouse
+from models_registry.cards import FormatLimits
+from models_registry.registry import load_registry
+from tests.support.awkward_answers import Case, all_cases
+from tests.support.slow_measures import inter, inter_model, intra, stability
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the independent reference, over 38 awkward audits
+
+TOLERANCE = 1e-9
+CASES = {case.name: case for case in all_cases()}
+SMALL = [name for name, case in CASES.items() if case.is_small]
+Row = dict[str, Any]
+
+
+@dataclass
+class Measured:
+    """The marts of every case, by table and audit."""
+
+    tables: dict[str, dict[str, list[Row]]]
+
+    def rows(self, table: str, case: Case, **of: object) -> list[Row]:
+        """Rows of one case with these values."""
+        return [row for row in self.tables[table][case.name] if all(row[name] == value for name, value in of.items())]
+
+    def row(self, table: str, case: Case, **of: object) -> Row:
+        """The one row of one case with these values."""
+        (row,) = self.rows(table, case, **of)
+        return row
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    folder = tmp_path_factory.mktemp("measures")
+    warehouse = folder / "audit.duckdb"
+    Warehouse(warehouse).apply_schema()
+    registry = load_registry()
+    runs = {}
+    for case in CASES.values():
+        path = folder / f"{case.name}.parquet"
+        case.frame().write_parquet(path)
+        options = ImportOptions(labels=case.labels, level=case.level, resamples=10)
+        runs[case.name] = import_predictions(Warehouse(warehouse), [path], registry, options).audit_run_id
+    transform(Warehouse(warehouse), list(runs.values()), "up_to_formats")
+    for case in CASES.values():
+        if case.max_invalid_rate is not None:
+            limits = FormatLimits(policy="quarantine", max_invalid_rate=case.max_invalid_rate)
+            assert validate(Warehouse(warehouse), runs[case.name], limits).action == "quarantined"
+    for run in runs.values():
+        close_run(Warehouse(warehouse), run, "complete")
+    transform(Warehouse(warehouse), list(runs.values()), "after_formats")
+    return Measured(_marts(warehouse, {run: name for name, run in runs.items()}))
+
+
+def _marts(warehouse: Path, names: dict[str, str]) -> dict[str, dict[str, list[Row]]]:
+    tables: dict[str, dict[str, list[Row]]] = {}
+    with Warehouse(warehouse).write() as con:
+        for (table,) in con.execute(
+            "select table_name from information_schema.tables where table_schema = 'marts'"
+        ).fetchall():
+            cursor = con.execute(f"select * from marts.{table}")
+            columns = [column[0] for column in cursor.description]
+            tables[table] = defaultdict(list)
+            for values in cursor.fetchall():
+                row = dict(zip(columns, values, strict=True))
+                tables[table][names[row["audit_run_id"]]].append(row)
+    return tables
+
+
+def close(found: float | None, wanted: float | None) -> bool:
+    """Equal to 1e-9, or both undefined."""
+    if found is None or wanted is None:
+        return found is wanted
+    return abs(found - wanted) <= TOLERANCE
+
+
+def groups(case: Case) -> Iterator[tuple[dict[str, str], Any]]:
+    """Each group with its columns."""
+    for (model, task, strategy), group in case.groups().items():
+        yield {"model_id": model, "task_id": task, "strategy": strategy}, group
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_p_tau(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    for of, group in groups(case):
+        found = {(row["sample_id"], row["label"]): row for row in measured.rows("fct_p_tau", case, **of)}
+        wanted = {(sample, c): p for sample in group.samples for c, p in group.p_tau(sample).items()}
+        assert found.keys() == wanted.keys()
+        for key, p in wanted.items():
+            assert close(found[key]["p_tau"], p), key
+            assert found[key]["n_variants"] == len(group.wordings_of(key[0]))
+            assert found[key]["gold_label"] == group.gold[key[0]]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_sensitivity(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    for of, group in groups(case):
+        found = {row["sample_id"]: row for row in measured.rows("fct_sensitivity", case, **of)}
+        assert found.keys() == set(group.samples)
+        for sample, row in found.items():
+            assert close(row["sensitivity"], group.sensitivity(sample))
+            assert close(row["sensitivity_valid"], group.sensitivity_valid(sample))
+            assert close(row["sensitivity_corrected"], group.sensitivity_corrected(sample))
+            assert close(row["mean_consistency"], group.mean_consistency(sample))
+            answers = [answer for answer in group.answers if answer.sample == sample]
+            n_correct = sum(group.label(answer) == answer.gold for answer in answers)
+            counts = (
+                len(group.wordings_of(sample)),
+                len(answers),
+                n_correct if group.gold[sample] is not None else None,
+            )
+            assert (row["n_variants"], row["n_predictions"], row["n_correct"]) == counts
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_consistency(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    for of, group in groups(case):
+        found = {row["gold_label"]: row for row in measured.rows("fct_consistency", case, **of)}
+        wanted = group.consistency_by_class()
+        assert found.keys() == wanted.keys()
+        for gold, (consistency, distinct, n_samples) in wanted.items():
+            assert close(found[gold]["consistency"], consistency)
+            assert close(found[gold]["consistency_distinct"], distinct)
+            assert found[gold]["n_samples"] == n_samples
+        consistency, std = group.consistency()
+        scorecard = measured.row("rpt_audit", case, **of)
+        assert close(scorecard["consistency"], consistency)
+        assert close(scorecard["consistency_std"], std)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_accuracy(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    for of, group in groups(case):
+        scorecard = measured.row("rpt_audit", case, **of)
+        micro_f1, std = group.micro_f1()
+        assert close(scorecard["micro_f1"], micro_f1)
+        assert close(scorecard["micro_f1_std"], std)
+        found = {row["prompt_variant_id"]: row["accuracy"] for row in measured.rows("fct_variant_accuracy", case, **of)}
+        asked = {answer.key for answer in group.answers}
+        ids = {key: prompt_variant_id(of["task_id"], of["strategy"], *key, group.instruction[key]) for key in asked}
+        wanted = {ids[key]: accuracy for key, accuracy in group.accuracy_by_variant().items()}
+        assert found.keys() == set(ids.values())
+        assert all(close(accuracy, wanted.get(variant)) for variant, accuracy in found.items())
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_scorecard(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    for of, group in groups(case):
+        scorecard = measured.row("rpt_audit", case, **of)
+        figures = [f for sample in group.samples if (f := group.sensitivity(sample)) is not None]
+        corrected = [f for sample in group.samples if (f := group.sensitivity_corrected(sample)) is not None]
+        average = sum(figures) / len(figures) if figures else None
+        std = (sum((f - average) ** 2 for f in figures) / len(figures)) ** 0.5 if average is not None else None
+        assert close(scorecard["sensitivity"], average)
+        assert close(scorecard["sensitivity_std"], std)
+        assert close(scorecard["sensitivity_corrected"], sum(corrected) / len(corrected) if corrected else None)
+        for share, figure in group.shares().items():
+            assert close(scorecard[share], figure), share
+        assert close(scorecard["invalid_rate"], group.invalid_rate())
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_an_interval_holds_its_figure(measured: Measured, name: str) -> None:
+    for row in measured.rows("rpt_audit", CASES[name]):
+        for measure in [column.removesuffix("_low") for column in row if column.endswith("_low")]:
+            low, high = row[f"{measure}_low"], row[f"{measure}_high"]
+            figure = row["sensitivity_corrected" if measure == "sensitivity" else measure]
+            if measure != "consistency" and figure is not None and low is not None and high is not None:
+                assert low <= figure + TOLERANCE, measure
+                assert figure <= high + TOLERANCE, measure
+            if figure is None:
+                assert low is high is None, measure
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_counts(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    for row in measured.rows("rpt_audit", case):
+        planned = case.planned(row["task_id"], row["strategy"])
+        own = [
+            a
+            for a in case.answers
+            if (a.model, a.task, a.strategy) == (row["model_id"], row["task_id"], row["strategy"])
+        ]
+        n_samples = case.n_samples(row["task_id"])
+        assert row["n_samples"] == n_samples
+        assert row["n_variants"] == len(planned)
+        assert row["n_variants_quarantined"] == len(case.quarantined(own, planned))
+        assert row["n_repetitions"] == max(len(repetitions) for repetitions in planned.values())
+        assert row["n_planned"] == n_samples * sum(len(repetitions) for repetitions in planned.values())
+        assert row["n_landed"] == len(own)
+        assert row["n_valid"] == sum(a.completion.strip() in case.labels for a in own)
+        assert row["n_error"] == 0
+        formats = measured.rows("fct_answer_formats", case, model_id=row["model_id"], task_id=row["task_id"],
+                                strategy=row["strategy"])  # fmt: skip
+        assert sum(f["n_landed"] + f["n_missing"] for f in formats) == row["n_planned"]
+        assert sum(f["n_empty"] for f in formats) == sum(a.is_blank for a in own)
+
+
+def stabilities(case: Case) -> dict[tuple[Any, ...], Any]:
+    """Every row the reference has: (model, task, strategy, scope, temperature, filter, series, k) to its figures."""
+    found = {}
+    by_prompt: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+    for (model, task, strategy), group in case.groups().items():
+        by_prompt[task, strategy][model] = group
+        for annotation_filter in ("verbatim", "valid"):
+            of = (model, task, strategy)
+            for (series, k), row in stability(group, intra(group), annotation_filter).items():
+                found[(*of, "intra", None, annotation_filter, series, k)] = row
+            for temperature, annotators in inter(group).items():
+                for (series, k), row in stability(group, annotators, annotation_filter).items():
+                    found[(*of, "inter", temperature, annotation_filter, series, k)] = row
+    for (task, strategy), models in by_prompt.items():
+        any_group = next(iter(models.values()))
+        for annotation_filter in ("verbatim", "valid"):
+            for (series, k), row in stability(any_group, inter_model(models), annotation_filter).items():
+                found[(None, task, strategy, "inter_model", None, annotation_filter, series, k)] = row
+    return found
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_prompt_stability(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    rows = {
+        (r["model_id"], r["task_id"], r["strategy"], r["scope"], r["paraphrase_temperature"], r["annotation_filter"],
+         r["series"], r["n_annotators"]): r
+        for r in measured.rows("fct_prompt_stability", case)
+        if r["annotation_filter"] != "valid_balanced"
+    }  # fmt: skip
+    wanted = stabilities(case)
+    assert rows.keys() == wanted.keys()
+    for key, figures in wanted.items():
+        row = rows[key]
+        assert close(row["pss"], figures.pss), key
+        counts = (row["is_degenerate"], row["n_samples"], row["n_annotations"], row["n_distinct_wordings"])
+        assert counts == (
+            figures.is_degenerate,
+            figures.n_samples,
+            figures.n_annotations,
+            figures.n_distinct_wordings,
+        ), key
+
+
+def by_hash(measured: Measured, case: Case, samples: Sequence[str]) -> list[str]:
+    """Samples in the order in which a part of them is chosen."""
+    seed = measured.row("dim_audit_runs", case)["seed"]
+    return sorted(
+        samples, key=lambda sample: (md5(f"{seed}:{sample}".encode(), usedforsecurity=False).hexdigest(), sample)
+    )
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_stability_of_a_share_of_the_samples(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    wanted = {}
+    for of, group in groups(case):
+        annotators = intra(group)
+        answered = {sample for one in annotators for asked in one.answers.values() for sample in asked}
+        for share in (0.25, 0.5, 0.75):
+            part = by_hash(measured, case, sorted(answered))[: math.ceil(share * len(answered))]
+            parted = [
+                replace(one, answers={
+                    number: {sample: answer for sample, answer in asked.items() if sample in part}
+                    for number, asked in one.answers.items()
+                })
+                for one in annotators
+            ]  # fmt: skip
+            for (series, k), figures in stability(group, parted, "valid").items():
+                if series == "all":
+                    wanted[(*of.values(), share, k)] = figures
+    rows = {
+        (row["model_id"], row["task_id"], row["strategy"], row["sample_share"], row["n_annotators"]): row
+        for row in measured.rows("rpt_stability_by_share", case)
+    }
+    assert rows.keys() == wanted.keys()
+    for key, figures in wanted.items():
+        row = rows[key]
+        assert close(row["pss"], figures.pss), key
+        counts = (row["is_degenerate"], row["n_samples"], row["n_annotations"])
+        assert counts == (figures.is_degenerate, figures.n_samples, figures.n_annotations), key
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_similarities_of_the_class_that_is_treated_least_alike(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    consistencies = {
+        (of["task_id"], of["model_id"], of["strategy"], gold): figure
+        for of, group in groups(case)
+        for gold, (figure, _, n) in group.consistency_by_class().items()
+        if n >= 3
+    }
+    for task in {answer.task for answer in case.answers}:
+        rows = measured.rows("rpt_sample_similarities", case, task_id=task)
+        own = {key: figure for key, figure in consistencies.items() if key[0] == task}
+        assert bool(rows) == bool(own)
+        for key in {(task, row["model_id"], row["strategy"], row["gold_label"]) for row in rows}:
+            assert own[key] == pytest.approx(min(own.values()), abs=TOLERANCE)
+            group = case.groups()[key[1], task, key[2]]
+            shown = by_hash(measured, case, group.members(key[3]))[:40]
+            similar = {one: [group.pair(one, other) for other in shown if other != one] for one in shown}
+            assert {row["sample_id"] for row in rows} == set(shown)
+            for row in rows:
+                assert close(row["mean_similarity"], fmean(similar[row["sample_id"]]))
+                assert close(
+                    row["mean_similarity_of_pairs"], fmean(each for pairs in similar.values() for each in pairs)
+                )
+                assert (row["n_samples"], row["n_pairs"]) == (len(shown), math.comb(len(shown), 2))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_stability_on_the_scorecard(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    wanted = stabilities(case)
+    for row in measured.rows("rpt_audit", case):
+        of = (row["model_id"], row["task_id"], row["strategy"])
+        for scope in ("intra", "inter"):
+            figures = [
+                figure.pss
+                for key, figure in wanted.items()
+                if key[:4] == (*of, scope) and key[5:7] == ("valid", "all") and figure.pss is not None
+            ]
+            assert close(row[f"pss_{scope}"], sum(figures) / len(figures) if figures else None)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_balanced_draws_keep_to_the_smallest(measured: Measured, name: str) -> None:
+    """The draw is the project's own: with nothing to cut it is `valid`, and it never pairs more than `valid` does."""
+    case = CASES[name]
+    columns = ("model_id", "task_id", "strategy", "scope", "paraphrase_temperature", "series", "n_annotators")
+    by_filter: dict[str, dict[tuple[Any, ...], Row]] = defaultdict(dict)
+    for row in measured.rows("fct_prompt_stability", case):
+        by_filter[row["annotation_filter"]][tuple(row[column] for column in columns)] = row
+    assert by_filter["valid_balanced"].keys() == by_filter["valid"].keys()
+    is_whole = not case.absent and all(
+        row["n_missing"] == 0 and row["n_valid"] == row["n_landed"] for row in measured.rows("fct_answer_formats", case)
+    )
+    for key, row in by_filter["valid_balanced"].items():
+        assert row["n_annotations"] <= by_filter["valid"][key]["n_annotations"]
+        assert row["n_samples"] <= by_filter["valid"][key]["n_samples"]
+        if is_whole:
+            assert close(row["pss"], by_filter["valid"][key]["pss"])
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_every_prediction_is_there_with_its_status(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    rows = measured.rows("fct_predictions", case)
+    columns = ("model_id", "task_id", "strategy", "sample_id", "paraphrase_temperature", "variant_index", "repetition")
+    found = {tuple(row[column] for column in columns): row for row in rows}
+    assert len(found) == len(rows) == len(case.answers)
+    for answer in case.answers:
+        row = found[answer.model, answer.task, answer.strategy, answer.sample, *answer.key, answer.repetition]
+        label = text if (text := answer.completion.strip()) in case.labels else None
+        status = "valid" if label is not None else "empty" if answer.is_blank else "unparsed"
+        is_correct = None if answer.gold is None else label == answer.gold
+        assert (row["completion"], row["label"], row["answer_status"]) == (answer.completion, label, status)
+        assert row["is_correct"] is is_correct
+
+
+def test_duplicated_variants_change_alpha_and_the_correction_alone(measured: Measured) -> None:
+    base, twice = (measured.row("rpt_audit", CASES[name]) for name in ("base", "duplicated"))
+    same = ["sensitivity", "sensitivity_std", "sensitivity_valid", "consistency", "consistency_std"]
+    for unchanged in (*same, "micro_f1", "micro_f1_std", "invalid_rate"):
+        assert close(base[unchanged], twice[unchanged]), unchanged
+    for changed in ("sensitivity_corrected", "pss_inter"):
+        assert abs(base[changed] - twice[changed]) > 0.001, changed
+
+
+def test_noise_alone_leaves_wording_no_share(measured: Measured) -> None:
+    scorecard = measured.row("rpt_audit", CASES["noise_alone"])
+    assert scorecard["wording_share"] == pytest.approx(0, abs=0.01)
+    assert scorecard["sensitivity"] > 0.3
+    assert scorecard["noise_share"] > 0.3
+    shares = [scorecard[f"{share}_share"] for share in ("wording", "noise", "item")]
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_consistency_by_class_pools_to_the_scorecard(measured: Measured) -> None:
+    for case in CASES.values():
+        for row in measured.rows("rpt_audit", case):
+            of = {column: row[column] for column in ("model_id", "task_id", "strategy")}
+            classes = measured.rows("fct_consistency", case, **of)
+            n_pairs = sum(c["n_samples"] ** 2 for c in classes)
+            pooled = sum(c["consistency"] * c["n_samples"] ** 2 for c in classes) / n_pairs if n_pairs else None
+            assert close(row["consistency"], pooled)
+
+
+def test_k_counts_up(measured: Measured) -> None:
+    for case in CASES.values():
+        series = defaultdict(list)
+        for row in measured.rows("fct_prompt_stability", case):
+            if row["series"] != "all":
+                key = [row[c] for c in ("model_id", "task_id", "strategy", "scope", "paraphrase_temperature", "series")]
+                series[(*key, row["annotation_filter"])].append(row["n_annotators"])
+        for ks in series.values():
+            assert min(ks) == 2
+            assert all(after - before == 1 for before, after in pairwise(sorted(ks)))

@@ -1,0 +1,214 @@
+"""The engine against a real server that limits, refuses, fails and goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from flows.engines import Answer, Request
+from flows.engines.openai_api.engine import OpenAIEngine
+from flows.engines.pacing import retry
+from models_registry.cards import ModelCard
+from tests.support.engine_requests import LABELS, request_of
+from tests.support.openai_server import RunningServer, running_server
+
+SCHEMA = json.dumps({"type": "object", "properties": {"label": {"type": "string", "enum": list(LABELS)}}})
+
+HEADERS = (("retry-after",), ("retry-after-ms",), ("x-ratelimit",))
+
+
+def card(*urls: str, workers: int = 64, sampling: dict[str, Any] | None = None, **limits: Any) -> ModelCard:
+    wanted = {"max_connections": workers} | limits
+    return ModelCard(engine="openai_api", model="m", base_url=urls, limits=wanted, sampling=sampling or {})
+
+
+def requests_of(n: int, **fields: Any) -> list[Request]:
+    return [request_of(f"How many moons has planet {index}?", prediction_id=str(index), **fields) for index in range(n)]
+
+
+async def ask_all(engine: OpenAIEngine, requests: Sequence[Request], seconds: float | None = None) -> list[Answer]:
+    """The answers, by as many workers as the engine has connections; for at most so many seconds."""
+    end = time.monotonic() + seconds if seconds else None
+    waiting = iter(requests)
+    answers: list[Answer] = []
+
+    async def work() -> None:
+        for request in waiting:
+            answers.append(await engine.answer(request))
+            if end is not None and time.monotonic() > end:
+                return
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(engine.max_connections):
+            group.create_task(work())
+    await engine.close()
+    return answers
+
+
+def drive(made: ModelCard, requests: Sequence[Request], seconds: float | None = None) -> list[Answer]:
+    async def run() -> list[Answer]:
+        return await ask_all(OpenAIEngine(made), requests, seconds)
+
+    return asyncio.run(run())
+
+
+def is_once_each(answers: Sequence[Answer], n: int) -> bool:
+    return len(answers) == n and all(answer.completion in LABELS for answer in answers)
+
+
+async def _held(server: RunningServer, seconds: float, settle_s: float) -> tuple[float, float, str]:
+    """(answers/s, share of rejections, what the engine says) once settled."""
+    engine = OpenAIEngine(card(server.base_url))
+    before: dict[str, Any] = {}
+    said = ""
+
+    async def look() -> None:
+        nonlocal before, said
+        await asyncio.sleep(settle_s)
+        before = await asyncio.to_thread(server.counters)
+        said = engine.pressure
+
+    requests = requests_of(3_000)
+    looking = asyncio.create_task(look())
+    started = time.monotonic()
+    await ask_all(engine, requests, seconds)
+    await looking
+    took = time.monotonic() - started - settle_s
+    after = server.counters()["by_outcome"]
+    answered = after["answered"] - before["by_outcome"]["answered"]
+    rejected = after.get("over_limit", 0) - before["by_outcome"].get("over_limit", 0)
+    return answered / took, rejected / (answered + rejected), said
+
+
+@pytest.mark.slow
+def test_a_limit_of_50_a_second_is_held() -> None:
+    with running_server(requests_per_second=50, burst=10) as server:
+        rate, share, said = asyncio.run(_held(server, 9, 4))
+    assert rate >= 43  # 45 in the test of 30 s; a rejection or a late timer weighs more here
+    assert share < 0.05
+    assert said.startswith("throttled: ")
+    assert "× 429" in said
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kinds", [(), *HEADERS])
+def test_a_limit_of_50_a_second_is_held_for_long(kinds: tuple[str, ...]) -> None:
+    with running_server(requests_per_second=50, burst=25, rate_headers=kinds) as server:
+        rate, share, _ = asyncio.run(_held(server, 30, 10 if kinds else 5))
+    assert rate >= 45
+    assert share < 0.05
+
+
+@pytest.mark.parametrize("down_s", [1.5, pytest.param(20, marks=pytest.mark.soak)])
+def test_a_server_that_is_down_for_a_while_is_waited_for(down_s: float) -> None:
+    with running_server(down_after=200, down_for_s=down_s, latency_s=0.005) as server:
+        started = time.monotonic()
+        answers = drive(card(server.base_url, workers=32), requests_of(600))
+        took = time.monotonic() - started
+        counters = server.counters()
+    assert is_once_each(answers, 600)
+    assert counters["by_outcome"]["answered"] >= 600  # what was under way when it went down is asked again
+    assert down_s <= took < down_s + 12
+    # a look now and then, not 32 workers that use up their tries
+    assert sum(len(answer.attempts) for answer in answers) < 32 * 3 + 20
+
+
+def test_a_limited_and_a_dead_endpoint_do_not_slow_the_others() -> None:
+    with (
+        running_server(latency_s=0.01) as well,
+        running_server(latency_s=0.01, requests_per_second=20, burst=5, rate_headers=("retry-after",)) as limited,
+        running_server() as dead,
+    ):
+        dead.process.kill()
+        dead.process.wait()
+        started = time.monotonic()
+        answers = drive(card(limited.base_url, dead.base_url, well.base_url, workers=32), requests_of(2000))
+        took = time.monotonic() - started
+        n_well, n_limited = (server.counters()["by_outcome"]["answered"] for server in (well, limited))
+    assert is_once_each(answers, 2000)
+    assert n_well + n_limited == 2000
+    assert n_well > 1700
+    assert took < 15
+
+
+@pytest.mark.parametrize("shape", ["openai", "vllm"])
+def test_refused_parameters_are_learnt_once_by_all(shape: str) -> None:
+    with running_server(refuses=("max_tokens", "temperature"), refuses_as=shape, latency_s=0.02) as server:
+        made = card(server.base_url, workers=32, sampling={"max_tokens": 16, "temperature": 0, "seed": 1})
+        answers = drive(made, requests_of(320))
+        counters = server.counters()
+        last = server.requests()[-1]["body"]
+    assert is_once_each(answers, 320)
+    assert counters["by_outcome"]["answered"] == 320
+    assert counters["by_outcome"]["refused"] <= 2 * 32
+    assert {"max_tokens", "temperature"}.isdisjoint(last)
+    assert last["max_completion_tokens"] == 16
+    assert answers[-1].sampling == '{"max_completion_tokens": 16, "seed": 1}'
+    refused = [attempt for answer in answers for attempt in answer.attempts]
+    assert {attempt.http_status for attempt in refused} == {400}
+
+
+def test_what_was_refused_is_said_at_the_end() -> None:
+    async def run(server: RunningServer) -> OpenAIEngine:
+        engine = OpenAIEngine(card(server.base_url, workers=4, sampling={"max_tokens": 16}))
+        await ask_all(engine, requests_of(8))
+        return engine
+
+    with running_server(refuses=("max_tokens",)) as server:
+        engine = asyncio.run(run(server))
+    assert list(engine.notes) == ["takes no max_tokens: max_completion_tokens is sent instead"]
+    assert engine.pressure == ""
+
+
+@pytest.mark.parametrize("refuses", [(), ("tools",), ("tools", "response_format")])
+def test_a_schema_is_sent_the_way_the_server_takes(refuses: tuple[str, ...]) -> None:
+    with running_server(refuses=refuses) as server:
+        answers = drive(card(server.base_url, workers=4), requests_of(12, answer_schema=SCHEMA))
+        last = server.requests()[-1]["body"]
+    assert len(answers) == 12
+    assert all(json.loads(answer.completion or "")["label"] in LABELS for answer in answers)
+    assert ("tools" in last) == (not refuses)
+    assert ("response_format" in last) == (refuses == ("tools",))
+    way = ("function", "json_schema", "text")[len(refuses)]
+    assert json.loads(answers[-1].sampling or "")["structured_output"] == way
+
+
+def test_log_probabilities_land_where_they_were_asked_for() -> None:
+    with running_server() as server:
+        (plain,) = drive(card(server.base_url), requests_of(1))
+        (told,) = drive(card(server.base_url, sampling={"logprobs": True, "top_logprobs": 1}), requests_of(1))
+    assert plain.token_logprobs is None
+    token = {"token": told.completion, "logprob": -0.25}
+    assert json.loads(told.token_logprobs or "") == [{**token, "top_logprobs": [token]}]
+
+
+def test_a_budget_that_ends_stops_further_tries() -> None:
+    allowed = iter([True, False])
+
+    async def run(server: RunningServer) -> Answer:
+        engine = OpenAIEngine(card(server.base_url), may_try=lambda: next(allowed))
+        (answer,) = await ask_all(engine, requests_of(1))
+        return answer
+
+    with running_server(rates={"status_500": 1.0}) as server:
+        answer = asyncio.run(run(server))
+        assert server.counters()["requests"] == 2
+    assert not answer.is_landed
+    assert len(answer.attempts) == 2
+
+
+@pytest.mark.slow
+def test_mixed_faults_leave_every_request_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.05)
+    rates = {"status_500": 0.08, "status_429": 0.06, "reset": 0.07, "hang": 0.02, "truncated": 0.07}
+    with running_server(rates=rates) as server:
+        answers = drive(card(server.base_url, timeout_s=1, max_attempts=12), requests_of(2000))
+        by_outcome = server.counters()["by_outcome"]
+    assert is_once_each(answers, 2000)
+    assert by_outcome["answered"] == 2000
+    assert sum(by_outcome.values()) - 2000 == sum(len(answer.attempts) for answer in answers)

@@ -1,0 +1,621 @@
+"""What a run holds is sealed where it is published; what differs later is named, and what may change is no alarm."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.evidence.retain import restore, retain
+from flows.evidence.verify.runs import Verified
+from flows.marts import publish as publishing
+from flows.marts.digests import digests, packed, unpacked
+from flows.marts.manifest import made_by
+from flows.marts.publish import is_published, publish
+from flows.marts.seal import seals
+from flows.report.verify_file import verify_with_pages as verify
+from flows.system.keys import sha256_of
+from flows.warehouse import Warehouse, now
+from flows.warehouse.figure_names import grains
+from flows.warehouse.rows import frame_of
+from flows.warehouse.selection import Selection
+from models_registry.errors import UsageError
+from tests.support.handmade_warehouse import Gated
+from tests.support.http_audit import query
+from tests.support.landed_nights import AUDIT, land_night
+
+TOLD = {"notification_id": "n", "kind": "unmeasured", "state": "sent", "n_targets": 1, "recorded_at": now()}
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Gated:
+    return Gated(tmp_path)
+
+
+def sealed_night(gated: Gated, night: int = 0) -> str:
+    with Warehouse(gated.warehouse).kept_open():
+        run = land_night(gated.warehouse, night)
+        gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25, n_samples=4)
+        gated.written()
+        publish(Warehouse(gated.warehouse), [run])
+    return run
+
+
+def change(path: Path, statement: str) -> None:
+    with Warehouse(path).write() as con:
+        con.execute(statement)
+
+
+def told(found: Verified) -> list[tuple[str, str, str, str]]:
+    return [(each.kind, each.what, each.where, each.detail) for each in found.findings]
+
+
+def test_a_row_is_hashed_as_its_columns_netstrings(gated: Gated) -> None:
+    with Warehouse(gated.warehouse).write() as con:
+        con.execute("create table one as select 'ab' as name, 0.1::double as figure, null::varchar as nothing")
+        (row,) = digests(con, Selection(relation="one"), ("figure", "name", "nothing"), ("name",)).rows()
+    whole = hashlib.sha256(b"3:0.12:ab-").digest()  # 0.1 has three characters, ab two, nothing none
+    assert row[0] == int.from_bytes(whole[:8])
+    assert row[1] == int.from_bytes(whole[8:16])
+
+
+def test_digests_survive_their_bytes(gated: Gated) -> None:
+    sealed_night(gated)
+    with Warehouse(gated.warehouse).write() as con:
+        found = digests(con, Selection(relation="raw.predictions"), ("completion", "prediction_id"), ("prediction_id",))
+    assert found.height == 4
+    assert unpacked(packed(found)).equals(found)
+    assert len(packed(found)) == 4 * 24
+
+
+def test_a_published_run_has_a_seal_that_follows_the_one_before(gated: Gated) -> None:
+    first, second = sealed_night(gated, 0), sealed_night(gated, 1)
+    with Warehouse(gated.warehouse).write() as con:
+        chain = seals(con)
+    assert [(found.seal_index, found.audit_run_id, found.reason) for found in chain] == [
+        (1, first, "complete"), (2, second, "complete"),
+    ]  # fmt: skip
+    one, two = chain
+    assert (one.previous_seal, two.previous_seal) == (None, one.seal)
+    assert two.seal == sha256_of(one.seal, "2", second, "complete", two.sealed_at.isoformat(), two.manifest)
+    held = two.held
+    assert {name: held["raw"][name]["n_rows"] for name in held["raw"]} == {
+        "audit_runs": 1, "predictions": 4, "attempts": 1, "verdicts": 1, "prompt_variants": 1,
+    }  # fmt: skip
+    assert held["marts"]["rpt_audit"]["n_rows"] == 1
+    assert len(held["code"]) == len(held["dbt_project"]) == 64
+
+
+def test_publishing_again_seals_nothing_and_what_lands_later_is_sealed_alone(gated: Gated) -> None:
+    run = sealed_night(gated)
+    publish(Warehouse(gated.warehouse))
+    with Warehouse(gated.warehouse).write() as con:
+        assert len(seals(con)) == 1
+    row = {"audit_run_id": run, "audit_id": AUDIT, "name": "good", "reason": None, "pinned_at": now()}
+    Warehouse(gated.warehouse).land([("baselines", frame_of("baselines", [row]))])
+    assert told(verify(Warehouse(gated.warehouse))) == [("unsealed", "raw.baselines", "the warehouse", "")]
+    assert verify(Warehouse(gated.warehouse)).exit_code == 3
+    publish(Warehouse(gated.warehouse))
+    with Warehouse(gated.warehouse).write() as con:
+        newest = seals(con)[-1]
+    assert newest.reason == "landed"
+    assert newest.held["raw"]["baselines"]["n_new"] == 1
+    assert newest.held["raw"]["predictions"] | {"columns": []} == {
+        "n_rows": 4,
+        "n_new": 0,
+        "sha256": None,
+        "columns": [],
+    }
+    assert verify(Warehouse(gated.warehouse)).exit_code == 0
+
+
+@pytest.mark.parametrize("n", [pytest.param(20, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.soak)])
+def test_many_runs_raise_no_alarm_here_or_on_another_path(gated: Gated, tmp_path: Path, n: int) -> None:
+    for night in range(n):
+        run = land_night(gated.warehouse, night)
+        gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=night / 100)
+        gated.written()
+        if night % 10 == 9:
+            publish(Warehouse(gated.warehouse), [f"{each:032x}" for each in range(night - 9, night + 1)])
+    found = verify(Warehouse(gated.warehouse))
+    assert (found.exit_code, found.findings) == (0, [])
+    assert {run.state for run in found.runs} == {"untouched"}
+    assert len(found.runs) == n
+    elsewhere = tmp_path / "copied" / "here"
+    shutil.copytree(gated.warehouse.parent, elsewhere)
+    copied = verify(Warehouse(elsewhere / gated.warehouse.name))
+    assert (copied.exit_code, len(copied.runs)) == (0, n)
+    retain(Warehouse(gated.warehouse), AUDIT, n - 10)
+    publish(Warehouse(gated.warehouse))
+    after = verify(Warehouse(gated.warehouse))
+    assert after.exit_code == 0
+    assert [run.state for run in after.runs] == ["retired"] * 10 + ["untouched"] * (n - 10)
+    restore(Warehouse(gated.warehouse), after.runs[0].audit_run_id)
+    publish(Warehouse(gated.warehouse))
+    assert [run.state for run in verify(Warehouse(gated.warehouse)).runs][:2] == ["untouched", "retired"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("update raw.predictions set completion = 'no' where prediction_id = 'p1'",
+         ("changed", "raw.predictions", "the warehouse", "column completion")),
+        ("delete from raw.predictions where prediction_id = 'p2'", ("gone", "raw.predictions", "the warehouse", "")),
+        ("insert into raw.attempts select * replace ('p9' as prediction_id) from raw.attempts",
+         ("added", "raw.attempts", "the warehouse", "")),
+        ("insert into raw.predictions select * replace ('forged' as completion) from raw.predictions where prediction_id = 'p1'",
+         ("added", "raw.predictions", "the warehouse", "it stands there more than once")),
+        ("insert into raw.samples (audit_run_id, task_id, sample_id, sample_index) values ('unheard-of', 't', 's', 0)",
+         ("added", "run", "the warehouse", "rows of a run that was never opened")),
+        ("update raw.audit_runs set finished_at = now()",
+         ("changed", "raw.audit_runs", "the warehouse", "state or finished_at is not what was sealed (complete, None)")),
+        ("update marts.rpt_audit set sensitivity = 0.24",
+         ("changed", "marts.rpt_audit", "the warehouse", "column sensitivity")),
+        ("delete from raw.row_digests where table_name = 'attempts'", ("gone", "raw.row_digests", "the warehouse", "")),
+        ("create view marts.rpt_better as select 1 as sensitivity",
+         ("added", "view marts.rpt_better", "the warehouse", "no version of promptaudit makes it")),
+        ("update raw.seals set reason = 'derived'",
+         ("broken", "seal", "the warehouse", "it is not the hash of its manifest")),
+    ],
+)  # fmt: skip
+def test_what_differs_is_named(gated: Gated, statement: str, expected: tuple[str, str, str, str]) -> None:
+    sealed_night(gated)
+    change(gated.warehouse, statement)
+    found = verify(Warehouse(gated.warehouse))
+    assert told(found)[0] == expected
+    assert found.exit_code == 1
+
+
+def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) -> None:
+    change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
+    sealed_night(gated)
+    assert verify(Warehouse(gated.warehouse)).exit_code == 0
+    other = "create or replace view marts.rpt_latest as select * replace (0.1 as sensitivity) from marts.rpt_audit"
+    change(Warehouse(gated.warehouse).published.path, other)
+    assert told(verify(Warehouse(gated.warehouse))) == [("changed", "view marts.rpt_latest", "the published copy", "")]
+    change(gated.warehouse, other)
+    land_night(gated.warehouse, 2)
+    publish(Warehouse(gated.warehouse))  # what is sealed without a build hides nothing
+    places = [("changed", "view marts.rpt_latest", place, "") for place in ("the warehouse", "the published copy")]
+    assert told(verify(Warehouse(gated.warehouse))) == places
+    change(gated.warehouse, "drop view marts.rpt_latest")
+    assert told(verify(Warehouse(gated.warehouse)))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
+
+
+def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
+    sealed_night(gated)
+    hostile = f"x'); copy (select 1) to '{tmp_path}/written'; select 1 from (select '1"
+    with Warehouse(gated.warehouse).write() as con:
+        con.execute(
+            "insert into raw.samples (audit_run_id, task_id, sample_id, sample_index) values (?, 't', 's', 0)",
+            [hostile],
+        )
+    (found,) = verify(Warehouse(gated.warehouse)).findings
+    assert (found.kind, found.what, found.detail) == ("broken", "raw.samples", "no id that a run could have")
+    assert not (tmp_path / "written").exists()
+
+
+def test_an_older_run_is_sealed_with_its_marts_whoever_publishes(gated: Gated) -> None:
+    run = land_night(gated.warehouse, 0)
+    gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25, n_samples=4)
+    gated.written()
+    publish(Warehouse(gated.warehouse))  # of another run, which names this one not
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+def test_the_published_copy_is_held_against_the_seals_too(gated: Gated) -> None:
+    sealed_night(gated)
+    change(Warehouse(gated.warehouse).published.path, "update marts.rpt_audit set sensitivity = 0.1")
+    (found,) = verify(Warehouse(gated.warehouse)).findings
+    assert found.line() == (
+        "changed: marts.rpt_audit model_id=m, task_id=t, strategy=simple in the published copy: column sensitivity"
+    )
+
+
+def test_a_parquet_mart_that_is_no_file_any_more_or_another(gated: Gated) -> None:
+    run = sealed_night(gated)
+    path = Warehouse(gated.warehouse).published.path.parent / f"marts/rpt_audit/audit_run_id={run}/data.parquet"
+    path.write_bytes(b"PAR1 is how it begins")
+    (broken,) = verify(Warehouse(gated.warehouse)).findings
+    assert (broken.kind, broken.what, broken.where) == ("broken", "marts.rpt_audit", "the Parquet marts")
+    path.unlink()
+    (gone,) = verify(Warehouse(gated.warehouse)).findings
+    assert (gone.kind, gone.what) == ("gone", "marts.rpt_audit")
+
+
+def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
+    run = sealed_night(gated)
+    with Warehouse(gated.warehouse).write() as con:
+        kept = seals(con)[-1].seal
+    found = verify(Warehouse(gated.warehouse), run, seal=kept[:16])
+    assert (found.exit_code, found.against) == (0, kept)
+    change(
+        gated.warehouse,
+        "delete from raw.seals; delete from raw.row_digests; update raw.predictions set completion = 'no'",
+    )
+    publish(Warehouse(gated.warehouse), [run])  # the whole chain anew
+    assert verify(Warehouse(gated.warehouse)).exit_code == 0
+    again = verify(Warehouse(gated.warehouse), seal=kept)
+    assert again.exit_code == 1
+    assert "another history" in again.findings[0].detail
+
+
+def test_views_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
+    change(gated.warehouse, "create view marts.rpt_latest as from marts.rpt_audit")
+    run = sealed_night(gated)
+    with Warehouse(gated.warehouse).write() as con:
+        kept = seals(con)[-1].seal
+    change(gated.warehouse, "create or replace view marts.rpt_latest as select 0.99 as micro_f1")
+    change(gated.warehouse, "create view marts.rpt_best as select 1 as one")
+    publish(Warehouse(gated.warehouse), [run])
+    (planted, *others) = verify(Warehouse(gated.warehouse)).findings
+    assert (planted.kind, planted.what) == ("added", "view marts.rpt_best")
+    assert {each.what for each in others} == {"view marts.rpt_best"}  # of the copy
+    found = [(each.kind, each.what) for each in verify(Warehouse(gated.warehouse), seal=kept).findings]
+    assert ("changed", "view marts.rpt_latest") in found
+
+
+@pytest.fixture
+def _as_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marts row by row come out of no rows, so nothing derives them again here: tests/end_to_end/test_evidence.py does."""
+    monkeypatch.setattr(sys.modules["flows.evidence.verify.runs"], "check_again", lambda _, found, __: found)
+
+
+@pytest.mark.usefixtures("_as_found")
+def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:
+    run, other = sealed_night(gated, 0), sealed_night(gated, 1)
+    with Warehouse(gated.warehouse).write() as con:
+        kept = seals(con)[-1].seal
+    assert verify(Warehouse(gated.warehouse), seal=kept).exit_code == 0
+    change(gated.warehouse, f"update marts.rpt_audit set sensitivity = 0.99 where audit_run_id = '{run}'")
+    publish(Warehouse(gated.warehouse), [run])
+    assert verify(Warehouse(gated.warehouse)).exit_code == 0  # it proves order alone
+    again = verify(Warehouse(gated.warehouse), seal=kept)
+    assert again.exit_code == 1
+    assert [(each.kind, each.what, each.audit_run_id) for each in again.findings] == [
+        ("changed", "marts.rpt_audit", run)
+    ]
+    assert "same rows, same code" in again.findings[0].detail
+    assert verify(Warehouse(gated.warehouse), other, seal=kept).exit_code == 0
+
+
+def test_marts_of_more_rows_cannot_be_held_against_an_older_seal(gated: Gated) -> None:
+    run = sealed_night(gated)
+    with Warehouse(gated.warehouse).write() as con:
+        kept = seals(con)[-1].seal
+    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [{"audit_run_id": run, **TOLD}]))])
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.3")
+    publish(Warehouse(gated.warehouse), [run])
+    assert verify(Warehouse(gated.warehouse), seal=kept).exit_code == 1  # a notification measures nothing
+    land_night(gated.warehouse, 0, 5)
+    publish(Warehouse(gated.warehouse), [run])
+    again = verify(Warehouse(gated.warehouse), seal=kept)
+    assert again.exit_code == 3  # though marts come out of rows, nobody vouches for the rows
+    assert [(each.kind, each.what) for each in again.findings] == [("unsealed", "marts.rpt_audit")]
+    assert f"after seal 1, 1 rows of raw.predictions landed in run {run}" in again.notes
+
+
+def test_an_altered_row_is_not_sealed_over_by_the_next_publication(gated: Gated) -> None:
+    run = sealed_night(gated)
+    change(gated.warehouse, "update raw.predictions set completion = 'no' where prediction_id = 'p0'")
+    publish(Warehouse(gated.warehouse), [run])
+    kinds = {(each.kind, each.what, each.which) for each in verify(Warehouse(gated.warehouse)).findings}
+    assert kinds == {("changed", "raw.predictions", "prediction_id=p0")}
+
+
+def compared(gated: Gated, base: str, run: str, by: str) -> None:
+    gated.compared(base, run, {"measure": "sensitivity", "difference": 0.1}, by=by)
+    gated.written()
+
+
+@pytest.mark.slow
+def test_a_comparison_is_sealed_and_nothing_that_was_altered_before(gated: Gated) -> None:
+    change(gated.warehouse, "create view marts.rpt_latest as select * from marts.rpt_audit")
+    base, run = sealed_night(gated), sealed_night(gated, 1)
+    compared(gated, base, run, "c1")
+    publish(Warehouse(gated.warehouse), compared=["c1"])
+    assert verify(Warehouse(gated.warehouse)).findings == []
+    change(gated.warehouse, f"update marts.rpt_audit set sensitivity = 0.1 where audit_run_id = '{run}'")
+    change(gated.warehouse, "create or replace view marts.rpt_latest as select 1 as sensitivity")
+    change(gated.warehouse, "update marts.rpt_run_comparisons set difference = 0.9")
+    compared(gated, base, run, "c2")
+    publish(Warehouse(gated.warehouse), compared=["c2"])
+    found = {(each.kind, each.what, each.where) for each in verify(Warehouse(gated.warehouse)).findings}
+    altered = ("marts.rpt_audit", "marts.rpt_run_comparisons", "view marts.rpt_latest")
+    assert found >= {("changed", what, "the warehouse") for what in altered}
+    assert all("c2" not in each.which for each in verify(Warehouse(gated.warehouse)).findings)
+    publish(Warehouse(gated.warehouse), [run], compared=["c1", "c2"])  # derived again, as sealed now
+    assert verify(Warehouse(gated.warehouse), run).findings == []
+
+
+@pytest.mark.slow
+def test_a_comparison_that_was_cut_short_waits_for_its_seal_and_one_that_nobody_asked_for_is_added(
+    gated: Gated,
+) -> None:
+    base, run = sealed_night(gated), sealed_night(gated, 1)
+    compared(gated, base, run, "c1")
+    publish(Warehouse(gated.warehouse))  # somebody else's
+    found = verify(Warehouse(gated.warehouse))
+    assert found.exit_code == 3
+    assert {(each.kind, each.what, each.which) for each in found.findings} == {
+        ("unsealed", "marts.rpt_run_comparisons", "c1")
+    }
+    publish(Warehouse(gated.warehouse), compared=["c1"])
+    assert verify(Warehouse(gated.warehouse)).findings == []
+    change(
+        gated.warehouse,
+        "insert into marts.rpt_run_comparisons select * replace ('x'' or true' as comparison_id) from marts.rpt_run_comparisons",
+    )
+    assert told(verify(Warehouse(gated.warehouse))) == [
+        ("added", "marts.rpt_run_comparisons", "the warehouse", "1 rows of a mart that no seal has")
+    ]
+
+
+def test_a_comparison_that_is_forged_in_a_place_is_added_there(gated: Gated) -> None:
+    runs = [sealed_night(gated, night) for night in range(3)]
+    for by, candidate in (("c1", runs[1]), ("c2", runs[2])):
+        compared(gated, runs[0], candidate, by)
+    publish(Warehouse(gated.warehouse), compared=["c1", "c2"])
+    assert verify(Warehouse(gated.warehouse)).findings == []
+    forged = (
+        "insert into marts.rpt_run_comparisons select * replace ({} as comparison_id) from marts.rpt_run_comparisons"
+    )
+    change(Warehouse(gated.warehouse).published.path, forged.format("'forged'"))
+    added = {
+        (each.kind, each.what, each.where, each.audit_run_id) for each in verify(Warehouse(gated.warehouse)).findings
+    }
+    assert added == {("added", "marts.rpt_run_comparisons", "the published copy", run) for run in runs[1:]}
+    change(gated.warehouse, forged.format("null"))
+    found = [each for each in verify(Warehouse(gated.warehouse)).findings if each.where == "the warehouse"]
+    assert {(each.kind, each.detail) for each in found} == {("added", "rows of no comparison")}
+
+
+def test_a_table_that_is_gone_from_the_copy_is_said(gated: Gated) -> None:
+    sealed_night(gated)
+    change(Warehouse(gated.warehouse).published.path, "drop table marts.rpt_audit")
+    assert told(verify(Warehouse(gated.warehouse))) == [("gone", "marts.rpt_audit", "the published copy", "its table")]
+    change(Warehouse(gated.warehouse).published.path, "drop table raw.seals")
+    assert told(verify(Warehouse(gated.warehouse))) == [("gone", "raw.seals", "the published copy", "its table")]
+
+
+def test_a_file_of_a_version_that_sealed_nothing_waits_for_the_next_publication(gated: Gated) -> None:
+    land_night(gated.warehouse, 0)
+    Warehouse(gated.warehouse).published.path.parent.mkdir()
+    shutil.copy(gated.warehouse, Warehouse(gated.warehouse).published.path)
+    change(Warehouse(gated.warehouse).published.path, "drop table raw.seals")
+    found = verify(Warehouse(gated.warehouse))
+    assert found.exit_code == 3
+    assert ("unsealed", "warehouse") in {(each.kind, each.what) for each in found.findings}
+    publish(Warehouse(gated.warehouse))
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+def test_a_night_that_had_no_run_leaves_no_files(gated: Gated) -> None:
+    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [TOLD | {"audit_run_id": "f" * 32}]))])
+    publish(Warehouse(gated.warehouse))
+    assert verify(Warehouse(gated.warehouse)).findings == []
+    assert not list(Warehouse(gated.warehouse).published.path.parent.glob("marts/*/*"))
+
+
+def test_files_half_written_anew_are_told_as_such(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sealed_night(gated)
+    change(gated.warehouse, f"update marts.rpt_audit set sensitivity = 0.5 where audit_run_id = '{run}'")
+    change(gated.warehouse, f"insert into marts.dim_tasks (audit_run_id, task_id) values ('{run}', 'new')")
+    export = publishing._export
+
+    def one(con: Any, folder: Path, mart: str, *more: str) -> None:
+        export(con, folder, mart, *more)
+        if mart == "dim_tasks":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(publishing, "_export", one)
+    with pytest.raises(KeyboardInterrupt):
+        publish(Warehouse(gated.warehouse), [run])
+    monkeypatch.undo()
+    found = verify(Warehouse(gated.warehouse))
+    assert {(each.kind, each.where) for each in found.findings if each.where == "the Parquet marts"} == {
+        ("unsealed", "the Parquet marts")
+    }
+    publish(Warehouse(gated.warehouse))
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+def test_files_that_a_publication_cut_short_left_behind_come_with_the_next(
+    gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed_night(gated)
+    monkeypatch.setattr("flows.marts.publish._export", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        sealed_night(gated, 1)
+    monkeypatch.undo()
+    land_night(gated.warehouse, 2)
+    publish(Warehouse(gated.warehouse))
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+def test_a_copy_that_cannot_be_read_is_replaced_by_the_next_publication(gated: Gated) -> None:
+    run = sealed_night(gated)
+    Warehouse(gated.warehouse).published.path.write_bytes(b"no database")
+    (Warehouse(gated.warehouse).published.path.parent / f"marts/rpt_audit/audit_run_id={run}/data.parquet").unlink()
+    assert not is_published(Warehouse(gated.warehouse), run)
+    publish(Warehouse(gated.warehouse))
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+def stopped(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_is_published_once_its_marts_are_those_of_its_last_close(gated: Gated) -> None:
+    run = gated.run("a")
+    gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25)
+    gated.written()
+    assert not is_published(Warehouse(gated.warehouse), run)
+    change(gated.warehouse, "update raw.audit_runs set finished_at = '2026-11-01 02:00:00'")
+    publish(Warehouse(gated.warehouse))  # whoever does meanwhile
+    assert not is_published(Warehouse(gated.warehouse), run)
+    publish(Warehouse(gated.warehouse), [run])
+    assert is_published(Warehouse(gated.warehouse), run)
+    change(gated.warehouse, "update raw.audit_runs set finished_at = '2026-11-01 03:00:00'")  # opened and closed again
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.5")  # by a build that was cut short
+    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [TOLD | {"audit_run_id": run}]))])
+    publish(Warehouse(gated.warehouse))
+    assert not is_published(Warehouse(gated.warehouse), run)
+    found = verify(Warehouse(gated.warehouse))
+    assert {(each.kind, each.detail) for each in found.findings if each.where != "the Parquet marts"} == {
+        ("unsealed", "being derived again: `promptaudit run` finishes it")
+    }
+    publish(Warehouse(gated.warehouse), [run])
+    assert is_published(Warehouse(gated.warehouse), run)
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+def test_a_mart_that_a_build_makes_no_more_is_sealed_no_more(gated: Gated) -> None:
+    run = sealed_night(gated)
+    change(gated.warehouse, "drop table marts.fct_judge_agreement")
+    assert told(verify(Warehouse(gated.warehouse)))[0] == (
+        "gone",
+        "marts.fct_judge_agreement",
+        "the warehouse",
+        "its table",
+    )
+    publish(Warehouse(gated.warehouse), [run])
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+def test_a_table_in_a_schema_of_its_own_is_nobodys(gated: Gated) -> None:
+    change(gated.warehouse, "create schema mine")
+    change(gated.warehouse, "create table mine.notes as select 'r' as audit_run_id")
+    sealed_night(gated)
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sealed_night(gated)
+    newer = {mart: grain for mart, grain in grains().items() if mart != "fct_judge_agreement"}
+    for module in ("marts.seal", "evidence.verify.marts", "evidence.verify.planted"):
+        monkeypatch.setattr(f"flows.{module}.grains", lambda: newer)
+    found = verify(Warehouse(gated.warehouse))
+    assert found.exit_code == 3
+    assert {each.what for each in found.findings} == {"marts.fct_judge_agreement"}
+    publish(Warehouse(gated.warehouse), [run])
+    assert verify(Warehouse(gated.warehouse)).findings == []
+
+
+@pytest.mark.slow
+def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
+    gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, run = sealed_night(gated), sealed_night(gated, 1)
+    newer = made_by() | {"dbt_project": "1" * 64}
+    monkeypatch.setattr("flows.marts.seal.made_by", lambda: newer)
+    monkeypatch.setattr("flows.evidence.verify.marts.made_by", lambda: newer)
+    land_night(gated.warehouse, 2)
+    publish(Warehouse(gated.warehouse))  # by the new version, without a build
+    change(gated.warehouse, "create schema if not exists staging; create view staging.stg_comparisons as select 2 as x")
+    compared(gated, base, run, "c1")
+    publish(Warehouse(gated.warehouse), compared=["c1"])
+    assert verify(Warehouse(gated.warehouse)).findings == []
+    change(gated.warehouse, "create or replace view staging.stg_comparisons as select 3 as x")
+    assert told(verify(Warehouse(gated.warehouse))) == [
+        ("unsealed", "view staging.stg_comparisons", "the warehouse", "")
+    ]
+    publish(Warehouse(gated.warehouse), [run])
+    change(gated.warehouse, "create or replace view staging.stg_comparisons as select 4 as x")
+    assert told(verify(Warehouse(gated.warehouse))) == [
+        ("changed", "view staging.stg_comparisons", "the warehouse", "")
+    ]
+
+
+@pytest.mark.parametrize("seal", ["short", "x" * 20, "a1" * 40])
+def test_a_seal_that_is_none_is_a_usage_error(gated: Gated, seal: str) -> None:
+    sealed_night(gated)
+    if len(seal) > 64:
+        assert verify(Warehouse(gated.warehouse), seal=seal).exit_code == 1
+        return
+    with pytest.raises(UsageError, match="--seal"):
+        verify(Warehouse(gated.warehouse), seal=seal)
+
+
+def test_a_run_that_is_still_running_waits_for_its_seal(gated: Gated) -> None:
+    run = land_night(gated.warehouse, 0, state="running")
+    publish(Warehouse(gated.warehouse))
+    assert query(gated.warehouse, "select count(*) from raw.seals") == [(0,)]
+    found = verify(Warehouse(gated.warehouse))
+    assert [(each.audit_run_id, each.state) for each in found.runs] == [(run, "running")]
+    assert found.exit_code == 0
+
+
+def test_what_nobody_made_is_named_wherever_readers_look(gated: Gated) -> None:
+    sealed_night(gated)
+    assert verify(Warehouse(gated.warehouse)).findings == []
+    change(Warehouse(gated.warehouse).published.path, "create view marts.rpt_best as select 1 as micro_f1")
+    change(gated.warehouse, "create table marts.rpt_best as select .99 as micro_f1")
+    change(gated.warehouse, "create table rpt_audit as from marts.rpt_audit")
+    files = Warehouse(gated.warehouse).published.path.parent / "marts"
+    (of_run,) = (files / "rpt_audit").iterdir()
+    for place in (of_run, files / "rpt_audit/audit_run_id=ffff", files / "rpt_best"):
+        place.mkdir(exist_ok=True)
+        shutil.copy(of_run / "data.parquet", place / "more.parquet")
+    found = verify(Warehouse(gated.warehouse))
+    assert found.exit_code == 1
+    assert {(each.kind, each.what, each.which, each.where) for each in found.findings} == {
+        ("added", "view marts.rpt_best", "", "the published copy"),
+        ("added", "marts.rpt_best", "", "the warehouse"),
+        ("added", "main.rpt_audit", "", "the warehouse"),
+        ("added", "file", f"rpt_audit/{of_run.name}/more.parquet", "the Parquet marts"),
+        ("added", "file", "rpt_audit/audit_run_id=ffff/more.parquet", "the Parquet marts"),
+        ("added", "file", "rpt_best/more.parquet", "the Parquet marts"),
+    }
+
+
+def test_two_warehouses_in_one_folder_publish_apart(gated: Gated) -> None:
+    run = sealed_night(gated)
+    other = gated.warehouse.with_name("other.duckdb")
+    shutil.copy(gated.warehouse, other)
+    change(other, "update marts.rpt_audit set sensitivity = 0.5")
+    publish(Warehouse(other), [run])
+    assert Warehouse(other).published.path == gated.warehouse.parent / "published/other.duckdb"
+    for each in (gated.warehouse, other):
+        found = verify(Warehouse(each))
+        assert (found.exit_code, [verified.state for verified in found.runs]) == (0, ["untouched"])
+    own, others = gated.warehouse.parent / "published/marts", gated.warehouse.parent / "published/other.duckdb.d/marts"
+    files = [place / f"rpt_audit/audit_run_id={run}/data.parquet" for place in (own, others)]
+    with Warehouse(gated.warehouse).write() as con:
+        figures = [con.execute("select sensitivity from read_parquet(?)", [str(file)]).fetchall() for file in files]
+    assert figures == [[(0.25,)], [(0.5,)]]
+
+
+def test_what_an_earlier_version_published_together_is_parted_and_what_is_missing_is_written(gated: Gated) -> None:
+    run = sealed_night(gated)
+    other = gated.warehouse.with_name("other.duckdb")
+    shared = gated.warehouse.parent / "published"
+    shutil.move(gated.warehouse, other)
+    (shared / "audit.duckdb").unlink()
+    for place in (shared / "reports", shared / "traces" / run):
+        place.mkdir(parents=True)
+    (shared / f"reports/{run}.html").write_text("<p>of an earlier version</p>")
+    (shared / f"traces/{run}/row.html").write_text("<p>of an earlier version</p>")
+    publish(Warehouse(other))
+    own = shared / "other.duckdb.d"
+    assert sorted(path.name for path in own.iterdir()) == ["marts", "reports", "traces"]
+    assert [path for path in shared.rglob("*.parquet") if own not in path.parents] == []
+    (file,) = own.glob("marts/rpt_audit/*/data.parquet")
+    file.unlink()
+    publish(Warehouse(other))
+    assert file.is_file()
+    assert [each.what for each in verify(Warehouse(other)).findings] == ["page"]
+
+
+def test_figures_that_another_order_of_sums_makes_are_told_as_that_and_forged_ones_as_changed(gated: Gated) -> None:
+    sealed_night(gated)
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-12")
+    rebuilt = verify(Warehouse(gated.warehouse))
+    detail = "1 rows differ from what was sealed by 1e-9 at most, as another build makes them"
+    assert (rebuilt.exit_code, told(rebuilt)) == (3, [("unsealed", "marts.rpt_audit", "the warehouse", detail)])
+    change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-6")
+    assert verify(Warehouse(gated.warehouse)).exit_code == 1

@@ -1,0 +1,88 @@
+"""Which run is tonight's: by the time of its schedule, or, begun by a person, by how long ago that was."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.nightly.night import is_missed, longest, record_night, tonights_run
+from flows.warehouse import Warehouse, now
+from models_registry.cards import AuditCard
+from tests.support.landed_nights import AUDIT, land_night
+
+FIRST, SECOND = datetime(2026, 11, 2, 2), datetime(2026, 11, 3, 2)
+PLAN = "f"
+
+
+def card(**fields: Any) -> AuditCard:
+    return AuditCard(tasks=("t",), models=("m",), **fields)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    place = tmp_path / "audit.duckdb"
+    Warehouse(place).apply_schema()
+    return place
+
+
+def begun(warehouse: Path, scheduled_at: datetime | None) -> str:
+    run = land_night(warehouse, 1)
+    record_night(Warehouse(warehouse), AUDIT, run, "begun", scheduled_at=scheduled_at)
+    record_night(Warehouse(warehouse), AUDIT, run, "finished")
+    return run
+
+
+def test_each_scheduled_start_is_a_night_of_its_own_however_close(warehouse: Path) -> None:
+    run = begun(warehouse, FIRST)
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, FIRST) == run
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, FIRST + timedelta(minutes=1)) is None
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, "other prompts", FIRST) is None
+
+
+def test_a_scheduled_start_does_not_take_the_night_that_a_person_began(warehouse: Path) -> None:
+    run = begun(warehouse, None)
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND) is None
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, None) == run
+
+
+def test_a_person_finds_the_night_of_the_schedule(warehouse: Path) -> None:
+    run = begun(warehouse, FIRST)
+    assert tonights_run(Warehouse(warehouse), card(schedule="0 2 * * *"), AUDIT, PLAN, None) == run
+
+
+def test_a_scheduled_start_goes_on_with_what_is_unfinished(warehouse: Path) -> None:
+    run = land_night(warehouse, 1, state="running", started_at=now())
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND) == run
+    with Warehouse(warehouse).write() as con:
+        con.execute("update raw.audit_runs set started_at = started_at - interval 40 hour")
+    assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND) is None
+
+
+def test_a_scheduled_start_that_went_on_with_an_older_night_has_it_as_its_own(warehouse: Path) -> None:
+    run = begun(warehouse, FIRST)
+    record_night(Warehouse(warehouse), AUDIT, run, "resumed 1", scheduled_at=SECOND)
+    for scheduled_at in (FIRST, SECOND):
+        assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, scheduled_at) == run
+
+
+def test_a_night_may_last_until_the_next_one_is_due() -> None:
+    assert longest(card(), FIRST) == timedelta(days=1)
+    assert longest(card(schedule="0 * * * *"), FIRST) == timedelta(hours=1)
+    assert longest(card(schedule="0 2 * * 0"), FIRST) == timedelta(days=1)
+    assert longest(card(schedule="0 * * * *", max_duration="90m"), FIRST) == timedelta(minutes=90)
+    assert longest(card(schedule="0 * * * *"), None) == timedelta(hours=1)
+    twice = card(schedule="0 2,3 * * *")
+    assert [longest(twice, FIRST), longest(twice, FIRST + timedelta(hours=1))] == [
+        timedelta(hours=1),
+        timedelta(hours=23),
+    ]
+
+
+def test_a_start_is_too_late_once_the_next_one_is_due() -> None:
+    daily = card(schedule="0 2 * * *")
+    assert is_missed(daily, now() - timedelta(days=2))
+    assert not is_missed(daily, now())
+    assert not is_missed(card(), now() - timedelta(days=2))

@@ -1,0 +1,143 @@
+"""`promptaudit sql`: every format holds what was asked, and nothing but the published copy can be reached."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from flows.warehouse import Warehouse
+from tests.support.shell import environment, promptaudit, promptaudit_process
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published copy of one small table, which is all that `sql` needs."""
+    folder = tmp_path_factory.mktemp("sql")
+    path = Warehouse(folder / "warehouse/audit.duckdb").published.path
+    path.parent.mkdir(parents=True)
+    with duckdb.connect(str(path)) as con:
+        con.execute("create schema marts")
+        con.execute(
+            "create table marts.t as select 1 as n, 'a\"b' as text, 0.1::double + 0.2::double as real, null as nothing"
+        )
+    return folder
+
+
+def test_json_has_full_precision_and_hides_no_column(folder: Path) -> None:
+    ended = promptaudit(folder, "sql", "select *, n, 'x'::blob as raw, 'nan'::double as nan from marts.t", "--json")
+    assert ended.json() == [
+        {"n": 1, "text": 'a"b', "real": 0.30000000000000004, "nothing": None, "n_2": 1, "raw": "78", "nan": None}
+    ]
+
+
+def test_csv(folder: Path) -> None:
+    ended = promptaudit(folder, "--quiet", "sql", "select * from marts.t", "--format", "csv")
+    assert list(csv.reader(io.StringIO(ended.out))) == [
+        ["n", "text", "real", "nothing"],
+        ["1", 'a"b', "0.30000000000000004", ""],
+    ]
+
+
+def test_csv_reads_back_as_the_same_records(folder: Path) -> None:
+    texts = ["\r=1+1", "a\rb", "a\r\nb", "a\nb", 'a"b', "a,b", "", " a ", "\r", "\x1b]52;c;eA==\x07"]
+    rows = ", ".join(f"({' || '.join(f'chr({ord(c)})' for c in text) or repr('')}, 1)" for text in texts)
+    ended = promptaudit(folder, "sql", f"select * from (values {rows})", "--format", "csv")
+    assert list(csv.reader(io.StringIO(ended.out, newline="")))[1:] == [[text, "1"] for text in texts]
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "table"])
+def test_nothing_that_is_shown_steers_a_terminal(folder: Path, format_: str) -> None:
+    ours, theirs = pty.openpty()
+    query = "select chr(27) || ']52;c;eA==' || chr(7) || chr(155) || '2J' as text"
+    ended = subprocess.run(
+        [sys.executable, "-m", "flows.cli", "sql", query, "--format", format_],
+        cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, check=True, timeout=60,
+    )  # fmt: skip
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert not ended.stderr
+    assert "]52;c;eA==" in shown
+    ours = {"\x1b[1m", "\x1b[0m"}  # the table's own head is bold
+    assert not {"\x1b", "\x07", "\x9b"} & set(re.sub("|".join(map(re.escape, ours)), "", shown))
+    if format_ == "json":
+        assert json.loads(shown) == [{"text": "\x1b]52;c;eA==\x07\x9b2J"}]
+
+
+def test_table_shows_control_characters(folder: Path) -> None:
+    ended = promptaudit(folder, "sql", "select chr(27) || '[31mred' as text")
+    assert "\\x1b[31mred" in ended.out
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from read_csv('/etc/passwd')",
+        "select * from glob('/*')",
+        "copy (select 1) to 'stolen.csv'",
+        "attach 'other.duckdb'",
+        "install httpfs",
+        "load httpfs",
+        "create table marts.u (n int)",
+        "delete from marts.t",
+        "set memory_limit = '1TB'",
+        "reset enable_external_access",
+        "choose 1",
+        "select 1; select 2",
+        "",
+    ],
+)
+def test_what_reaches_out_is_refused_in_one_line(folder: Path, query: str) -> None:
+    before = sorted(path.name for path in folder.rglob("*"))
+    ended = promptaudit(folder, "sql", query)
+    assert ended.code == 2
+    assert len(ended.err.strip().splitlines()) == 1
+    assert sorted(path.name for path in folder.rglob("*")) == before
+
+
+def test_time_is_limited(folder: Path) -> None:
+    started = time.monotonic()
+    query = "select sum(a.range * b.range) from range(10000000) as a, range(10000000) as b"
+    ended = promptaudit(folder, "sql", query, PROMPTAUDIT_SQL_SECONDS="1")
+    assert ended.code == 2
+    assert "stopped after 1 s" in ended.err
+    assert time.monotonic() - started < 20
+
+
+def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> None:
+    started = time.monotonic()
+    query = "select length(repeat('a', 2000000000) || repeat('b', 2000000000))"
+    ended = promptaudit_process(folder, "sql", query, PROMPTAUDIT_SQL_SECONDS="1")
+    assert ended.code == 2
+    assert ended.err == "WarehouseError: the query was stopped after 1 s\n"
+    assert time.monotonic() - started < 20
+
+
+@pytest.mark.slow
+def test_reading_slowly_is_no_slow_query(folder: Path) -> None:
+    read = subprocess.Popen(
+        [sys.executable, "-m", "flows.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
+        cwd=folder, env=environment(PROMPTAUDIT_SQL_SECONDS="1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(8)
+    out, err = read.communicate(timeout=60)
+    assert (read.returncode, err) == (0, "")
+    assert len(out.splitlines()) == 300_001
+
+
+def test_memory_is_limited(folder: Path) -> None:
+    query = "select list(range) from range(100000000)"
+    ended = promptaudit(folder, "sql", query, PROMPTAUDIT_SQL_MEMORY="100MB")
+    assert ended.code == 2
+    assert "Out of Memory" in ended.err

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.display.figures import number, ranged
+from flows.report.blocks.blocks import Section
+from flows.report.blocks.cells import plain
+from flows.report.blocks.filters import printed
+from flows.report.charts.panels import nights as drawn_nights
+from flows.report.charts.script import script
+from flows.report.gather import Gathered, gather
+from flows.report.page import render
+from flows.report.sections.nights import MOST_BLOCKS, trend
+from flows.report.sections.nights_points import MEASURES, domains, points
+from flows.warehouse import Warehouse
+from tests.report.test_page import Seen
+from tests.support.imported_nights import Verdict, change, compare, fresh
+from tests.support.published_copy import table
+
+SCRIPT = "<script>alert(1)</script>"
+NAMES = {f"r{place}": f"09-{20 + place}" for place in range(6)}
+
+
+def gathered(warehouse: Path, run: str) -> Gathered:
+    return gather(Warehouse(warehouse), run)
+
+
+def section(warehouse: Path, run: str) -> Section:
+    (found,) = trend(gathered(warehouse, run))
+    return found
+
+
+def night(run: str, value: float | None, **changed: object) -> dict[str, Any]:
+    """A row of the scorecard with all drawn measures at one figure."""
+    row: dict[str, Any] = {"audit_run_id": run, "task_id": "t", "strategy": "simple", "model_id": "m"}
+    row |= {"n_samples": 24, "n_variants": 4, "n_variants_quarantined": 0, "n_repetitions": 2, "measure_version": 1}
+    for drawn in MEASURES:
+        row |= {drawn.column: value, f"{drawn.column}_low": value, f"{drawn.column}_high": value}
+    return row | changed
+
+
+def paths(drawing: str, paint: str) -> list[str]:
+    """The `d` of each path of a drawing that is stroked in a colour of the page."""
+    root = ET.fromstring(drawing)  # noqa: S314 - drawn here
+    return [
+        e.get("d", "") for e in root.iter("{http://www.w3.org/2000/svg}path") if paint in (e.get("class") or "").split()
+    ]
+
+
+@pytest.mark.slow
+def test_the_first_night_has_no_such_section_and_no_night_sees_a_later_one(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    warehouse, runs = fresh(tmp_path_factory, 3)
+    assert trend(gathered(warehouse, runs[0])) == []
+    for n in (2, 3):
+        found = section(warehouse, runs[n - 1])
+        assert found.intro.startswith(f"The last {n} complete runs of this audit")
+        dates = {row[0] for block in found.blocks for table in block.tables for row in table.rows}
+        assert dates == {f"2026-09-{20 + place}" for place in range(n)}
+
+
+@pytest.mark.slow
+def test_an_unfinished_run_is_no_night(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory, 3)
+    change(warehouse, f"update marts.dim_audit_runs set state = 'failed' where audit_run_id = '{runs[1]}'")
+    assert section(warehouse, runs[2]).intro.startswith("The last 2 complete runs")
+    assert trend(gathered(warehouse, runs[1])) == []
+
+
+def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory, 4)
+    found = section(warehouse, runs[-1])
+    assert [block.task_id for block in found.blocks] == ["colours · one_shot", "colours · simple", "moods · simple"]
+    columns = ", ".join(f"{drawn.column}, {drawn.column}_low, {drawn.column}_high" for drawn in MEASURES)
+    for block, (task, strategy) in zip(
+        found.blocks, [("colours", "one_shot"), ("colours", "simple"), ("moods", "simple")], strict=True
+    ):
+        expected = table(
+            warehouse,
+            f"select started_at, model_id, n_samples, n_variants, n_repetitions, sensitivity, {columns} "
+            "from marts.rpt_audit inner join marts.dim_audit_runs using (audit_run_id) "
+            f"where task_id = '{task}' and strategy = '{strategy}' order by started_at desc, model_id",
+        )[1]
+        assert len(expected) == 8
+        assert [tuple(plain(cell) for cell in row) for row in block.tables[0].rows] == [
+            (f"{row[0]:%Y-%m-%d}", row[1], "–", f"{row[2]} × {row[3]} × {row[4]}", number(row[5]),
+             *(ranged(*row[start : start + 3]) for start in range(6, len(row), 3)))
+            for row in expected
+        ]  # fmt: skip
+    assert [panel.name for panel in found.blocks[0].panels] == [drawn.name for drawn in MEASURES]
+    # one wording and no gold labels: only how answers were read can be followed
+    assert [panel.name for panel in found.blocks[2].panels] == ["Invalid rate"]
+    assert found.blocks[2].notes == [
+        "No figure in these nights: Sensitivity, corrected, Consistency, PSS inter, micro-F1."
+    ]
+
+
+def test_sixty_nights_of_twenty_series_stay_a_page(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory, 61)
+    change(
+        warehouse,
+        "delete from marts.rpt_audit where task_id = 'moods'",
+        "insert into marts.rpt_audit select found.* replace (model_id || ' ' || place as model_id) "
+        "from marts.rpt_audit as found cross join range(1, 5) as places (place)",
+        f"update marts.rpt_audit set micro_f1 = null where audit_run_id in ('{runs[20]}', '{runs[22]}')",
+    )
+    found = section(warehouse, runs[-1])
+    assert found.intro.startswith("The last 60 complete runs")
+    assert [block.task_id for block in found.blocks] == [
+        f"colours · {strategy} · models {part} of 10"
+        for strategy in ("one_shot", "simple")
+        for part in ("1 to 4", "5 to 8", "9 to 10")
+    ]
+    assert all(len(block.legend) <= 4 for block in found.blocks)
+    size = sum(len(panel.drawing) + len(panel.drawing.spec) for block in found.blocks for panel in block.panels)
+    size += sum(
+        len(printed(cell)) + 24
+        for block in found.blocks
+        for table in block.tables
+        for row in table.rows
+        for cell in row
+    )
+    assert 100_000 < size < 2_500_000
+    assert all(len(block.tables[0].rows) <= 80 for block in found.blocks)
+    f1 = next(panel for panel in found.blocks[-1].panels if panel.name == "micro-F1")
+    assert "micro-F1 over 60 nights" in f1.drawing
+    # the nights without a figure leave three stretches, the middle one of a single night, which is a dot and no line
+    lines = [d for d in paths(f1.drawing, "stroke-first") if d.count("L") > 5]
+    assert [d.count("L") + 1 for d in lines] == [19, 38]  # runs 1 to 19 and 23 to 60; run 0 is no longer shown
+
+
+def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory, 4)
+    plain = section(warehouse, runs[-1]).blocks[1]
+    assert plain.findings == []
+    compare(
+        warehouse,
+        runs,
+        [
+            Verdict(2, "harbour-small", "regressed", "the provider changed the model (served_model a -> b)"),
+            Verdict(2, "harbour-small", "changed", "labels differ", measure="label_churn"),
+            Verdict(2, "harbour-large", "within_noise", "noise"),
+            Verdict(3, "harbour-small", "regressed", "not against the night before", base=0),
+        ],
+    )
+    block = section(warehouse, runs[-1]).blocks[1]
+    assert block.findings == [
+        ("09-22: label_churn changed", "harbour-small: labels differ"),
+        ("09-22: sensitivity regressed", "harbour-small: the provider changed the model (served_model a -> b)"),
+    ]
+    said = {(row[0], row[1]): row[2] for row in block.tables[0].rows}
+    assert said["2026-09-22", "harbour-small"] == "label_churn changed; sensitivity regressed"
+    assert said["2026-09-22", "harbour-large"] == "nothing regressed or changed"
+    assert said["2026-09-23", "harbour-small"] == "–"
+    for panel, before in zip(block.panels, plain.panels, strict=True):
+        assert (
+            panel.drawing.count("stroke-muted") == before.drawing.count("stroke-muted") + 1
+        )  # the rule of a changed night
+        diamonds = panel.drawing.count("stroke-ink") - before.drawing.count("stroke-ink")
+        assert diamonds == (panel.name == "Sensitivity, corrected"), panel.name
+    assert section(warehouse, runs[1]).blocks[1].findings == []
+
+
+def test_beyond_the_room_groups_with_something_to_tell_come_first(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory)
+    change(
+        warehouse,
+        "insert into marts.rpt_audit select found.* replace (task_id || ' ' || place as task_id) "
+        "from marts.rpt_audit as found cross join range(1, 8) as places (place) where task_id = 'moods'",
+        "insert into marts.rpt_audit select found.* replace (model_id || ' ' || place as model_id) "
+        "from marts.rpt_audit as found cross join range(1, 4) as places (place) where task_id = 'colours'",
+    )
+    compare(warehouse, runs, [Verdict(1, "harbour-small 3", "regressed", "why")])
+    found = section(warehouse, runs[1])
+    # two tasks' pairs of colours in two parts each, and eight of moods: twelve groups
+    assert len(found.blocks) == MOST_BLOCKS == 8
+    assert [block.task_id for block in found.blocks[:3]] == [
+        "colours · one_shot · models 1 to 4 of 8",
+        "colours · simple · models 1 to 4 of 8",
+        "colours · simple · models 5 to 8 of 8",
+    ]
+    assert found.blocks[-1].notes[-1].startswith("8 of 12 groups of up to 4 models are drawn")
+
+
+def test_a_warehouse_without_comparisons_draws_its_lines(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory)
+    change(warehouse, "drop table marts.rpt_run_comparisons")
+    blocks = section(warehouse, runs[1]).blocks
+    assert [len(block.panels) for block in blocks] == [5, 5, 1]
+    assert not any(block.findings for block in blocks)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page whose model, strategy and reasons try to be markup and control characters."""
+    warehouse, runs = fresh(tmp_path_factory, 5)
+    change(
+        warehouse,
+        f"update marts.rpt_audit set model_id = '{SCRIPT}' || chr(8238) where model_id = 'harbour-small'",
+        "update marts.rpt_audit set strategy = '</svg><i onclick=alert(4)>{{7*7}}' where strategy = 'simple'",
+    )
+    said = Verdict(
+        4, f"{SCRIPT}\u202e", "regressed", "</li><img src=x onerror=alert(2)>\x00 why",
+        strategy="</svg><i onclick=alert(4)>{{7*7}}",
+    )  # fmt: skip
+    compare(warehouse, runs, [said])
+    page = warehouse.with_name("nights.html")
+    page.write_text(render(gather(Warehouse(warehouse), runs[-1])), encoding="utf-8")
+    return page
+
+
+def test_nothing_hostile_is_live_and_all_of_it_is_readable(hostile: Path) -> None:
+    html = hostile.read_text(encoding="utf-8").replace(script().text, "")
+    seen = Seen(html)
+    assert not {"img", "i onclick"} & set(seen.tags)
+    assert len(re.findall('<script(?! type="application/json")', html)) == 1
+    assert not [found for found in seen.attributes if found[1].startswith("on")]
+    assert not set(html) & {"\x00", "\u202e"}
+    assert f"{SCRIPT}\\u202e: </li><img src=x onerror=alert(2)>\\x00 why" in seen.text
+    assert "colours · </svg><i onclick=alert(4)>{{7*7}}" in seen.text
+    assert '<a href="#nights">Over the nights</a>' in html
+    assert "Regressed, changed" in seen.text
+    ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
+    assert len(ids) == len(set(ids))
+    labels = [value for tag, attribute, value in seen.attributes if (tag, attribute) == ("svg", "aria-label")]
+    assert sum("over 5 nights; the last of each model:" in label for label in labels) == 5 + 5 + 1
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_browser_shows_every_chart_within_the_page(browser: Any, hostile: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(hostile.as_uri())
+    boxes = [drawing.bounding_box() for drawing in page.locator("#nights figure svg").all()]
+    assert len(boxes) == 11
+    assert all(box["height"] > 100 and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.close()
+
+
+# ---------------------------------------------------------------- points, axes, names
+def test_a_line_breaks_where_a_night_has_no_figure_or_does_not_compare() -> None:
+    rows = [
+        night("r0", 0.1), night("r1", 0.2), night("r2", None), night("r3", 0.3), night("r4", 0.4, n_variants=3),
+        night("r5", 0.5, n_variants=3),
+    ]  # fmt: skip
+    found = points(rows, "micro_f1", 1, NAMES, {("r4", "m"), ("r2", "m")})
+    assert [point["value"] for point in found] == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert [point["segment"] for point in found] == ["1 0", "1 0", "1 2", "1 3", "1 3"]
+    assert [point["is_alone"] for point in found] == [False, False, True, False, False]
+    assert [point["night"] for point in found if point["is_marked"]] == ["09-24"]
+
+
+def test_a_night_without_a_row_breaks_the_line_too() -> None:
+    found = points([night("r0", 0.1), night("r2", 0.2)], "micro_f1", 0, NAMES, set())
+    assert [point["is_alone"] for point in found] == [True, True]
+
+
+@given(st.lists(st.none() | st.integers(2, 4), min_size=1, max_size=6))
+def test_segments_are_the_longest_stretches_that_compare(variants: list[int | None]) -> None:
+    rows = [night(run, None if n is None else 0.5, n_variants=n or 2) for run, n in zip(NAMES, variants, strict=False)]
+    found = points(rows, "consistency", 0, NAMES, set())
+    expected = sum(
+        n is not None and (place == 0 or variants[place - 1] != n) for place, n in enumerate(variants)
+    )  # a stretch begins where the night before has nothing or other numbers
+    assert len({point["segment"] for point in found}) == expected
+    assert len(found) == sum(n is not None for n in variants)
+
+
+@pytest.mark.parametrize(
+    ("figures", "worse_up", "worse_down"),
+    [
+        ([0.12, 0.31], (0.0, 0.4), (0.1, 1.0)),
+        ([0.3], (0.0, 0.3), (0.3, 1.0)),  # a tenth that is reached is enough
+        ([-0.02, 0.96], (-0.1, 1.0), (-0.1, 1.0)),
+        ([-3.0, 4.0], (-0.1, 1.0), (-1.0, 1.0)),  # an interval of two wordings may reach anywhere
+        ([0.0], (0.0, 0.1), (0.0, 1.0)),
+        ([None], (0.0, 0.1), (0.0, 1.0)),
+    ],
+)
+def test_an_axis_holds_what_it_shows(
+    figures: list[float | None], worse_up: tuple[float, float], worse_down: tuple[float, float]
+) -> None:
+    axes = domains([night("r0", figure) for figure in figures])
+    assert axes["t", "invalid_rate"] == pytest.approx(worse_up)
+    assert axes["t", "pss_inter"] == pytest.approx(worse_down)
+
+
+def test_a_single_night_is_a_dot_with_its_interval() -> None:
+    alone = {"night": "a", "series": 0, "segment": "0 0", "value": 0.5, "low": 0.4, "high": 0.6, "is_alone": True,
+             "is_marked": False}  # fmt: skip
+    joined = [alone | {"is_alone": False, "night": name, "segment": "0 1"} for name in ("b", "c")]
+    with_dot = drawn_nights([alone, *joined], ["a", "b", "c"], (0.0, 1.0), [], "x")
+    without = drawn_nights(joined, ["a", "b", "c"], (0.0, 1.0), [], "x")
+    assert with_dot.count("fill-first") == without.count("fill-first") + 2  # the dot, and a band without width
+    assert with_dot.count('opacity="0.5"') == without.count('opacity="0.5"') + 1  # its interval

@@ -1,0 +1,386 @@
+"""Sections on single samples: what they print and draw equals the marts, and what is missing says why."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flows.display.figures import number, percent
+from flows.report.blocks.blocks import Block, Budget, Section, Table
+from flows.report.blocks.cells import cells_of, plain
+from flows.report.charts import samples as charts_of_samples
+from flows.report.gather import Gathered, gather, rows
+from flows.report.gather_samples import Answered, Sampled
+from flows.report.page_room import LEAST_ROWS, Room, Wanted
+from flows.report.queries import samples as sample_queries
+from flows.report.sections.label_distributions import telling
+from flows.report.sections.sample_consistency import alike, density
+from flows.report.sections.sample_pairs import grouped, pairs, runs, similarities
+from flows.report.sections.sensitivity import sensitivity
+from flows.report.sections.sensitivity_against_consistency import clouds
+from flows.report.sections.sensitivity_by_class import classes
+from flows.warehouse import Warehouse
+from tests.report.conftest import Reported
+from tests.support.published_copy import table
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVERY = (classes, telling, clouds, alike, pairs)
+Group = tuple[str, str]
+
+
+@pytest.fixture(scope="module")
+def found(ordinary: Reported) -> Gathered:
+    return gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
+
+
+@pytest.fixture(scope="module")
+def wavering(hostile: Reported) -> Gathered:
+    return gather(Warehouse(hostile.warehouse), hostile.audit_run_id)
+
+
+@pytest.fixture(scope="module")
+def questions(judged: Reported) -> Gathered:
+    return gather(Warehouse(judged.warehouse), judged.audit_run_id)
+
+
+def asked(run: Reported, query: str) -> list[tuple[Any, ...]]:
+    """Rows of a query of the test's own words, with {run} put in."""
+    return table(run.warehouse, query.replace("{run}", f"'{run.audit_run_id}'"))[1]
+
+
+def block_of(section: Section, task_id: str) -> Block:
+    (block,) = [block for block in section.blocks if block.task_id == task_id]
+    return block
+
+
+def printed(table: Table) -> list[tuple[str, ...]]:
+    return [tuple(plain(cell) for cell in row) for row in table.rows]
+
+
+def drawn_data(block: Block, name: str) -> Iterator[list[dict[str, Any]]]:
+    """The data of that name behind each chart of a block that has such."""
+    for panel in block.panels:
+        spec = panel.drawing.spec["spec"]  # type: ignore[attr-defined]
+        if name in spec["datasets"]:
+            data = spec["datasets"][name]
+            yield [dict(zip(data["names"], row, strict=True)) for row in data["rows"]]
+
+
+def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(classes(found, Room(found)), "colours")
+    by_class: dict[tuple[str, ...], list[float]] = {}
+    for *key, value in asked(
+        ordinary,
+        "select model_id, strategy, gold_label, sensitivity from marts.fct_sensitivity "
+        "where audit_run_id = {run} and task_id = 'colours'",
+    ):
+        by_class.setdefault(tuple(key), []).append(value)
+    lines = {line[:3]: line[3:] for line in printed(block.tables[0])}
+    assert len(lines) == len(by_class) == 3 * 2 * 4
+    for key, values in by_class.items():
+        quantiles = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95])
+        assert lines[key] == (str(len(values)), *map(number, quantiles), number(float(np.mean(values)))), key
+    assert [panel.name for panel in block.panels] == sorted({key[0] for key in by_class})
+    (first, *_) = drawn_data(block, "boxes")
+    named = {cell.figure: cell.value for row in block.tables[0].rows for cell in cells_of(row)}
+    assert all(named[row["figure"]] == row["median"] for row in first)
+    assert len(first) == 4 * 2  # classes by strategies
+    assert all(row["low"] <= row["lower"] <= row["median"] <= row["upper"] <= row["high"] for row in first)
+
+
+def test_dots_are_every_sample_once_where_there_are_few(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(clouds(found, Room(found)), "colours")
+    truth = asked(
+        ordinary,
+        "select model_id, count(*), avg(sensitivity), count(*) filter (sensitivity = 0) from marts.fct_sensitivity "
+        "where audit_run_id = {run} and mean_consistency is not null group by 1 order by 1",
+    )
+    assert [panel.name for panel in block.panels] == [model for model, *_ in truth]
+    for data, (_, n, mean, n_zero) in zip(drawn_data(block, "dots"), truth, strict=True):
+        assert sum(row["n"] for row in data) == n
+        assert sum(row["n"] * row["sensitivity"] for row in data) / n == pytest.approx(mean, abs=5e-4)
+        assert sum(row["n"] for row in data if row["sensitivity"] == 0) == n_zero
+    assert not any("chosen by a hash" in note for note in block.notes)
+    together = asked(
+        ordinary,
+        "select model_id, strategy, count(*), avg(sensitivity), avg(mean_consistency), corr(sensitivity, mean_consistency) "
+        "from marts.fct_sensitivity where audit_run_id = {run} and task_id = 'colours' group by 1, 2 order by 1, 2",
+    )
+    assert printed(block.tables[0]) == [
+        (model, strategy, str(n), number(sensitivity), number(consistency), number(correlation))
+        for model, strategy, n, sensitivity, consistency, correlation in together
+    ]
+
+
+def test_of_many_samples_the_same_few_are_drawn_of_every_model(ordinary: Reported) -> None:
+    assert f"<= {sample_queries.SAMPLED}\n" in sample_queries.CLOUDS
+    few = sample_queries.CLOUDS.replace(f"<= {sample_queries.SAMPLED}\n", "<= 7\n")
+    counts: dict[Group, int] = {}
+    for row in rows(Warehouse(ordinary.warehouse), few, ordinary.audit_run_id):
+        key = (row["model_id"], row["strategy"])
+        counts[key] = counts.get(key, 0) + row["n"]
+    assert len(counts) == 6
+    assert set(counts.values()) == {7}
+
+
+def test_references_stand_behind_and_are_no_panel_of_their_own(found: Gathered) -> None:
+    models = sorted({row["model_id"] for row in found.sampled.clouds})
+    kinds = [{"model_id": models[0], "kind": "random"}, {"model_id": models[1], "kind": "noisy"}]
+    known = dataclasses.replace(found, sampled=dataclasses.replace(found.sampled, references=kinds))
+    block = block_of(clouds(known, Room(known)), "colours")
+    assert [panel.name for panel in block.panels] == [models[2]]
+    (behind,) = drawn_data(block, "behind")
+    own = [row for row in found.sampled.clouds if row["model_id"] in models[:2]]
+    assert sum(row["n"] for row in behind) == sum(row["n"] for row in own)
+    assert {row["who"] for row in behind} == {"random", "noisy"}
+    told = " ".join(meaning for _, meaning in block.legend)
+    assert models[0] in told
+    assert "by chance" in told
+    # where nothing else was asked they are drawn as themselves
+    alone = dataclasses.replace(known, sampled=dataclasses.replace(
+        known.sampled, clouds=[row for row in known.sampled.clouds if row["model_id"] in models[:2]]))  # fmt: skip
+    assert [panel.name for panel in block_of(clouds(alone, Room(alone)), "colours").panels] == models[:2]
+
+
+def test_telling_samples_are_the_steadiest_the_median_and_the_least_steady(ordinary: Reported, found: Gathered) -> None:
+    table = block_of(telling(found, Room(found)), "colours").tables[0]
+    seen: dict[Group, dict[str, str]] = {}
+    for line in printed(table):
+        seen.setdefault((line[0], line[1]), {}).update(dict.fromkeys(line[2].split(" and "), line[3]))
+    truth: dict[Group, list[tuple[float, str, bool]]] = {}
+    for model, strategy, sample, value, is_right in asked(
+        ordinary,
+        "select s.model_id, s.strategy, sample_id, any_value(sensitivity), "
+        "max(p_tau) filter (label = s.gold_label) = max(p_tau) from marts.fct_sensitivity as s "
+        "join marts.fct_p_tau as p using (audit_run_id, model_id, task_id, strategy, sample_id) "
+        "where s.audit_run_id = {run} and task_id = 'colours' group by 1, 2, 3",
+    ):
+        truth.setdefault((model, strategy), []).append((value, sample, is_right))
+    assert set(seen) == set(truth)
+    for group, values in truth.items():
+        ranked = sorted(values)
+        right = [sample for _, sample, is_right in ranked if is_right]
+        wrong = [sample for _, sample, is_right in ranked if not is_right]
+        expected = {"most": ranked[-1][1], "median": ranked[(len(ranked) + 1) // 2 - 1][1]}
+        expected |= {"least, right": right[0]} if right else {}
+        expected |= {"least, wrong": wrong[0]} if wrong else {}
+        assert seen[group] == expected, group
+
+
+def test_the_labels_of_a_telling_sample_are_its_p_tau(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(telling(found, Room(found)), "colours")
+    for row in block.tables[0].rows:
+        model, strategy, sample = plain(row[0]), plain(row[1]), plain(row[3])
+        truth = asked(
+            ordinary,
+            "select coalesce(label, 'N/A'), p_tau from marts.fct_p_tau where audit_run_id = {run} and task_id = 'colours' "
+            f"and model_id = '{model}' and strategy = '{strategy}' and sample_id = '{sample}' and p_tau > 0",
+        )
+        assert sorted(re.findall(r"([^,]+?) (\d\.\d\d)", plain(row[5]))) == sorted(
+            (f" {name}" if not plain(row[5]).startswith(name) else name, number(p, 2)) for name, p in truth
+        )
+        assert {cell.value for cell in cells_of(row[5:6])} == {p for _, p in truth}
+        assert all(cell.figure.startswith("fct_p_tau.p_tau.") for cell in cells_of(row[5:6]))
+    for data in drawn_data(block, "shares"):
+        for _, parts in itertools.groupby(data, key=lambda row: row["name"]):
+            assert sum(part["p_tau"] for part in parts) == pytest.approx(1, abs=1e-9)
+
+
+def test_more_labels_than_colours_share_one() -> None:
+    row = {"audit_run_id": "r", "task_id": "t", "model_id": "m", "strategy": "s", "sample_id": "x", "gold_label": "l0",
+           "sensitivity": 0.9, "mean_consistency": None, "roles": ["most"], "place": 1}  # fmt: skip
+    shares = [0.1] * 5 + [0.04] * 10 + [0.1]
+    labels = [*(f"l{place}" for place in range(15)), None]
+    told = [
+        {**row, "label": label, "label_index": -1 if label is None else place, "p_tau": p}
+        for place, (label, p) in enumerate(zip(labels, shares, strict=True))
+    ]
+    card = {
+        "task_id": "t",
+        "model_id": "m",
+        "strategy": "s",
+        "n_landed": 9,
+        "n_variants": 9,
+        "n_variants_quarantined": 0,
+    }
+    found = _nothing(scorecard=[card], sampled=Sampled(telling=told))
+    block = block_of(telling(found, Room(found)), "t")
+    assert [colour for colour, _ in block.legend] == [*charts_of_samples.LABELS, "muted", "line"]
+    assert [meaning for _, meaning in block.legend][-2:] == ["N/A", "other labels"]
+    (data,) = drawn_data(block, "shares")
+    assert [round(part["p_tau"], 9) for part in data if part["label"] == "other labels"] == [0.12]  # three of .04
+
+
+def test_density_of_one_bin_is_the_kernel_and_of_none_nothing() -> None:
+    counts = np.zeros(50)
+    assert density(counts).tolist() == [0.0] * 50
+    counts[25] = 4
+    smooth = density(counts, bandwidth=0.03)
+    assert smooth[25] == 1
+    assert smooth[26] == pytest.approx(np.exp(-0.5 * (0.02 / 0.03) ** 2))
+    # at an edge the tail is folded back: the first bin and its mirror image, .02 apart
+    edge = density(np.eye(50)[0], bandwidth=0.03)
+    kernel = [np.exp(-0.5 * (at / 0.03) ** 2) for at in (0, 0.02, 0.04)]
+    assert edge[1] == pytest.approx((kernel[1] + kernel[2]) / (kernel[0] + kernel[1]))
+
+
+def test_violins_have_the_medians_of_the_marts(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(alike(found, Room(found)), "colours")
+    truth = asked(
+        ordinary,
+        "select model_id, strategy, count(*), median(mean_consistency), avg(mean_consistency) from marts.fct_sensitivity "
+        "where audit_run_id = {run} and mean_consistency is not null group by 1, 2 order by 1, 2",
+    )
+    assert [(*line[:2], int(line[2]), line[5], line[8]) for line in printed(block.tables[0])] == [
+        (model, strategy, n, number(median), number(mean)) for model, strategy, n, median, mean in truth
+    ]
+    for outlines, middles in zip(drawn_data(block, "outlines"), drawn_data(block, "middles"), strict=True):
+        assert len(outlines) == sample_queries.N_BINS * len(middles)
+        for place in range(len(middles)):
+            widths = [row["high"] - row["low"] for row in outlines if row["place"] == place]
+            assert max(widths) == pytest.approx(0.72)
+        assert all(row["figure"].startswith("rpt_sample_spreads.mean_consistency_p50.") for row in middles)
+
+
+def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(sensitivity(found, Budget(2)), "colours")
+    truth: dict[Group, list[float]] = {}
+    for model, strategy, value in asked(
+        ordinary,
+        "select model_id, strategy, sensitivity from marts.fct_sensitivity where audit_run_id = {run} and task_id = 'colours'",
+    ):
+        truth.setdefault((model, strategy), []).append(value)
+    assert {line[:2]: line[2:] for line in printed(block.tables[0])} == {
+        group: (
+            str(len(values)), percent(values.count(0) / len(values)),
+            *map(number, np.quantile(values, [0, 0.25, 0.5, 0.75, 1])), number(float(np.mean(values))),
+        )
+        for group, values in truth.items()
+    }  # fmt: skip
+
+
+def test_pairs_of_the_worked_example() -> None:
+    # p_tau (1, 0, 0), (.5, .5, 0), (0, 0, 1): distances .5, 1 and 1, so consistency 1 - (2 * 2.5) / 9 = .444444
+    shares = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0, 0, 1.0]])
+    found = similarities(shares)
+    assert found.tolist() == [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]
+    assert found.mean() == pytest.approx(4 / 9)
+
+
+def test_groups_stand_together_and_runs_make_a_row_again() -> None:
+    # three groups, shuffled: whatever their order, none is torn apart
+    kinds = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0]
+    shares = np.eye(3)[kinds] * 0.9 + 0.1 / 3
+    order = [kinds[place] for place in grouped(similarities(shares))]
+    assert len(list(itertools.groupby(order))) == 3
+    row = np.array([1.0, 0.98, 0.5, 0.5, 0.52, 0.0])
+    assert runs(row) == [(0, 2, 1.0), (2, 5, 0.5), (5, 6, 0.0)]
+    assert runs(np.array([0.25])) == [(0, 1, 0.25)]
+
+
+def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Reported, found: Gathered) -> None:
+    block = block_of(pairs(found, Room(found)), "colours")
+    ((model, strategy, gold, consistency, n),) = asked(
+        ordinary,
+        "select model_id, strategy, gold_label, consistency, n_samples from marts.fct_consistency "
+        "where audit_run_id = {run} order by consistency limit 1",
+    )
+    assert (block.panels[0].name, block.panels[0].beside) == (model, strategy)
+    assert f"Class {gold} has the lowest consistency, {number(consistency)} over its {n} samples" in plain(
+        block.notes[0]
+    )
+    # of so few samples all are shown, so that each one's mean is the mart's and the mean of all cells the class's figure
+    truth = dict(asked(
+        ordinary,
+        "select sample_id, mean_consistency from marts.fct_sensitivity where audit_run_id = {run} "
+        f"and model_id = '{model}' and strategy = '{strategy}' and gold_label = '{gold}'",
+    ))  # fmt: skip
+    lines = printed(block.tables[0])
+    assert {line[1]: line[3] for line in lines} == {sample: number(value) for sample, value in truth.items()}
+    assert [line[0] for line in lines] == [str(place + 1) for place in range(n)]
+    (cells,) = itertools.islice(drawn_data(block, "cells"), 1)
+    total = sum((row["end"] - row["start"]) * row["similarity"] for row in cells)
+    assert total / n**2 == pytest.approx(consistency, abs=0.5 / 20)  # shades are in twentieths
+    # pairs without those of a sample with itself: n² of them less n, each twice
+    between = (consistency * n**2 - n) / (n**2 - n)
+    note, label = plain(block.notes[0]), str(block.panels[0].drawing)
+    assert f"The mean over the {n * (n - 1) // 2} pairs shown is {number(between)}." in note
+    assert f"{n} by {n} samples, 1 less their total variation distance, mean {number(between)}." in label
+    assert sum(row["end"] - row["start"] for row in cells) == n * n
+
+
+@pytest.mark.parametrize("section", EVERY)
+def test_what_a_task_has_not_says_why(section: Any, found: Gathered) -> None:
+    block = block_of(section(found, Room(found)), "moods")  # one wording, asked once, without gold labels
+    assert block.absent
+    assert not block.panels
+    assert not block.tables
+
+
+@pytest.mark.parametrize("section", EVERY)
+def test_open_questions_have_no_labels(section: Any, questions: Gathered) -> None:
+    kinds = {row["task_id"]: row["kind"] for row in questions.tasks}
+    blocks = [block for block in section(questions, Room(questions)).blocks if kinds[block.task_id] == "open_ended"]
+    assert blocks
+    assert all(block.absent == ["An open-ended task has no labels to measure this by."] for block in blocks)
+
+
+@pytest.mark.parametrize("section", EVERY)
+def test_a_run_without_answers_says_so(section: Any, found: Gathered) -> None:
+    assert section(_nothing(), Room(_nothing())).blocks == []
+    card = [{**row, "n_landed": 0} for row in found.scorecard]
+    silent = dataclasses.replace(
+        found, scorecard=card, sensitivity_bins=[], stabilities=[], sampled=Sampled(), answered=Answered()
+    )
+    told = [block.absent for block in section(silent, Room(silent)).blocks]
+    assert told
+    assert all(absent == ["No answer has landed yet."] for absent in told)
+
+
+@pytest.mark.parametrize("section", EVERY)
+def test_hostile_names_are_drawn_as_text(section: Any, wavering: Gathered) -> None:
+    (block,) = section(wavering, Room(wavering)).blocks
+    assert block.panels, block.absent
+    for panel in block.panels:
+        root = ET.fromstring(str(panel.drawing))  # noqa: S314 - drawn here
+        tags = {element.tag.removeprefix(SVG) for element in root.iter()}
+        assert tags <= {"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath"}
+        assert "<script" not in str(panel.drawing)  # what it is drawn from again stands packed in the page
+
+
+def test_a_section_draws_as_far_as_there_is_room(found: Gathered) -> None:
+    n_tasks = len({row["task_id"] for row in found.scorecard})
+    room = Room(found, most=2 * n_tasks + 1)
+    assert room.a_task == 2
+    blocks = [Block(task_id=str(place)) for place in range(n_tasks + 1)]
+    wanted = [
+        Wanted(str(place), "x", lambda: ("", charts_of_samples.spread([{"bin": 0, "n": 1}], "x", "n", "l")))
+        for place in range(3)
+    ]
+    for block in blocks:
+        room.draw(block, wanted)
+    assert [len(block.panels) for block in blocks] == [*[2] * n_tasks, 1]
+    assert all(block.notes for block in blocks)
+    many = dataclasses.replace(found, scorecard=[{**found.scorecard[0], "task_id": f"t{n}"} for n in range(500)])
+    assert Room(many).n_rows == LEAST_ROWS
+    table = Room(many).table("x", ("a",), [(str(place),) for place in range(50)], 1, 0, note="Told.")
+    assert len(table.rows) == LEAST_ROWS
+    assert table.note == "Told. The first 20 of 50 rows; `promptaudit sql` has the rest."
+
+
+def _nothing(**given: Any) -> Gathered:
+    """A run with nothing at all, but for what is given."""
+    empty = {
+        field.name: (Sampled() if field.name == "sampled" else Answered() if field.name == "answered" else [])
+        for field in dataclasses.fields(Gathered)
+    }
+    return Gathered(**{**empty, **given})

@@ -1,0 +1,139 @@
+"""A small audit over HTTP as far as its answers: cards, run, wordings and asking, without Prefect, dbt or a report.
+
+`python -m tests.support.http_audit WAREHOUSE REGISTRY [judge]` asks what is missing of the audit's newest run, or has it judged,
+in a process of its own, which a test may kill.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from flows.audit.budget import Purse, budget_of
+from flows.audit.design import Design, design_audit
+from flows.audit.infer import Inferred, infer
+from flows.audit.judge import Judged, judge
+from flows.audit.paraphrase import paraphrase
+from flows.audit.runs import newest_run, open_run
+from flows.engines import silent
+from flows.warehouse import Warehouse
+from flows.warehouse.spool import replay
+from models_registry.registry import load_registry
+from tests.support.openai_server import LABELS
+
+AUDIT = "asked"
+
+
+def write_cards(
+    folder: Path,
+    *urls: str,
+    n_samples: int = 20,
+    variants: int = 3,
+    repetitions: int = 1,
+    model: str = "",
+    sampling: str = "{temperature: 0, max_tokens: 16}",
+    limits: str = "{max_connections: 32}",
+    price: str = "{input_usd_per_mtok: 1, output_usd_per_mtok: 2}",
+    strategies: str = "simple",
+    audit: str = "",
+    judges: str = "",
+    max_invalid_rate_at_first: float = 0.5,
+) -> Path:
+    """A registry of one model, one task of `n_samples` rows, one audit with wordings by rules, and cards of judges."""
+    for kind in ("models", "tasks", "audits", "judges", "datasets"):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+    (folder / "models/api.yml").write_text(
+        f"api:\n  engine: openai_api\n  model: small\n  base_url: [{', '.join(urls)}]\n  api_key_env: AUDIT_KEY\n"
+        f"  sampling: {sampling}\n  limits: {limits}\n  price: {price}\n{model}"
+    )
+    (folder / "judges/judges.yml").write_text(judges)
+    (folder / "tasks/questions.yml").write_text(
+        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
+        "  output_format: Reply with the label alone.\n"
+        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
+    )
+    (folder / f"audits/{AUDIT}.yml").write_text(
+        f"{AUDIT}:\n  tasks: [questions]\n  models: [api]\n  strategies: [{strategies}]\n"
+        f"  rephrasing: {{rephraser: rules, variants: {variants}}}\n"
+        f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n  samples: {{balanced: false}}\n"
+        f"  format: {{max_invalid_rate_at_first: {max_invalid_rate_at_first}}}\n{audit}"
+    )
+    with (folder / "datasets/questions.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "question", "type"])
+        for number in range(n_samples):
+            writer.writerow([f"q{number}", f"What is number {number}?", LABELS[number % len(LABELS)]])
+    return folder
+
+
+def opened(warehouse: Path, registry: Path, audit_id: str = AUDIT) -> tuple[str, Design]:
+    """The audit's newest run, made where there is none, and its design."""
+    design = design_audit(load_registry([registry]), audit_id)
+    Warehouse(warehouse).apply_schema()
+    found = newest_run(Warehouse(warehouse), audit_id)
+    return (open_run(Warehouse(warehouse), design) if found is None else found.audit_run_id), design
+
+
+def ask(
+    warehouse: Path,
+    registry: Path,
+    *,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+    said: list[str] | None = None,
+    audit_id: str = AUDIT,
+) -> Inferred:
+    """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
+    with Warehouse(warehouse).kept_open():
+        audit_run_id, design = opened(warehouse, registry, audit_id)
+        replay(Warehouse(warehouse))
+
+        def purse() -> Purse:
+            budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
+            return Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
+
+        variants = paraphrase(purse(), design).variants
+        return infer(purse(), design, variants, lambda *_: None)
+
+
+def have_judged(
+    warehouse: Path,
+    registry: Path,
+    *,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+    said: list[str] | None = None,
+    audit_id: str = AUDIT,
+) -> Judged:
+    """Has the answers of the audit's newest run judged, as `promptaudit run` does."""
+    with Warehouse(warehouse).kept_open():
+        audit_run_id, design = opened(warehouse, registry, audit_id)
+        replay(Warehouse(warehouse))
+        budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
+        purse = Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
+        return judge(purse, design, lambda _: contextlib.nullcontext(lambda *_: None))
+
+
+def query(warehouse: Path, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Rows of a query on the writer's file."""
+    with contextlib.closing(duckdb.connect(str(warehouse))) as con:
+        return con.execute(text, list(parameters)).fetchall()
+
+
+def cells(warehouse: Path) -> tuple[int, int]:
+    """Landed rows, and distinct cells among them."""
+    text = "select count(*), count(distinct (model_id, prompt_variant_id, sample_id, repetition)) from raw.predictions"
+    ((n_rows, n_cells),) = query(warehouse, text)
+    return n_rows, n_cells
+
+
+if __name__ == "__main__":
+    {"ask": ask, "judge": have_judged}[sys.argv[3] if len(sys.argv) > 3 else "ask"](
+        Path(sys.argv[1]), Path(sys.argv[2])
+    )

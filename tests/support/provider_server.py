@@ -1,0 +1,89 @@
+"""A provider on loopback, in threads of the test, whose model is known and may change from one night to the next.
+
+It answers `What is number 7?` with the seventh label as often as its version knows it: `skill` of the easy questions, less
+of every third; each answer is drawn anew. A prompt that has it answer in haste costs `clumsy` of that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.support.openai_server import LABELS
+
+SEED = 11  # one under which quiet nights are quiet: by chance alone one in twenty is told to have churned
+HARD = 0.35  # less of every third question
+
+
+@dataclass
+class Provider:
+    """A started provider; what a test sets holds from the next answer on."""
+
+    base_url: str
+    served_model: str = "small-2026-01-01"
+    skill: float = 0.95
+    clumsy: float = 0.3
+    n_requests: int = 0
+    n_asked: Counter[str] = field(default_factory=Counter)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, prompt: str) -> str:
+        """A label, drawn anew by which ask of the same prompt it is, so that the order of requests at once changes nothing."""
+        number = int((re.findall(r"What is number (\d+)\?", prompt) or ["0"])[-1])
+        knows = self.skill - HARD * (number % 3 == 0) - self.clumsy * ("haste" in prompt.casefold())
+        with self.lock:
+            self.n_requests += 1
+            self.n_asked[prompt] += 1
+            dice = random.Random(f"{SEED} {self.n_asked[prompt]} {prompt}")
+        is_right, other = dice.random() < knows, dice.randrange(1, len(LABELS))
+        return LABELS[(number + (0 if is_right else other)) % len(LABELS)]
+
+
+@contextlib.contextmanager
+def running_provider() -> Iterator[Provider]:
+    """Starts a provider on a free port and ends it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.dumps(
+                {
+                    "id": "x", "object": "chat.completion", "created": 0, "model": provider.served_model,
+                    "choices": [
+                        {
+                            "index": 0, "finish_reason": "stop",
+                            "message": {"role": "assistant", "content": provider.answer(asked["messages"][-1]["content"])},
+                        }
+                    ],
+                    "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
+                }
+            ).encode()  # fmt: skip
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+    server = Server(("127.0.0.1", 0), Handler)
+    provider = Provider(f"http://127.0.0.1:{server.server_address[1]}/v1")
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        server.server_close()
