@@ -17,7 +17,7 @@ from flows.archive import archive_folder, read_archive, write_archive
 from flows.rows import frame_of
 from flows.warehouse import connect, fetch, insert_new, land, now
 from models_registry.errors import UsageError, WarehouseError
-from udfs.retired import HEAVY, RETIRED_RUNS
+from udfs.sql.retired import HEAVY, RETIRED_RUNS
 
 _DUE = f"""
 with nights as (

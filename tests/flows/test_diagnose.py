@@ -14,7 +14,7 @@ from flows.diagnosing.groups import find_groups, words_of
 from flows.diagnosing.read import Material, Task, Unit
 from flows.diagnosing.samples import sample_findings
 from flows.diagnosing.show import NOTHING
-from udfs.entropy import plug_in_terms
+from udfs.measures.entropy import plug_in_terms
 
 LABELS = (None, "number", "place", "person")
 N, Q, R = 60, 12, 2

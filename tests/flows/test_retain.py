@@ -34,7 +34,7 @@ from models_registry.errors import UsageError, WarehouseError
 from tests.flows.audits import query
 from tests.flows.nights import AUDIT, FIRST, land_night, run_id
 from tests.report.warehouses import Recorded, published
-from udfs.retired import HEAVY
+from udfs.sql.retired import HEAVY
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from flows.report.conclusion import conclusion, errors_on_controls, finding, findings, vouched, why_no_share
-from udfs.rule_against_judge import rule_against_judge
-from udfs.spread import spread
+from udfs.templates.rule_against_judge import rule_against_judge
+from udfs.templates.spread import spread
 
 N_SAMPLES, N_VARIANTS, N_RESAMPLES = 200, 12, 400
 

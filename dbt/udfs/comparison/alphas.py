@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.agreement import Level, alpha, interval_expected, ordinal_positions
 from udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums, mean_defined
+from udfs.stability.agreement import Level, alpha, interval_expected, ordinal_positions
 
 _SAMPLES_AT_ONCE = 256
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from udfs.codes import dense_codes
 from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, OTHER_VARIANTS
 from udfs.comparison.matching import MIN_REDRAWN, match_variants
-from udfs.ratings import MISSING
+from udfs.stability.ratings import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.comparison.figures import Counts, Floats
-from udfs.entropy import plug_in_terms
-from udfs.pairs import half_distances
+from udfs.measures.entropy import plug_in_terms
+from udfs.measures.pairs import half_distances
 
 MOST_STEPS = 4096  # finer lattices have more distinct shares than samples
 _FEW_SAMPLES = 16

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.agreement import Level
 from udfs.comparison.alphas import Alphas
 from udfs.comparison.answers_table import AnswersTable
 from udfs.comparison.figures import Figures, Floats
@@ -13,6 +12,7 @@ from udfs.comparison.lattice import lattice_of
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.rates import Rates
 from udfs.comparison.shares import Shares
+from udfs.stability.agreement import Level
 
 
 def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures]:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from udfs.comparison.figures import Figures, Floats, Pair, blocks, exchanged_sums
 from udfs.comparison.lattice import label_terms
-from udfs.consistency import MIN_SAMPLES
-from udfs.entropy import plug_in_terms
-from udfs.pairs import half_distances
+from udfs.measures.consistency import MIN_SAMPLES
+from udfs.measures.entropy import plug_in_terms
+from udfs.measures.pairs import half_distances
 
 
 class _Label(NamedTuple):
