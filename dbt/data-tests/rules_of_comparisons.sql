@@ -1,5 +1,6 @@
--- The rules of comparisons and what they are made of, in one statement.
+-- The rules of the group comparison, and of what comparisons alone build again, in one statement.
 {{ broken_rules([
+    'fct_flips',
     'int_answers_paired',
     'int_groups_paired',
     'int_measures_compared',
@@ -9,7 +10,6 @@
     'int_sides_paired',
     'int_variants_measured',
     'int_variants_paired',
-    'fct_flips',
     'rpt_run_changes',
     'rpt_run_comparisons',
 ]) }}
