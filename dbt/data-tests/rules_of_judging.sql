@@ -10,6 +10,7 @@
     'int_answers_counted',
     'int_answers_rated',
     'int_answers_scored',
+    'int_judges_verified',
     'int_model_sets',
     'int_verdicts_counted',
     'int_verdicts_read',

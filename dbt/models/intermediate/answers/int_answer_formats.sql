@@ -1,5 +1,34 @@
 -- One row per run, model, prompt variant and repetition that was planned: what became of its answers.
-with planned as (
+with variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+models as (
+    select * from {{ ref('stg_models') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+predictions as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where {{ in_this_build() }}
+),
+
+sizes as (
+    select
+        audit_run_id,
+        task_id,
+        count(*) as n_planned
+    from samples
+    group by all
+),
+
+planned as (
     select
         variants.audit_run_id,
         models.model_id,
@@ -7,19 +36,10 @@ with planned as (
         variants.strategy,
         variants.prompt_variant_id,
         unnest(variants.repetitions) as repetition,
-        samples.n_planned
-    from {{ ref('stg_prompt_variants') }} as variants
-    inner join {{ ref('stg_models') }} as models using (audit_run_id)
-    inner join (
-        select
-audit_run_id,
-task_id,
-count(*) as n_planned
-        from {{ ref('stg_samples') }}
-        where {{ in_this_build() }}
-        group by all
-    ) as samples using (audit_run_id, task_id)
-    where {{ in_this_build('variants.audit_run_id') }}
+        sizes.n_planned
+    from variants
+    inner join models using (audit_run_id)
+    inner join sizes using (audit_run_id, task_id)
 ),
 
 counted as (
@@ -36,8 +56,7 @@ counted as (
         count(*) filter (answer_status = 'unparsed') as n_unparsed,
         count(*) filter (answer_status = 'error') as n_error,
         count(distinct completion_md5) as n_distinct_completions
-    from {{ ref('int_predictions_labelled') }}
-    where {{ in_this_build() }}
+    from predictions
     group by all
 ),
 

@@ -1,5 +1,30 @@
 -- One row per prediction: its completion read to a label, and what became of it.
-with tasks as (
+with landed as (
+    select * from {{ ref('stg_predictions') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+readers as (
     select
         tasks.audit_run_id,
         tasks.task_id,
@@ -7,28 +32,36 @@ with tasks as (
         tasks.refusal_pattern,
         -- none of an open task
         coalesce(list(labels.label order by labels.label_index) filter (labels.label is not null), []) as labels
-    from {{ ref('stg_tasks') }} as tasks
-    left join {{ ref('stg_task_labels') }} as labels using (audit_run_id, task_id)
-    where {{ in_this_build('tasks.audit_run_id') }}
+    from tasks
+    left join labels using (audit_run_id, task_id)
     group by all
 ),
 
 predictions as (
     select
-        predictions.*,
+        landed.*,
         variants.strategy,
         variants.paraphrase_temperature,
         variants.variant_index,
         variants.is_original,
-        coalesce(variants.reader, tasks.reader) as reader
-    from {{ ref('stg_predictions') }} as predictions
-    inner join {{ ref('stg_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
-    inner join tasks
-        on predictions.audit_run_id = tasks.audit_run_id and predictions.task_id = tasks.task_id
-    where {{ in_this_build('predictions.audit_run_id') }} and {{ in_this_build('variants.audit_run_id') }}
+        coalesce(variants.reader, readers.reader) as reader
+    from landed
+    inner join variants using (audit_run_id, prompt_variant_id)
+    inner join readers
+        on landed.audit_run_id = readers.audit_run_id and landed.task_id = readers.task_id
 ),
 
 -- models repeat themselves: each distinct answer of a task is read once
+answers as (
+    select distinct
+        audit_run_id,
+        task_id,
+        reader,
+        completion
+    from predictions
+    where completion is not null
+),
+
 readings as (
     select
         answers.audit_run_id,
@@ -36,17 +69,9 @@ readings as (
         answers.reader,
         answers.completion,
         md5(answers.completion) as completion_md5,
-        read_answer(answers.completion, answers.reader, tasks.labels, tasks.refusal_pattern) as reading
-    from (
-        select distinct
-            audit_run_id,
-            task_id,
-            reader,
-            completion
-        from predictions
-        where completion is not null
-    ) as answers
-    inner join tasks using (audit_run_id, task_id)
+        read_answer(answers.completion, answers.reader, readers.labels, readers.refusal_pattern) as reading
+    from answers
+    inner join readers using (audit_run_id, task_id)
 ),
 
 labelled as (
@@ -76,7 +101,7 @@ labelled as (
         readings.reading.label as read_label,
         readings.reading.reason as unread_because
     from predictions
-    inner join {{ ref('stg_samples') }} as samples
+    inner join samples
         on
             predictions.audit_run_id = samples.audit_run_id
             and predictions.task_id = samples.task_id
@@ -87,7 +112,6 @@ labelled as (
             and predictions.task_id = readings.task_id
             and predictions.reader = readings.reader
             and predictions.completion = readings.completion
-    where {{ in_this_build('samples.audit_run_id') }}
 ),
 
 final as (
@@ -100,7 +124,7 @@ final as (
                 then coalesce(labels.label = labelled.gold_label, false)
         end as is_correct
     from labelled
-    left join {{ ref('stg_task_labels') }} as labels
+    left join labels
         on
             labelled.audit_run_id = labels.audit_run_id
             and labelled.task_id = labels.task_id

@@ -1,14 +1,28 @@
 -- One row per run, model and prompt variant that was asked: whether the format gate let it into the measures.
-with asked as (
+with variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where not is_refused and {{ in_this_build() }}
+),
+
+models as (
+    select * from {{ ref('stg_models') }}
+    where {{ in_this_build() }}
+),
+
+checks as (
+    select * from {{ ref('stg_format_checks') }}
+    where action = 'quarantined' and {{ in_this_build() }}
+),
+
+asked as (
     select
         variants.audit_run_id,
         models.model_id,
         variants.task_id,
         variants.strategy,
         variants.prompt_variant_id
-    from {{ ref('stg_prompt_variants') }} as variants
-    inner join {{ ref('stg_models') }} as models using (audit_run_id)
-    where not variants.is_refused and {{ in_this_build('variants.audit_run_id') }}
+    from variants
+    inner join models using (audit_run_id)
 ),
 
 quarantined as (
@@ -17,8 +31,7 @@ quarantined as (
         model_id,
         prompt_variant_id,
         string_agg(reason, '; ' order by reason) as quarantine_reason
-    from {{ ref('stg_format_checks') }}
-    where action = 'quarantined' and {{ in_this_build() }}
+    from checks
     group by all
 ),
 

@@ -2,11 +2,15 @@
 -- Where paraphrase temperatures are swept one wording comes up under several of them and counts once for p_tau;
 -- elsewhere every variant counts, equal wordings too.
 with variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where not is_refused and {{ in_this_build() }}
+),
+
+swept as (
     select
         *,
         count(paraphrase_temperature) over (partition by audit_run_id, task_id, strategy) > 0 as is_swept
-    from {{ ref('stg_prompt_variants') }}
-    where not is_refused and {{ in_this_build() }}
+    from variants
 ),
 
 final as (
@@ -24,7 +28,7 @@ final as (
             partition by audit_run_id, task_id, strategy
             order by if(is_swept, coalesce(instruction, prompt_variant_id), prompt_variant_id)
         ) as wording_index
-    from variants
+    from swept
 )
 
 select * from final

@@ -4,6 +4,26 @@ with comparisons as (
     where {{ compared_in_this_build() }}
 ),
 
+scorecards as (
+    select * from {{ ref('rpt_audit') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
 bases as (
     select
         comparisons.comparison_id,
@@ -14,7 +34,7 @@ bases as (
         scorecards.n_landed,
         scorecards.cost_usd
     from comparisons
-    inner join {{ ref('rpt_audit') }} as scorecards on comparisons.base_run_id = scorecards.audit_run_id
+    inner join scorecards on comparisons.base_run_id = scorecards.audit_run_id
     where comparisons.base_model_id is null or comparisons.base_model_id = scorecards.model_id
 ),
 
@@ -27,7 +47,7 @@ candidates as (
         scorecards.n_landed,
         scorecards.cost_usd
     from comparisons
-    inner join {{ ref('rpt_audit') }} as scorecards on comparisons.candidate_run_id = scorecards.audit_run_id
+    inner join scorecards on comparisons.candidate_run_id = scorecards.audit_run_id
     where comparisons.candidate_model_id is null or comparisons.candidate_model_id = scorecards.model_id
 ),
 
@@ -46,15 +66,14 @@ paired as (
     full join candidates using (comparison_id, model_id, task_id, strategy)
 ),
 
-tasks as (
+scales as (
     select
         tasks.audit_run_id,
         tasks.task_id,
         tasks.level,
         coalesce(list(labels.label order by labels.label_index) filter (labels.label is not null), []) as labels
-    from {{ ref('stg_tasks') }} as tasks
-    left join {{ ref('stg_task_labels') }} as labels using (audit_run_id, task_id)
-    where {{ in_this_build('tasks.audit_run_id') }}
+    from tasks
+    left join labels using (audit_run_id, task_id)
     group by all
 ),
 
@@ -69,21 +88,21 @@ final as (
         comparisons.n_resamples,
         comparisons.seed,
         runs.audit_id,
-        candidate_tasks.level,
-        candidate_tasks.labels,
+        candidate_scales.level,
+        candidate_scales.labels,
         case
             when paired.base_n_landed is null then 'not in the base run'
             when paired.candidate_n_landed is null then 'not in the candidate run'
-            when base_tasks.labels != candidate_tasks.labels then 'other label set'
-            when base_tasks.level != candidate_tasks.level then 'other level of measurement'
+            when base_scales.labels != candidate_scales.labels then 'other label set'
+            when base_scales.level != candidate_scales.level then 'other level of measurement'
         end as reason
     from paired
     inner join comparisons using (comparison_id)
-    inner join {{ ref('stg_audit_runs') }} as runs on comparisons.candidate_run_id = runs.audit_run_id
-    left join tasks as base_tasks
-        on comparisons.base_run_id = base_tasks.audit_run_id and paired.task_id = base_tasks.task_id
-    left join tasks as candidate_tasks
-        on comparisons.candidate_run_id = candidate_tasks.audit_run_id and paired.task_id = candidate_tasks.task_id
+    inner join runs on comparisons.candidate_run_id = runs.audit_run_id
+    left join scales as base_scales
+        on comparisons.base_run_id = base_scales.audit_run_id and paired.task_id = base_scales.task_id
+    left join scales as candidate_scales
+        on comparisons.candidate_run_id = candidate_scales.audit_run_id and paired.task_id = candidate_scales.task_id
 )
 
 select * from final

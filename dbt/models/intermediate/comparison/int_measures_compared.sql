@@ -4,6 +4,22 @@ with paired as (
     where reason is null
 ),
 
+answers as (
+    select * from {{ ref('int_answers_paired') }}
+),
+
+scores as (
+    select * from {{ ref('int_scores_paired') }}
+),
+
+costs as (
+    select * from {{ ref('int_costs_compared') }}
+),
+
+apart as (
+    select * from {{ ref('int_groups_apart') }}
+),
+
 labelled as (
     select
         answers.comparison_id,
@@ -25,7 +41,7 @@ labelled as (
             any_value(paired.seed),
             any_value(paired.n_resamples)
         ) as measures
-    from {{ ref('int_answers_paired') }} as answers
+    from answers
     inner join paired using (comparison_id, model_id, task_id, strategy)
     where len(paired.labels) > 0 -- an open task has none
     group by all
@@ -33,158 +49,70 @@ labelled as (
 
 scored as (
     select
-        sides.comparison_id,
-        sides.model_id,
-        sides.task_id,
-        sides.strategy,
+        scores.comparison_id,
+        scores.model_id,
+        scores.task_id,
+        scores.strategy,
         scores.scoring_method,
         compare_accuracies(
-            list(sides.side),
-            list(samples.sample_index),
-            list(variants.variant),
+            list(scores.side),
+            list(scores.sample_index),
+            list(scores.variant),
             list(scores.accuracy),
             any_value(paired.seed),
             any_value(paired.n_resamples)
         ) as measures
-    from {{ ref('int_sides_paired') }} as sides
+    from scores
     inner join paired using (comparison_id, model_id, task_id, strategy)
-    inner join {{ ref('int_scores_averaged') }} as scores
-        on
-            sides.audit_run_id = scores.audit_run_id
-            and sides.own_model_id = scores.model_id
-            and sides.task_id = scores.task_id
-            and sides.strategy = scores.strategy
-    -- numbered in either run as in the base: a sample's place is its run's own
-    inner join {{ ref('stg_samples') }} as own
-        on
-            scores.audit_run_id = own.audit_run_id
-            and scores.task_id = own.task_id
-            and scores.sample_index = own.sample_index
-    inner join {{ ref('int_samples_paired') }} as samples
-        on
-            sides.comparison_id = samples.comparison_id
-            and sides.task_id = samples.task_id
-            and own.sample_id = samples.sample_id
-    inner join {{ ref('int_variants_paired') }} as variants
-        on
-            sides.comparison_id = variants.comparison_id
-            and sides.task_id = variants.task_id
-            and sides.strategy = variants.strategy
-            and scores.prompt_variant_id = variants.prompt_variant_id
-    where scores.accuracy is not null and {{ in_this_build('scores.audit_run_id') }}
     group by all
 ),
 
--- the linter takes the union at the end for one by place
 tested as (
-    select -- noqa: AM07
-        comparison_id,
-        model_id,
-        task_id,
-        strategy,
-        scoring_method,
-        unnest(measures) as compared
-    from labelled
+    select * from labelled
     union all
+    select * from scored
+),
+
+compared as (
     select
         comparison_id,
         model_id,
         task_id,
         strategy,
         scoring_method,
-        unnest(measures) as compared
-    from scored
+        unnest(measures) as figures
+    from tested
 ),
 
-latencies as (
+named as (
     select
         comparison_id,
         model_id,
         task_id,
         strategy,
-        'latency_ms' as measure,
-        median(latency_ms) filter (side = 0) as base,
-        median(latency_ms) filter (side = 1) as candidate
-    from {{ ref('int_answers_paired') }}
-    group by all
-    having count(latency_ms) filter (side = 0) > 0 and count(latency_ms) filter (side = 1) > 0
+        concat_ws(':', figures.measure, scoring_method) as measure,
+        figures.base,
+        figures.candidate,
+        figures.difference,
+        figures.low as difference_low,
+        figures.high as difference_high,
+        figures.p_value,
+        figures.p_value_samples,
+        figures.p_value_variants,
+        figures.standard_error,
+        figures.n_samples,
+        figures.n_variants,
+        figures.n_repetitions,
+        figures.reason
+    from compared
 ),
 
-costs as (
-    select
-        comparison_id,
-        model_id,
-        task_id,
-        strategy,
-        'cost_usd' as measure,
-        base_cost_usd as base,
-        candidate_cost_usd as candidate,
-        if(base_n_landed != candidate_n_landed, 'another number of answers', null) as reason
-    from paired
-    where
-        base_cost_usd is not null
-        and candidate_cost_usd is not null
-        and exists (
-            select 1
-            from {{ ref('int_answers_paired') }} as answers
-            where
-                paired.comparison_id = answers.comparison_id
-                and paired.model_id = answers.model_id
-                and paired.task_id = answers.task_id
-                and paired.strategy = answers.strategy
-        )
-),
-
--- groups that cannot be held together, or that share no answered sample, say so of each measure
-apart as (
-    select
-        groups.comparison_id,
-        groups.model_id,
-        groups.task_id,
-        groups.strategy,
-        unnest([
-            'sensitivity', 'consistency', 'micro_f1', 'pss_intra', 'pss_inter', 'invalid_rate', 'label_churn',
-            'accuracy', 'accuracy_std', 'cost_usd', 'latency_ms'
-        ]) as measure,
-        coalesce(groups.reason, 'other samples') as reason
-    from {{ ref('int_groups_paired') }} as groups
-    where
-        groups.reason is not null
-        or not exists (
-            select 1
-            from {{ ref('int_answers_paired') }} as answers
-            where
-                groups.comparison_id = answers.comparison_id
-                and groups.model_id = answers.model_id
-                and groups.task_id = answers.task_id
-                and groups.strategy = answers.strategy
-        )
+final as (
+    select * from named
+    union all by name
+    select * from costs
+    union all by name
+    select * from apart
 )
 
-select
-    comparison_id,
-    model_id,
-    task_id,
-    strategy,
-    concat_ws(':', compared.measure, scoring_method) as measure,
-    compared.low as difference_low,
-    compared.high as difference_high,
-    {%- for column in [
-        'base', 'candidate', 'difference', 'p_value', 'p_value_samples', 'p_value_variants', 'standard_error',
-        'n_samples', 'n_variants', 'n_repetitions', 'reason'
-    ] %}
-    compared.{{ column }}{{ ',' if not loop.last }}
-    {%- endfor %}
-from tested
-union all by name
-select
-    *,
-    candidate - base as difference
-from latencies
-union all by name
-select
-    *,
-    candidate - base as difference
-from costs
-union all by name
-select * from apart
+select * from final

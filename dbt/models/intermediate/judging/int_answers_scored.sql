@@ -1,5 +1,35 @@
 -- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, option_loglikelihood.
-with predictions as (
+with tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where list_has_any(scoring_methods, {{ text_rules() }}) and {{ in_this_build() }}
+),
+
+labelled as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where {{ in_this_build() }}
+),
+
+landed as (
+    select * from {{ ref('stg_predictions') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+predictions as (
     select
         labelled.audit_run_id,
         labelled.prediction_id,
@@ -8,21 +38,17 @@ with predictions as (
         labelled.answer_status,
         labelled.gold_label,
         labelled.completion_md5,
-        raw.completion,
-        raw.option_loglikelihoods,
-        raw.token_logprobs,
+        landed.completion,
+        landed.option_loglikelihoods,
+        landed.token_logprobs,
         variants.reader,
         tasks.token_f1_threshold,
         unnest(tasks.scoring_methods) as scoring_method
-    from {{ ref('int_predictions_labelled') }} as labelled
-    inner join {{ ref('stg_tasks') }} as tasks using (audit_run_id, task_id)
-    inner join {{ ref('stg_predictions') }} as raw using (audit_run_id, prediction_id)
-    inner join {{ ref('stg_prompt_variants') }} as variants
+    from labelled
+    inner join tasks using (audit_run_id, task_id)
+    inner join landed using (audit_run_id, prediction_id)
+    inner join variants
         on labelled.audit_run_id = variants.audit_run_id and labelled.prompt_variant_id = variants.prompt_variant_id
-    where
-        list_has_any(tasks.scoring_methods, {{ text_rules() }})
-        and {{ in_this_build('labelled.audit_run_id') }}
-        and {{ in_this_build('raw.audit_run_id') }}
 ),
 
 -- models repeat themselves: each distinct answer to a question is scored once
@@ -36,7 +62,7 @@ answers as (
         predictions.scoring_method,
         samples.reference_answers
     from predictions
-    inner join {{ ref('stg_samples') }} as samples using (audit_run_id, task_id, sample_id)
+    inner join samples using (audit_run_id, task_id, sample_id)
     where predictions.answer_status = 'valid' and samples.reference_answers is not null
 ),
 
@@ -49,18 +75,26 @@ by_words as (
     where scoring_method = 'token_f1'
 ),
 
+formulas as (
+    select
+        *,
+        math_equal(completion, reference_answers) as reading
+    from answers
+    where scoring_method = 'math_equal'
+),
+
 by_mathematics as (
     select
         * exclude (completion, reference_answers, reading),
         reading.is_equal::integer::double as score,
         reading.reason as reason
-    from (
-        select
-            *,
-            math_equal(completion, reference_answers) as reading
-        from answers
-        where scoring_method = 'math_equal'
-    ) as read
+    from formulas
+),
+
+texts as (
+    select * from by_words
+    union all by name
+    select * from by_mathematics
 ),
 
 by_text as (
@@ -68,22 +102,18 @@ by_text as (
         predictions.audit_run_id,
         predictions.prediction_id,
         predictions.scoring_method,
-        read.score,
+        texts.score,
         case
-            when predictions.scoring_method = 'math_equal' then read.score = 1
-            else read.score >= predictions.token_f1_threshold
+            when predictions.scoring_method = 'math_equal' then texts.score = 1
+            else texts.score >= predictions.token_f1_threshold
         end as is_correct,
         case
             when predictions.answer_status != 'valid' then predictions.answer_status
-            when read.audit_run_id is null then 'no reference'
-            else read.reason
+            when texts.audit_run_id is null then 'no reference'
+            else texts.reason
         end as reason
     from predictions
-    left join (
-        select * from by_words
-        union all by name
-        select * from by_mathematics
-    ) as read using (audit_run_id, task_id, sample_id, completion_md5, scoring_method)
+    left join texts using (audit_run_id, task_id, sample_id, completion_md5, scoring_method)
     where predictions.scoring_method in ('token_f1', 'math_equal')
 ),
 
@@ -108,7 +138,7 @@ by_likelihood as (
             else weighed.likeliest.reason
         end as reason
     from weighed
-    left join {{ ref('stg_task_labels') }} as labels
+    left join labels
         on
             weighed.audit_run_id = labels.audit_run_id
             and weighed.task_id = labels.task_id

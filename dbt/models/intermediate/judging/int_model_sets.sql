@@ -1,11 +1,20 @@
 -- One row per run, set of models and model in it: all of them, and the subsets the audit's card names.
-with cards as (
+with runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+models as (
+    select * from {{ ref('stg_models') }}
+    where {{ in_this_build() }}
+),
+
+cards as (
     select
         audit_run_id,
         cast(json_extract(card, '$.audits') as map (varchar, json)) as audits,
         audit_id
-    from {{ ref('stg_audit_runs') }}
-    where {{ in_this_build() }}
+    from runs
 ),
 
 named as (
@@ -23,8 +32,7 @@ final as (
         audit_run_id,
         'all' as model_set,
         model_id
-    from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
+    from models
     union all
     select
         audit_run_id,

@@ -1,6 +1,16 @@
 -- One row per run, rater and answer or control that was ruled on: the majority of a rater's repetitions, or of a panel.
 -- A tie decides nothing; a verdict that could not be read is no vote.
-with votes as (
+with verdicts as (
+    select * from {{ ref('int_verdicts_read') }}
+    where {{ in_this_build() }}
+),
+
+judges as (
+    select * from {{ ref('stg_judges') }}
+    where panel is not null and {{ in_this_build() }}
+),
+
+votes as (
     select
         audit_run_id,
         rater,
@@ -13,8 +23,7 @@ with votes as (
         count(*) filter (is_match) as n_match,
         count(*) filter (not is_match) as n_no_match,
         min(unscored_because) as unscored_because
-    from {{ ref('int_verdicts_read') }}
-    where {{ in_this_build() }}
+    from verdicts
     group by all
 ),
 
@@ -31,8 +40,7 @@ panels as (
         audit_run_id,
         'judge:' || judge_id as rater,
         'judge:' || unnest(from_json(panel, '["VARCHAR"]')) as member
-    from {{ ref('stg_judges') }}
-    where panel is not null and {{ in_this_build() }}
+    from judges
 ),
 
 panel_votes as (

@@ -1,30 +1,48 @@
 -- One row per run, rater, repetition and answer or control that was ruled on: the verdict that counts.
 -- A judge's is its settled reply under the card it has now; answers that say the same to the same question are one.
-with replies as (
+with settled as (
+    select * from {{ ref('stg_verdicts') }}
+    where is_settled and {{ in_this_build() }}
+),
+
+judges as (
+    select * from {{ ref('stg_judges') }}
+    where {{ in_this_build() }}
+),
+
+predictions as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+replies as (
     select
         *,
         read_verdict(completion) as reply
-    from {{ ref('stg_verdicts') }}
-    where is_settled and {{ in_this_build() }}
+    from settled
 ),
 
 verdicts as (
     select
-        verdicts.audit_run_id,
-        verdicts.judge_id,
-        verdicts.prediction_id,
-        verdicts.control_id,
-        verdicts.repetition,
-        verdicts.landed_at,
-        verdicts.completion,
-        verdicts.error,
-        if(judges.judge_id is null, verdicts.is_match, verdicts.reply.is_match) as is_match,
-        if(judges.judge_id is null, verdicts.reason, verdicts.reply.reason) as reason
-    from replies as verdicts
-    left join {{ ref('stg_judges') }} as judges using (audit_run_id, judge_id)
+        replies.audit_run_id,
+        replies.judge_id,
+        replies.prediction_id,
+        replies.control_id,
+        replies.repetition,
+        replies.landed_at,
+        replies.error,
+        if(judges.judge_id is null, replies.is_match, replies.reply.is_match) as is_match,
+        if(judges.judge_id is null, replies.reason, replies.reply.reason) as reason
+    from replies
+    left join judges using (audit_run_id, judge_id)
     where
-        verdicts.judge_key is not distinct from judges.judge_key
-        and (judges.judge_id is null or verdicts.repetition <= judges.repetitions)
+        replies.judge_key is not distinct from judges.judge_key
+        and (judges.judge_id is null or replies.repetition <= judges.repetitions)
 ),
 
 final as (
@@ -46,8 +64,8 @@ final as (
             else 'unreadable verdict'
         end as unscored_because
     from verdicts
-    left join {{ ref('int_predictions_labelled') }} as predictions using (audit_run_id, prediction_id)
-    left join {{ ref('stg_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
+    left join predictions using (audit_run_id, prediction_id)
+    left join variants using (audit_run_id, prompt_variant_id)
     -- a person may rule again: the last word counts
     qualify
         row_number() over (

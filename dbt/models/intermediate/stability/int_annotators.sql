@@ -1,22 +1,38 @@
 -- One row per run, scope, group, annotator and ask: who speaks where, and how many wordings have spoken up to here.
-with planned as (
+with intra as (
     select * from {{ ref('int_annotators_intra') }}
-where {{ in_this_build() }}
-    union all
+    where {{ in_this_build() }}
+),
+
+inter as (
     select * from {{ ref('int_annotators_inter') }}
-where {{ in_this_build() }}
-    union all
+    where {{ in_this_build() }}
+),
+
+inter_model as (
     select * from {{ ref('int_annotators_inter_model') }}
-where {{ in_this_build() }}
+    where {{ in_this_build() }}
+),
+
+formats as (
+    select * from {{ ref('int_answer_formats') }}
+    where {{ in_this_build() }}
+),
+
+planned as (
+    select * from intra
+    union all
+    select * from inter
+    union all
+    select * from inter_model
 ),
 
 -- who never answered is no annotator: the k-th of the figures is the k-th that spoke
 asks as (
     select planned.*
     from planned
-    inner join {{ ref('int_answer_formats') }} as formats
-        using (audit_run_id, model_id, prompt_variant_id, repetition)
-    where formats.n_landed > formats.n_error and {{ in_this_build('formats.audit_run_id') }}
+    inner join formats using (audit_run_id, model_id, prompt_variant_id, repetition)
+    where formats.n_landed > formats.n_error
 ),
 
 annotators as (
@@ -52,29 +68,31 @@ seen as (
 counted as (
     select
         * exclude (is_first_of_wording),
-        sum(is_first_of_wording::integer) over (
-            partition by audit_run_id, scope, group_model_id, task_id, strategy, group_temperature
-            order by annotator
-        )::integer as n_wordings_cumulative,
-        row_number() over (
-            partition by audit_run_id, scope, group_model_id, task_id, strategy, group_temperature
-            order by annotator
-        )::integer as n_annotators
+        sum(is_first_of_wording::integer) over one_group::integer as n_wordings_cumulative,
+        row_number() over one_group::integer as n_annotators
     from seen
+    window one_group as (
+        partition by audit_run_id, scope, group_model_id, task_id, strategy, group_temperature
+        order by annotator
+    )
+),
+
+final as (
+    select
+        asks.*,
+        counted.n_annotators,
+        counted.n_wordings_adjacent,
+        counted.n_wordings_cumulative
+    from asks
+    inner join counted
+        on
+            asks.audit_run_id = counted.audit_run_id
+            and asks.scope = counted.scope
+            and asks.group_model_id is not distinct from counted.group_model_id
+            and asks.task_id = counted.task_id
+            and asks.strategy = counted.strategy
+            and asks.group_temperature is not distinct from counted.group_temperature
+            and asks.annotator = counted.annotator
 )
 
-select
-    asks.*,
-    counted.n_annotators,
-    counted.n_wordings_adjacent,
-    counted.n_wordings_cumulative
-from asks
-inner join counted
-    on
-        asks.audit_run_id = counted.audit_run_id
-        and asks.scope = counted.scope
-        and asks.group_model_id is not distinct from counted.group_model_id
-        and asks.task_id = counted.task_id
-        and asks.strategy = counted.strategy
-        and asks.group_temperature is not distinct from counted.group_temperature
-        and asks.annotator = counted.annotator
+select * from final

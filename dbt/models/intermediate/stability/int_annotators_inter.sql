@@ -1,11 +1,21 @@
 -- One row per run, model, task, strategy, paraphrase temperature, variant and shared repetition: annotators of scope inter.
-with wordings as (
+{{ config(materialized='view') }}
+with numbered as (
+    select * from {{ ref('int_wordings_numbered') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('int_variants_measured') }}
+    where not is_quarantined and {{ in_this_build() }}
+),
+
+wordings as (
     select
-        wordings.*,
+        numbered.*,
         variants.model_id
-    from {{ ref('int_wordings_numbered') }} as wordings
-    inner join {{ ref('int_variants_measured') }} as variants using (audit_run_id, prompt_variant_id)
-    where not variants.is_quarantined and {{ in_this_build('wordings.audit_run_id') }}
+    from numbered
+    inner join variants using (audit_run_id, prompt_variant_id)
 ),
 
 temperatures as (
@@ -47,21 +57,25 @@ asks as (
         unnest(repetitions) as repetition
     from members
     where n_members >= 2
+),
+
+final as (
+    select
+        audit_run_id,
+        'inter' as scope,
+        model_id as group_model_id,
+        task_id,
+        strategy,
+        group_temperature,
+        annotator,
+        repetition as replicate,
+        model_id,
+        prompt_variant_id,
+        repetition,
+        coalesce(instruction, prompt_variant_id) as wording
+    from asks
+    -- one alpha a repetition that all variants have
+    qualify count(*) over (partition by audit_run_id, model_id, task_id, strategy, group_temperature, repetition) = n_members
 )
 
-select
-    audit_run_id,
-    'inter' as scope,
-    model_id as group_model_id,
-    task_id,
-    strategy,
-    group_temperature,
-    annotator,
-    repetition as replicate,
-    model_id,
-    prompt_variant_id,
-    repetition,
-    coalesce(instruction, prompt_variant_id) as wording
-from asks
--- one alpha a repetition that all variants have
-qualify count(*) over (partition by audit_run_id, model_id, task_id, strategy, group_temperature, repetition) = n_members
+select * from final

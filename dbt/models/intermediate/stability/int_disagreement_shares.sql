@@ -5,6 +5,11 @@ with samples as (
     where {{ in_this_build() }}
 ),
 
+disagreed as (
+    select * from {{ ref('int_samples_disagreed') }}
+    where {{ in_this_build() }}
+),
+
 totals as (
     select
         audit_run_id,
@@ -33,7 +38,7 @@ replicates as (
         / nullif(totals.n_repeated - coalesce(samples.n_repeated_variants, 0), 0) as d_repeat,
         (totals.variant_summed - coalesce(samples.variant_disagreement, 0))
         / nullif(totals.n_variant - (samples.variant_disagreement is not null)::integer, 0) as d_variant
-    from {{ ref('int_samples_disagreed') }} as disagreed
+    from disagreed
     inner join totals using (audit_run_id, model_id, task_id, strategy)
     left join samples
         on
@@ -42,7 +47,6 @@ replicates as (
             and disagreed.task_id = samples.task_id
             and disagreed.strategy = samples.strategy
             and disagreed.without_sample_index = samples.sample_index
-    where {{ in_this_build('disagreed.audit_run_id') }}
 ),
 
 shares as (
@@ -73,17 +77,25 @@ measured as (
         jackknife_half_width(list(pair.value) filter (without_sample_index is not null)) as half_width
     from shares
     group by all
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        max(value) filter (share = 'wording') as wording_share,
+        max(value - half_width) filter (share = 'wording') as wording_share_low,
+        max(value + half_width) filter (share = 'wording') as wording_share_high,
+        max(value) filter (share = 'noise') as noise_share,
+        max(value - half_width) filter (share = 'noise') as noise_share_low,
+        max(value + half_width) filter (share = 'noise') as noise_share_high,
+        max(value) filter (share = 'item') as item_share,
+        max(value - half_width) filter (share = 'item') as item_share_low,
+        max(value + half_width) filter (share = 'item') as item_share_high
+    from measured
+    group by all
 )
 
-select
-    audit_run_id,
-    model_id,
-    task_id,
-    strategy,
-    {%- for share in ['wording', 'noise', 'item'] %}
-    max(value) filter (share = '{{ share }}') as {{ share }}_share,
-    max(value - half_width) filter (share = '{{ share }}') as {{ share }}_share_low,
-    max(value + half_width) filter (share = '{{ share }}') as {{ share }}_share_high{{ ',' if not loop.last }}
-    {%- endfor %}
-from measured
-group by all
+select * from final

@@ -57,11 +57,15 @@ between_wordings as (
         sum(p_summed * p_summed - p_squares_summed) as agreeing_pairs
     from labels
     group by all
+),
+
+final as (
+    select
+        within_wordings.*,
+        1 - between_wordings.agreeing_pairs / nullif(within_wordings.n_variants * (within_wordings.n_variants - 1), 0)
+            as variant_disagreement
+    from within_wordings
+    inner join between_wordings using (audit_run_id, model_id, task_id, strategy, sample_index)
 )
 
-select
-    within_wordings.*,
-    1 - between_wordings.agreeing_pairs / nullif(within_wordings.n_variants * (within_wordings.n_variants - 1), 0)
-        as variant_disagreement
-from within_wordings
-inner join between_wordings using (audit_run_id, model_id, task_id, strategy, sample_index)
+select * from final

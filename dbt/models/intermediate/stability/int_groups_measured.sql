@@ -1,11 +1,36 @@
 -- One row per run, model, task and strategy: the measures that take a whole group at once, with their intervals.
 with runs as (
-    select
-audit_run_id,
-seed,
-n_resamples
-    from {{ ref('stg_audit_runs') }}
+    select * from {{ ref('stg_audit_runs') }}
     where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+wordings as (
+    select * from {{ ref('int_wordings_shared') }}
+    where {{ in_this_build() }}
+),
+
+by_gold as (
+    select * from {{ ref('int_p_tau_by_gold') }}
+    where {{ in_this_build() }}
+),
+
+averaged as (
+    select * from {{ ref('int_cells_averaged') }}
+    where {{ in_this_build() }}
+),
+
+classes as (
+    select
+        audit_run_id,
+        task_id,
+        count(*)::integer + 1 as n_classes
+    from labels
+    group by all
 ),
 
 sensitivities as (
@@ -21,17 +46,8 @@ sensitivities as (
             list(wordings.p_wording),
             any_value(classes.n_classes)
         ) as sensitivity
-    from {{ ref('int_wordings_shared') }} as wordings
-    inner join (
-        select
-audit_run_id,
-task_id,
-count(*)::integer + 1 as n_classes
-        from {{ ref('stg_task_labels') }}
-        where {{ in_this_build() }}
-        group by all
-    ) as classes using (audit_run_id, task_id)
-    where {{ in_this_build('wordings.audit_run_id') }}
+    from wordings
+    inner join classes using (audit_run_id, task_id)
     group by all
 ),
 
@@ -49,10 +65,18 @@ consistencies as (
             any_value(runs.seed),
             any_value(runs.n_resamples)
         ) as consistency
-    from {{ ref('int_p_tau_by_gold') }} as by_gold
+    from by_gold
     inner join runs using (audit_run_id)
-    where {{ in_this_build('by_gold.audit_run_id') }}
     group by all
+),
+
+-- numbered among the cells that have a figure
+cells_with_gold as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+    from averaged
+    where accuracy is not null
 ),
 
 accuracies as (
@@ -62,14 +86,15 @@ accuracies as (
         task_id,
         strategy,
         two_way_interval(list(sample_index), list(variant), list(accuracy)) as micro_f1
-    from (
-        select
-            *,
-            dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
-        from {{ ref('int_cells_averaged') }}
-        where accuracy is not null and {{ in_this_build() }}
-    )
+    from cells_with_gold
     group by all
+),
+
+cells as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+    from averaged
 ),
 
 invalids as (
@@ -79,22 +104,20 @@ invalids as (
         task_id,
         strategy,
         two_way_interval(list(sample_index), list(variant), list(invalid_share)) as invalid_rate
-    from (
-        select
-            *,
-            dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
-        from {{ ref('int_cells_averaged') }}
-        where {{ in_this_build() }}
-    )
+    from cells
     group by all
+),
+
+final as (
+    select
+        sensitivities.*,
+        consistencies.consistency,
+        accuracies.micro_f1,
+        invalids.invalid_rate
+    from sensitivities
+    inner join invalids using (audit_run_id, model_id, task_id, strategy)
+    left join consistencies using (audit_run_id, model_id, task_id, strategy)
+    left join accuracies using (audit_run_id, model_id, task_id, strategy)
 )
 
-select
-    sensitivities.*,
-    consistencies.consistency,
-    accuracies.micro_f1,
-    invalids.invalid_rate
-from sensitivities
-inner join invalids using (audit_run_id, model_id, task_id, strategy)
-left join consistencies using (audit_run_id, model_id, task_id, strategy)
-left join accuracies using (audit_run_id, model_id, task_id, strategy)
+select * from final

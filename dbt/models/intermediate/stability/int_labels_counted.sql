@@ -1,5 +1,10 @@
 -- One row per run, model, prompt variant, sample and label it was given (-1 is N/A): how often, and the share p_ivc.
-with counted as (
+with predictions as (
+    select * from {{ ref('int_predictions_measured') }}
+    where {{ in_this_build() }}
+),
+
+counted as (
     select
         audit_run_id,
         model_id,
@@ -12,8 +17,7 @@ with counted as (
         gold_label,
         label_index,
         count(*) as n_answers
-    from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
+    from predictions
     group by all
 ),
 

@@ -1,5 +1,10 @@
 -- One row per run, model, task and strategy, and per sample left out of it (NULL: none is): how often two samples disagree.
-with summed as (
+with counted as (
+    select * from {{ ref('int_labels_counted') }}
+    where {{ in_this_build() }}
+),
+
+summed as (
     select
         audit_run_id,
         model_id,
@@ -8,8 +13,7 @@ with summed as (
         sample_index,
         label_index,
         sum(p_variant) as p_summed
-    from {{ ref('int_labels_counted') }}
-    where {{ in_this_build() }}
+    from counted
     group by all
 ),
 
@@ -84,14 +88,18 @@ remaining as (
         null as without_sample_index
     from totals
     inner join sizes using (audit_run_id, model_id, task_id, strategy)
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        without_sample_index,
+        n_samples,
+        1 - agreeing_pairs / nullif(n_samples * (n_samples - 1), 0) as sample_disagreement
+    from remaining
 )
 
-select
-    audit_run_id,
-    model_id,
-    task_id,
-    strategy,
-    without_sample_index,
-    n_samples,
-    1 - agreeing_pairs / nullif(n_samples * (n_samples - 1), 0) as sample_disagreement
-from remaining
+select * from final

@@ -1,7 +1,16 @@
 -- One row per comparison, model, task, strategy, sample and flip: steady to unsteady and back, right to wrong and back.
 -- Steady: nine answers in ten say the same; unsteady: less than three in four. Right: three in four are; wrong: one in four.
 -- Between the two nothing flips, so that a sample at an edge does not flip every night.
-with cells as (
+with answers as (
+    select * from {{ ref('int_answers_paired') }}
+),
+
+comparisons as (
+    select * from {{ ref('stg_comparisons') }}
+    where {{ compared_in_this_build() }}
+),
+
+cells as (
     select
         comparison_id,
         model_id,
@@ -11,7 +20,7 @@ with cells as (
         variant,
         repetition,
         count(distinct side) = 2 as is_shared
-    from {{ ref('int_answers_paired') }}
+    from answers
     group by all
 ),
 
@@ -40,7 +49,7 @@ counted as (
         count(*) as n_answers,
         count(*) filter (answers.is_correct) as n_correct,
         count(answers.is_correct) as n_keyed
-    from {{ ref('int_answers_paired') }} as answers
+    from answers
     inner join cells using (comparison_id, model_id, task_id, strategy, sample_id, variant, repetition)
     inner join groups using (comparison_id, model_id, task_id, strategy)
     where cells.is_shared or not groups.has_shared
@@ -79,13 +88,12 @@ samples as (
         task_id,
         strategy,
         sample_id,
-        {%- for name, side in [('base', 0), ('candidate', 1)] %}
-        max(weight) filter (side = {{ side }}) / nullif(sum(weight) filter (side = {{ side }}), 0)
-        as {{ name }}_largest_share,
-        coalesce(sum(weight) filter (side = {{ side }} and n_correct > 0), 0)
-        / nullif(sum(weight) filter (side = {{ side }} and n_keyed > 0), 0) as {{ name }}_share_right
-        {{- ',' if not loop.last }}
-        {%- endfor %}
+        max(weight) filter (side = 0) / nullif(sum(weight) filter (side = 0), 0) as base_largest_share,
+        coalesce(sum(weight) filter (side = 0 and n_correct > 0), 0)
+        / nullif(sum(weight) filter (side = 0 and n_keyed > 0), 0) as base_share_right,
+        max(weight) filter (side = 1) / nullif(sum(weight) filter (side = 1), 0) as candidate_largest_share,
+        coalesce(sum(weight) filter (side = 1 and n_correct > 0), 0)
+        / nullif(sum(weight) filter (side = 1 and n_keyed > 0), 0) as candidate_share_right
     from labels
     group by all
 ),
@@ -100,21 +108,25 @@ flips as (
             if(candidate_share_right >= 0.75 and base_share_right <= 0.25, 'became_right', null)
         ], lambda flip: flip is not null)) as flip
     from samples
+),
+
+final as (
+    select
+        flips.comparison_id,
+        comparisons.base_run_id,
+        comparisons.candidate_run_id,
+        flips.model_id,
+        flips.task_id,
+        flips.strategy,
+        flips.sample_id,
+        flips.flip,
+        flips.base_share_right::double as base_share_right,
+        flips.candidate_share_right::double as candidate_share_right,
+        flips.base_largest_share::double as base_largest_share,
+        flips.candidate_largest_share::double as candidate_largest_share,
+        {{ measure_version() }}
+    from flips
+    inner join comparisons using (comparison_id)
 )
 
-select
-    flips.comparison_id,
-    comparisons.base_run_id,
-    comparisons.candidate_run_id,
-    flips.model_id,
-    flips.task_id,
-    flips.strategy,
-    flips.sample_id,
-    flips.flip,
-    flips.base_share_right::double as base_share_right,
-    flips.candidate_share_right::double as candidate_share_right,
-    flips.base_largest_share::double as base_largest_share,
-    flips.candidate_largest_share::double as candidate_largest_share,
-    {{ measure_version() }}
-from flips
-inner join {{ ref('stg_comparisons') }} as comparisons using (comparison_id)
+select * from final

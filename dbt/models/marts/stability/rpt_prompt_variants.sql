@@ -6,6 +6,16 @@ with answers as (
     where {{ in_this_build() }}
 ),
 
+samples as (
+    select * from {{ ref('int_disagreements') }}
+    where {{ in_this_build() }}
+),
+
+formats as (
+    select * from {{ ref('fct_answer_formats') }}
+    where {{ in_this_build() }}
+),
+
 labels as (
     select
         audit_run_id,
@@ -31,8 +41,7 @@ compared as (
             as disagreement
     from answers
     inner join labels using (audit_run_id, model_id, task_id, strategy, sample_index, label_index)
-    inner join {{ ref('int_disagreements') }} as samples
-        using (audit_run_id, model_id, task_id, strategy, sample_index)
+    inner join samples using (audit_run_id, model_id, task_id, strategy, sample_index)
     where samples.n_variants > 1
     group by all
 ),
@@ -57,22 +66,25 @@ counted as (
         prompt_variant_id,
         sum(n_landed - n_error)::bigint as n_answers,
         sum(n_landed - n_error - n_valid)::bigint as n_invalid
-    from {{ ref('fct_answer_formats') }}
-    where {{ in_this_build() }}
+    from formats
     group by all
+),
+
+final as (
+    select
+        counted.audit_run_id,
+        counted.model_id,
+        counted.task_id,
+        counted.strategy,
+        counted.prompt_variant_id,
+        counted.n_answers,
+        counted.n_invalid,
+        counted.n_invalid / nullif(counted.n_answers, 0) as invalid_rate,
+        differing.n_samples as n_samples_compared,
+        differing.disagreement,
+        {{ measure_version() }}
+    from counted
+    left join differing using (audit_run_id, model_id, prompt_variant_id)
 )
 
-select
-    counted.audit_run_id,
-    counted.model_id,
-    counted.task_id,
-    counted.strategy,
-    counted.prompt_variant_id,
-    counted.n_answers,
-    counted.n_invalid,
-    counted.n_invalid / nullif(counted.n_answers, 0) as invalid_rate,
-    differing.n_samples as n_samples_compared,
-    differing.disagreement,
-    {{ measure_version() }}
-from counted
-left join differing using (audit_run_id, model_id, prompt_variant_id)
+select * from final

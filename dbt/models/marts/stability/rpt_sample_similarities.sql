@@ -1,35 +1,54 @@
 -- One row per run, model, task, strategy, gold label and sample, of one class a run and task: how alike the sample is treated to
 -- the others. The class is the one with the lowest consistency among those of three samples or more, of a model that answers
 -- neither by chance nor with errors on purpose where there is one. Of a larger class 40 samples are compared.
-with reference_models as (
+with models as (
+    select * from {{ ref('stg_models') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+consistencies as (
+    select * from {{ ref('fct_consistency') }}
+    where n_samples >= 3 and consistency is not null and {{ in_this_build() }}
+),
+
+said as (
+    select * from {{ ref('fct_p_tau') }}
+    where p_tau > 0 and {{ in_this_build() }}
+),
+
+reference_models as (
     select
         audit_run_id,
         model_id
-    from {{ ref('stg_models') }}
-    where engine = 'embedded' and model in ('random', 'noisy') and {{ in_this_build() }}
+    from models
+    where engine = 'embedded' and model in ('random', 'noisy')
 ),
 
 classes as (
     select
-        found.audit_run_id,
-        found.model_id,
-        found.task_id,
-        found.strategy,
-        found.gold_label,
+        consistencies.audit_run_id,
+        consistencies.model_id,
+        consistencies.task_id,
+        consistencies.strategy,
+        consistencies.gold_label,
         runs.seed
-    from {{ ref('fct_consistency') }} as found
-    inner join {{ ref('stg_audit_runs') }} as runs using (audit_run_id)
+    from consistencies
+    inner join runs using (audit_run_id)
     left join reference_models using (audit_run_id, model_id)
-    where found.n_samples >= 3 and found.consistency is not null and {{ in_this_build('found.audit_run_id') }}
     qualify
         row_number() over (
-            partition by found.audit_run_id, found.task_id
+            partition by consistencies.audit_run_id, consistencies.task_id
             order by
                 reference_models.model_id is not null,
-                found.consistency,
-                found.model_id,
-                found.strategy,
-                found.gold_label
+                consistencies.consistency,
+                consistencies.model_id,
+                consistencies.strategy,
+                consistencies.gold_label
         ) = 1
 ),
 
@@ -42,8 +61,7 @@ chosen as (
         nullif(said.label_index, -1) as label_index,
         said.p_tau
     from classes
-    inner join {{ ref('fct_p_tau') }} as said using (audit_run_id, model_id, task_id, strategy, gold_label)
-    where said.p_tau > 0 and {{ in_this_build('said.audit_run_id') }}
+    inner join said using (audit_run_id, model_id, task_id, strategy, gold_label)
     qualify
         dense_rank() over (
             partition by classes.audit_run_id, classes.task_id
@@ -79,23 +97,27 @@ names as (
         sample_index,
         sample_id
     from chosen
+),
+
+final as (
+    select
+        measured.audit_run_id,
+        measured.model_id,
+        measured.task_id,
+        measured.strategy,
+        measured.gold_label,
+        names.sample_id,
+        measured.one_of_them.mean_consistency as mean_similarity,
+        measured.n_samples,
+        measured.n_samples * (measured.n_samples - 1) // 2 as n_pairs,
+        measured.pairs.consistency_distinct as mean_similarity_of_pairs,
+        {{ measure_version() }}
+    from measured
+    inner join names
+        on
+            measured.audit_run_id = names.audit_run_id
+            and measured.task_id = names.task_id
+            and measured.one_of_them.sample = names.sample_index
 )
 
-select
-    measured.audit_run_id,
-    measured.model_id,
-    measured.task_id,
-    measured.strategy,
-    measured.gold_label,
-    names.sample_id,
-    measured.one_of_them.mean_consistency as mean_similarity,
-    measured.n_samples,
-    measured.n_samples * (measured.n_samples - 1) // 2 as n_pairs,
-    measured.pairs.consistency_distinct as mean_similarity_of_pairs,
-    {{ measure_version() }}
-from measured
-inner join names
-    on
-        measured.audit_run_id = names.audit_run_id
-        and measured.task_id = names.task_id
-        and measured.one_of_them.sample = names.sample_index
+select * from final

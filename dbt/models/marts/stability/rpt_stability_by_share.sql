@@ -1,6 +1,26 @@
 -- One row per run, model, task, strategy and share of the samples (.25, .5, .75): PSS by repetition of that part of them.
 -- The whole is fct_prompt_stability, scope intra, series all, annotation filter valid.
-with shares (sample_share) as (
+with annotators as (
+    select * from {{ ref('int_annotators') }}
+    where scope = 'intra' and {{ in_this_build() }}
+),
+
+predictions as (
+    select * from {{ ref('int_predictions_measured') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+shares (sample_share) as (
     values (0.25), (0.5), (0.75)
 ),
 
@@ -11,16 +31,11 @@ answers as (
         annotators.task_id,
         annotators.strategy,
         annotators.annotator,
-        measured.sample_id,
-        measured.sample_index,
-        measured.annotation
-    from {{ ref('int_annotators') }} as annotators
-    inner join {{ ref('int_predictions_measured') }} as measured
-        using (audit_run_id, model_id, prompt_variant_id, repetition)
-    where
-        annotators.scope = 'intra'
-        and {{ in_this_build('annotators.audit_run_id') }}
-        and {{ in_this_build('measured.audit_run_id') }}
+        predictions.sample_id,
+        predictions.sample_index,
+        predictions.annotation
+    from annotators
+    inner join predictions using (audit_run_id, model_id, prompt_variant_id, repetition)
 ),
 
 samples as (
@@ -42,8 +57,8 @@ placed as (
         row_number() over (one_group order by md5(runs.seed || ':' || samples.sample_id), samples.sample_id) as place,
         count(*) over one_group as n_samples
     from samples
-    inner join {{ ref('stg_tasks') }} as tasks using (audit_run_id, task_id)
-    inner join {{ ref('stg_audit_runs') }} as runs using (audit_run_id)
+    inner join tasks using (audit_run_id, task_id)
+    inner join runs using (audit_run_id)
     window one_group as (
         partition by samples.audit_run_id, samples.model_id, samples.task_id, samples.strategy
     )
@@ -74,20 +89,24 @@ measured as (
         * exclude (points),
         unnest(points) as point
     from listed
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_share::double as sample_share,
+        point.pss as pss,
+        point.pss_low as pss_low,
+        point.pss_high as pss_high,
+        point.is_degenerate as is_degenerate,
+        point.n_samples as n_samples,
+        point.n_annotators as n_annotators,
+        point.n_annotations as n_annotations,
+        {{ measure_version() }}
+    from measured
 )
 
-select
-    audit_run_id,
-    model_id,
-    task_id,
-    strategy,
-    sample_share::double as sample_share,
-    point.pss as pss,
-    point.pss_low as pss_low,
-    point.pss_high as pss_high,
-    point.is_degenerate as is_degenerate,
-    point.n_samples as n_samples,
-    point.n_annotators as n_annotators,
-    point.n_annotations as n_annotations,
-    {{ measure_version() }}
-from measured
+select * from final
