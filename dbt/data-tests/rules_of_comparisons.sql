@@ -2,9 +2,6 @@
 {{ broken_rules([
     'fct_flips',
     'int_answers_paired',
-    'int_changes_attributed',
-    'int_costs_compared',
-    'int_differences_adjusted',
     'int_differences_judged',
     'int_groups_apart',
     'int_groups_paired',
@@ -12,7 +9,6 @@
     'int_runs_described',
     'int_samples_paired',
     'int_scores_averaged',
-    'int_scores_paired',
     'int_sides_paired',
     'int_variants_measured',
     'int_variants_paired',
