@@ -118,7 +118,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
 
 
 def register(conn: DuckDBPyConnection) -> None:
-    """Register every function of `FUNCTIONS` on a connection."""
+    """Registers every function of `FUNCTIONS` on a connection."""
     for name, (function, parameters, returns) in FUNCTIONS.items():
         conn.create_function(
             name,
@@ -135,12 +135,12 @@ class Plugin(BasePlugin):
     """dbt-duckdb plugin `udfs.plugin`: every connection of dbt knows the measures."""
 
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
-        """Register the measures, and learn which runs are retired."""
+        """Registers the measures, and learns which runs are retired."""
         register(conn)
         self._left_out = {} if _named(RUN_IDS) else _retired(conn)
 
     def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
-        """Tell the macros `in_this_build` and `compared_in_this_build` what the build is about."""
+        """Tells the macros `in_this_build` and `compared_in_this_build` what the build is about."""
         runs = _named(RUN_IDS)
         if runs:
             cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")

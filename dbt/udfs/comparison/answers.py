@@ -39,7 +39,7 @@ def compare_answers(
     seed: int,
     n_resamples: int,
 ) -> list[Compared]:
-    """Every measure of labels of one model, task and strategy in two runs, on what both have.
+    """Returns every measure of labels of one model, task and strategy in two runs, compared on what both have.
 
     One entry an answer, in any order; errors and variants that left a run are not among them. An answer counts where
     both runs have it: the same sample, variant and repetition. Where the runs share fewer than two variants, or fewer

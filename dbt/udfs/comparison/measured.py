@@ -16,7 +16,7 @@ from udfs.stability.agreement import Level
 
 
 def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures]:
-    """The measures that the table has something to say on, those worked out together in one."""
+    """Returns the measures that the table has something to say on, those worked out together in one."""
     n_asked = (table.labels[0] >= 0).sum(axis=1)
     n_asks = np.zeros((table.n_slots, table.n_samples), np.int64)  # of each slot and sample
     np.add.at(n_asks, table.ask_slot, n_asked > 0)

@@ -14,7 +14,7 @@ SEPARATION = 0.2
 def separate_clusters(
     p_tau: NDArray[np.float64], fewest: int = FEWEST, separation: float = SEPARATION
 ) -> list[NDArray[np.int64]]:
-    """Clusters that stand apart: average linkage on total variation distance, no number of clusters is assumed.
+    """Returns clusters that stand apart, by average linkage on total variation distance; their number is not assumed.
 
     A branch of the tree is a cluster when it has at least `fewest` samples, at most half of the class, and joins its neighbour
     at a mean distance that exceeds the mean distance among its own samples by `separation`. Of branches in one another the

@@ -47,14 +47,14 @@ class AnswerShares:
 
     @property
     def class_size(self) -> NDArray[np.int64]:
-        """Samples of each class."""
+        """Returns the number of samples of each class."""
         return np.diff(self.class_start)
 
     @classmethod
     def from_entries(
         cls, gold: NDArray[np.int64], sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
     ) -> AnswerShares:
-        """Sort entries of dense codes, each of shape (n,), n > 0; sample and gold class together are one sample."""
+        """Returns shares of entries of dense codes, each of shape (n,), n > 0; sample and gold class together are one sample."""
         n_sample_codes, n_labels = int(sample.max()) + 1, int(label.max()) + 1
         unit, unit_keys = dense_codes(gold * n_sample_codes + sample)
         class_size = np.bincount(unit_keys // n_sample_codes)
@@ -74,19 +74,19 @@ class AnswerShares:
         )
 
     def ranks(self) -> NDArray[np.int64]:
-        """Rank from 1 of each share among all samples of its class, those without the label standing first."""
+        """Returns ranks from 1 of each share among all samples of its class, those without the label standing first."""
         n_zero = self.class_size[self.column_class] - np.diff(self.column_start)
         return np.arange(len(self.p)) - (self.column_start[:-1] - n_zero)[self.column] + 1
 
 
 def mean_distance_sum(shares: AnswerShares) -> float:
-    """Sum over classes and ordered pairs of the total variation distance: sum_c sum_k x_(k) (2 k - n - 1)."""
+    """Returns the sum over classes and ordered pairs of total variation distance: sum_c sum_k x_(k) (2 k - n - 1)."""
     n = shares.class_size[shares.column_class][shares.column]
     return float(shares.p @ (2 * shares.ranks() - n - 1))
 
 
 def squared_distance_sum(shares: AnswerShares) -> float:
-    """Sum over classes and ordered pairs of the squared total variation distance, from joint counts of label pairs."""
+    """Returns the sum over classes and ordered pairs of squared total variation distance, from joint counts of label pairs."""
     total = 0.0
     for k, size in enumerate(shares.class_size):
         columns = np.flatnonzero(shares.column_class == k)
@@ -113,7 +113,7 @@ def consistency(
     seed: int,
     n_resamples: int,
 ) -> Consistency:
-    """1 - mean total variation distance between the p_tau of two samples of one gold class, over all ordered pairs.
+    """Returns 1 - mean total variation distance between the p_tau of two samples of one gold class, over all ordered pairs.
 
     One class in the call gives that class's figure, several the pooled one (weights n^2).
 
@@ -158,7 +158,7 @@ def consistency(
 
 
 def bootstrap_consistency(shares: AnswerShares, seed: int, n_resamples: int) -> NDArray[np.float64]:
-    """Consistency of seeded resamples of samples within each class, on the published scale; shape (n_resamples,)."""
+    """Returns consistency of seeded resamples of samples within each class, on the published scale; shape (n_resamples,)."""
     sizes = shares.class_size
     is_step = np.append(True, (np.diff(shares.p) > 0) | (np.diff(shares.column) > 0))[: len(shares.p)]
     step = np.cumsum(is_step) - 1  # each distinct share of a column is one row of the indicator matrix
@@ -193,7 +193,7 @@ class MeanConsistency(NamedTuple):
 def mean_consistency(
     gold: NDArray[np.int64], sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
 ) -> MeanConsistency:
-    """1 - mean total variation distance of each sample to the other samples of its gold class.
+    """Returns 1 - mean total variation distance of each sample to the other samples of its gold class.
 
     Args:
         gold: shape (n,), as of `consistency`.

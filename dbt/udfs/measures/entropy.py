@@ -11,14 +11,14 @@ ROUNDING = 1e-12
 
 
 def plug_in_terms(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """-p ln p in nats, elementwise; 0 at 0 and at the rounding below it."""
+    """Returns -p ln p in nats, elementwise; 0 at 0 and at the rounding below it."""
     return np.asarray(entr(np.maximum(p, 0.0)), np.float64)
 
 
 def normalised_entropy(
     p: NDArray[np.float64], offsets: NDArray[np.int64], n_classes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """-sum p ln p / ln C of many distributions at once: sensitivity of a sample, when p is its p_tau.
+    """Returns -sum p ln p / ln C of many distributions at once: sensitivity of a sample, when p is its p_tau.
 
     Args:
         p: shape (n_entries,), probabilities of all distributions one after another; zeros contribute nothing. They are
@@ -43,7 +43,7 @@ def normalised_entropy(
 
 
 def expected_plug_in_entropy(p: NDArray[np.float64], n_variants: int, n_classes: int) -> float:
-    """What `normalised_entropy` gives on average when each of Q variants is answered once, at random from p.
+    """Returns the mean of `normalised_entropy` when each of Q variants is answered once, at random from p.
 
     The plug-in entropy of few answers lies below the entropy of p, so simulated models are held to this figure:
     sum over c and k of Binomial(k; Q, p_c) g(k/Q) / ln C, with g(x) = -x ln x.

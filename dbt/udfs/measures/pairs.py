@@ -10,7 +10,7 @@ _HISTOGRAM_CELLS = 4_000_000  # 32 MB; beyond it a joint histogram is mostly zer
 
 
 def squared_differences(x: NDArray[np.float64]) -> float:
-    """Sum over ordered pairs of (x_i - x_j)^2; x of shape (n,)."""
+    """Returns the sum over ordered pairs of (x_i - x_j)^2; x of shape (n,)."""
     centred = x - x.mean()
     return float(2 * len(x) * (centred @ centred))
 
@@ -18,7 +18,7 @@ def squared_differences(x: NDArray[np.float64]) -> float:
 def half_distances(
     at_least: NDArray[np.float64], n: NDArray[np.float64], gaps: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Half the sum over ordered pairs of |x_i - x_j|: sum over steps of gap a (n - a), a of n values reaching the step.
+    """Returns half the sum over ordered pairs of |x_i - x_j|: sum of gap a (n - a), a of n values reaching a step.
 
     Args:
         at_least: shape (..., n_steps), how many values reach each step, in any order of the steps.
@@ -31,7 +31,7 @@ def half_distances(
 def difference_products(
     x: NDArray[np.int64], x_grid: NDArray[np.float64], y: NDArray[np.int64], y_grid: NDArray[np.float64]
 ) -> float:
-    """Sum over ordered pairs of |x_i - x_j| |y_i - y_j|.
+    """Returns the sum over ordered pairs of |x_i - x_j| |y_i - y_j|.
 
     sum H * (A H B), with H the joint histogram and A, B the absolute differences of the grids: n samples cost n,
     however many pairs they make. Where the grids are too fine for a histogram pairs are merged by sorting, n log^2 n.

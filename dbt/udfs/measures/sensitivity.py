@@ -133,7 +133,7 @@ def corrected_sensitivity(
     p: NDArray[np.float64],
     n_classes: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Sensitivity of each sample without the downward bias of few variants: Q S_Q - (Q - 1) S_{Q-1}.
+    """Returns sensitivity of each sample without the downward bias of few variants: Q S_Q - (Q - 1) S_{Q-1}.
 
     S_{Q-1} is the mean over leaving out each variant (jackknife). Not clipped: single samples may fall outside [0, 1].
 
@@ -168,7 +168,7 @@ def sensitivity_interval(
     p: NDArray[np.float64],
     n_classes: int,
 ) -> SensitivityInterval:
-    """Mean `corrected_sensitivity` over samples, with the interval for other samples and other wordings.
+    """Returns mean `corrected_sensitivity` over samples, with the interval for other samples and other wordings.
 
     corrected -+ t_{Q-1} sqrt(V_samples + V_variants - V_both). With T_i the corrected sensitivity of sample i and
     P_iv = Q T_i - (Q - 1) T_i^(-v) its jackknife pseudo-values: V_samples = Var(T_i)/N, V_variants the variance of the

@@ -47,7 +47,7 @@ def shared_words(
     seed: int,
     n_permutations: int = PERMUTATIONS,
 ) -> list[list[SharedWord]]:
-    """The words that set each contrast's samples apart, those that do so most first.
+    """Returns the words that set each contrast's samples apart, those that do so most first.
 
     A word's z is its log-odds ratio with an informative Dirichlet prior, over its standard deviation; a word counts once a
     sample, and the prior is the words of the whole task, as many as PRIOR_SAMPLES samples have. The p-value is the share of

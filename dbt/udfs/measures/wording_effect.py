@@ -45,7 +45,7 @@ class WordingEffect(NamedTuple):
 
 
 def sample_sensitivity(p: NDArray[np.float64]) -> SampleSensitivity:
-    """Corrected sensitivity of one sample, Q S_Q - (Q - 1) S_{Q-1}, with an interval for other wordings.
+    """Returns corrected sensitivity of one sample, Q S_Q - (Q - 1) S_{Q-1}, with an interval for other wordings.
 
     Args:
         p: shape (Q, C), share of each label, N/A among them, under each wording; rows sum to 1.
@@ -76,7 +76,7 @@ def sample_sensitivity(p: NDArray[np.float64]) -> SampleSensitivity:
 def wording_effect(
     variant: NDArray[np.int64], label: NDArray[np.int64], seed: int, n_permutations: int = PERMUTATIONS
 ) -> WordingEffect:
-    """Whether the answers to one sample differ between wordings by more than they do when a wording is repeated.
+    """Returns a test of whether the answers to one sample differ between wordings by more than within a repeated one.
 
     Where wording has no effect the answers are exchangeable over all asks: the p-value is the share of random exchanges, the
     observed order among them, in which repetitions of a wording agree at least as often as they do.
@@ -126,7 +126,7 @@ def _exchanges(seed: int, n: int, n_permutations: int) -> NDArray[np.int64]:
 
 
 def discoveries(p_values: NDArray[np.float64], rate: float = 0.05) -> NDArray[np.bool_]:
-    """Which of the p-values are small enough that a share of at most `rate` of these is expected false (Benjamini-Hochberg).
+    """Returns which p-values are so small that at most a share of `rate` of these is expected false (Benjamini-Hochberg).
 
     Args:
         p_values: shape (n,); NaN is no test and no discovery.

@@ -21,7 +21,7 @@ class Agreement(NamedTuple):
 
 
 def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
-    """Cohen's kappa of two raters: (p_o - p_e) / (1 - p_e), p_e from each rater's own shares of the categories.
+    """Returns Cohen's kappa of two raters: (p_o - p_e) / (1 - p_e), p_e from each rater's own shares of the categories.
 
     Args:
         first: shape (n_items,), dense codes of the first rater's categories.
@@ -46,7 +46,7 @@ def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
 
 
 def fleiss_kappa(counts: NDArray[np.int64]) -> float:
-    """Fleiss' kappa of equally many raters an item: (P - P_e) / (1 - P_e), P_e from the pooled shares of the categories.
+    """Returns Fleiss' kappa of equally many raters an item: (P - P_e) / (1 - P_e), P_e from the pooled shares of categories.
 
     Args:
         counts: shape (n_items, n_categories), how many raters put the item into the category.
@@ -83,7 +83,7 @@ def _pair_agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def agreement(item: NDArray[np.int64], rater: NDArray[np.int64], rating: NDArray[np.int64]) -> Agreement:
-    """Agreement of one set of raters over the items that all of them rated.
+    """Returns the agreement of one set of raters over the items that all of them rated.
 
     Raters may be people, judges, or, for correctness over templates, the templates themselves.
 
@@ -121,7 +121,7 @@ def agreement(item: NDArray[np.int64], rater: NDArray[np.int64], rating: NDArray
 def youden_index(
     is_match: NDArray[np.bool_], is_right: NDArray[np.bool_], weight: NDArray[np.float64] | None = None
 ) -> float:
-    """A judge's sensitivity + specificity - 1 against people: the factor by which its errors shrink differences.
+    """Returns a judge's sensitivity + specificity - 1 against people: the factor by which its errors shrink differences.
 
     Args:
         is_match: shape (n,), the judge's verdict on each answer.

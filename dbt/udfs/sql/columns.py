@@ -31,17 +31,17 @@ class Entries(NamedTuple):
             yield slice(start, stop)
 
     def rows(self) -> NDArray[np.int64]:
-        """The group of each entry."""
+        """Returns the group of each entry."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
 def whole(column: Column) -> Column:
-    """The column in one piece."""
+    """Returns the column in one piece."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def flattened(function: str, columns: dict[str, Column]) -> Entries:
-    """Lists of a chunk of groups, flattened; a NULL list is an empty one.
+    """Returns the lists of a chunk of groups, flattened; a NULL list is an empty one.
 
     Raises:
         ValueError: lists of one row differ in length.
@@ -65,47 +65,47 @@ def flattened(function: str, columns: dict[str, Column]) -> Entries:
 
 
 def integers(array: Column) -> NDArray[np.int64]:
-    """As integers; NULL is 0."""
+    """Returns integers of a column; NULL is 0."""
     return np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False), np.int64)
 
 
 def doubles(array: Column) -> NDArray[np.float64]:
-    """As floats; NULL is NaN."""
+    """Returns floats of a column; NULL is NaN."""
     return np.asarray(pc.fill_null(array, np.nan).to_numpy(zero_copy_only=False), np.float64)
 
 
 def present(array: Column) -> NDArray[np.bool_]:
-    """Where there is a value."""
+    """Returns where a column has a value."""
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
 
 
 def all_present(arrays: Sequence[Column]) -> NDArray[np.bool_]:
-    """Where every column has a value."""
+    """Returns where every column has a value."""
     return np.asarray(np.logical_and.reduce([present(array) for array in arrays]), np.bool_)
 
 
 def values_of(column: Column) -> list[Any]:
-    """As Python values; for columns of one value a group."""
+    """Returns Python values of a column that has one value a group."""
     return list(whole(column).to_pylist())
 
 
 def null_for_nan(figures: Any) -> Column:  # noqa: ANN401 - a list or an array of floats
-    """Floats; NaN leaves as NULL."""
+    """Returns a column of floats; NaN leaves as NULL."""
     return pa.array(np.asarray(figures, np.float64), from_pandas=True)
 
 
 def structs(rows: Sequence[Sequence[float]], names: Sequence[str]) -> Column:
-    """Rows of floats as structs of these names."""
+    """Returns rows of floats as structs of these names."""
     table = np.array(rows, np.float64).reshape(-1, len(names))
     return pa.StructArray.from_arrays([null_for_nan(column) for column in table.T], list(names))
 
 
 def list_array(groups: Sequence[Any], structs: Column) -> Column:
-    """Lists as long as the groups, over the structs of all groups end to end."""
+    """Returns lists as long as the groups, over the structs of all groups end to end."""
     offsets: Column = pa.array([0, *accumulate(len(group) for group in groups)], pa.int32())
     return pa.ListArray.from_arrays(offsets, structs)
 
 
 def doubles_struct(names: Sequence[str]) -> str:
-    """The SQL type of a struct of floats."""
+    """Returns the SQL type of a struct of floats."""
     return f"STRUCT({', '.join(f'{name} DOUBLE' for name in names)})"

@@ -34,7 +34,7 @@ def compare_answers(
     seed: Column,
     n_resamples: Column,
 ) -> Column:
-    """Every measure of each pair of groups of answers, compared."""
+    """Returns every measure of each pair of groups of answers, compared."""
     columns = {
         "side": side, "sample": sample, "variant": variant, "temperature": temperature, "is_original": is_original,
         "repetition": repetition, "label": label, "gold": gold,
@@ -71,7 +71,7 @@ def compare_answers(
 def compare_accuracies(
     side: Column, sample: Column, variant: Column, accuracy: Column, seed: Column, n_resamples: Column
 ) -> Column:
-    """Accuracy and its spread over variants under one scoring method, of each pair of groups, compared."""
+    """Returns accuracy and its spread over variants of each pair of groups under one scoring method, compared."""
     columns = {"side": side, "sample": sample, "variant": variant, "accuracy": accuracy}
     entries = flattened("compare_accuracies", columns)
     kept = all_present(entries.lists)
@@ -93,7 +93,7 @@ def compare_accuracies(
 
 
 def detectable_difference(standard_error: Column, n_comparisons: Column) -> Column:
-    """The smallest true difference that would have been found nine times in ten; NULL without a standard error."""
+    """Returns the smallest true difference that would be found nine times in ten; NULL without a standard error."""
     rows = zip(doubles(standard_error), integers(n_comparisons), strict=True)
     return null_for_nan([comparison.detectable_difference(float(error), max(1, int(n))) for error, n in rows])
 

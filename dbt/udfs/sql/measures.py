@@ -27,7 +27,7 @@ from udfs.sql.columns import (
 
 
 def normalised_entropy(p: Column, n_classes: Column) -> Column:
-    """Entropy of each list of probabilities over ln C; NULL entries count as absent."""
+    """Returns the entropy of each list of probabilities over ln C; NULL entries count as absent."""
     entries = flattened("normalised_entropy", {"p": p})
     (values,) = entries.lists
     is_present = present(values)
@@ -38,7 +38,7 @@ def normalised_entropy(p: Column, n_classes: Column) -> Column:
 
 
 def corrected_sensitivity(variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
-    """Corrected sensitivity of each sample; a NULL label is the class N/A."""
+    """Returns the corrected sensitivity of each sample; a NULL label is the class N/A."""
     entries = flattened("corrected_sensitivity", {"variant": variant, "label": label, "p": p})
     variants, labels, shares = entries.lists
     kept = all_present([variants, shares])
@@ -54,7 +54,7 @@ def corrected_sensitivity(variant: Column, label: Column, p: Column, n_classes: 
 
 
 def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
-    """Mean corrected sensitivity of each group of samples with its interval; a NULL label is the class N/A."""
+    """Returns the mean corrected sensitivity of each group of samples with its interval; a NULL label is the class N/A."""
     columns = {"sample": sample, "variant": variant, "label": label, "p": p}
     entries = flattened("sensitivity_interval", columns)
     samples, variants, labels, shares = entries.lists
@@ -79,7 +79,7 @@ def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Colu
 def consistency_of_classes(
     gold: Column, sample: Column, label: Column, p: Column, seed: Column, n_resamples: Column
 ) -> Column:
-    """Consistency of each group's gold classes, pooled; entries without gold are left out, a NULL label is N/A."""
+    """Returns the consistency of each group's gold classes, pooled. Entries without gold are left out; a NULL label is N/A."""
     groups = _gold_groups("consistency", gold, sample, label, p).groups
     scalars = zip(groups, values_of(seed), values_of(n_resamples), strict=True)
     # without a seed there is nothing to draw from
@@ -88,7 +88,7 @@ def consistency_of_classes(
 
 
 def mean_consistency(gold: Column, sample: Column, label: Column, p: Column) -> Column:
-    """Each group's samples with their mean consistency with the others of their class."""
+    """Returns each group's samples with their mean consistency with the others of their class."""
     groups, distinct = _gold_groups("mean_consistency", gold, sample, label, p)
     results = [consistency.mean_consistency(*group) for group in groups]
     codes = [samples[result.sample] for samples, result in zip(distinct, results, strict=True)]
@@ -125,7 +125,7 @@ def _gold_groups(function: str, gold: Column, sample: Column, label: Column, p: 
 
 
 def two_way_interval(sample: Column, variant: Column, value: Column) -> Column:
-    """Mean over variants of each group, its spread and its interval."""
+    """Returns the mean over variants of each group, its spread and its interval."""
     entries = flattened("two_way_interval", {"sample": sample, "variant": variant, "value": value})
     kept = all_present(entries.lists)
     samples, variants = (integers(array) for array in entries.lists[:2])
@@ -142,7 +142,7 @@ def two_way_interval(sample: Column, variant: Column, value: Column) -> Column:
 
 
 def jackknife_half_width(replicate: Column) -> Column:
-    """Half-width of the jackknife-t interval of each list of leave-one-out figures."""
+    """Returns the half-width of the jackknife-t interval of each list of leave-one-out figures."""
     entries = flattened("jackknife_half_width", {"replicate": replicate})
     figures = doubles(entries.lists[0])
     return null_for_nan([resampling.jackknife_half_width(figures[group]) for group in entries.groups()])

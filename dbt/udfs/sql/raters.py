@@ -11,7 +11,7 @@ from udfs.sql.columns import Column, all_present, doubles, flattened, integers, 
 
 
 def rater_agreement(item: Column, rater: Column, rating: Column) -> Column:
-    """Agreement of each group's raters; an entry without a rating is none."""
+    """Returns the agreement of each group's raters; an entry without a rating is none."""
     entries = flattened("rater_agreement", {"item": item, "rater": rater, "rating": rating})
     kept = all_present(entries.lists)
     codes = [integers(array) for array in entries.lists]
@@ -22,7 +22,7 @@ def rater_agreement(item: Column, rater: Column, rating: Column) -> Column:
 
 
 def youden_index(is_match: Column, is_right: Column, weight: Column) -> Column:
-    """Sensitivity + specificity - 1 of each group's rulings, each as heavy as what it stands for."""
+    """Returns sensitivity + specificity - 1 of each group's rulings, each as heavy as what it stands for."""
     entries = flattened("youden_index", {"is_match": is_match, "is_right": is_right, "weight": weight})
     kept = all_present(entries.lists)
     ruled, right = (_truths(array) for array in entries.lists[:2])

@@ -10,7 +10,7 @@ from udfs.sql.columns import Column, values_of
 
 
 def read_answer(completion: Column, reader: Column, labels: Column, refusal_pattern: Column) -> Column:
-    """What each completion was read as; text is the one thing here that has no numpy form."""
+    """Returns the reading of each completion; text is the one thing here that has no numpy form."""
     rows = zip(*(values_of(column) for column in (completion, reader, labels, refusal_pattern)), strict=True)
     readings = reading.read_answers(list(rows))
     arrays = [
@@ -21,7 +21,7 @@ def read_answer(completion: Column, reader: Column, labels: Column, refusal_patt
 
 
 def read_verdict(completion: Column) -> Column:
-    """What each of a judge's replies rules, and why; neither where it cannot be read."""
+    """Returns the ruling of each of a judge's replies and its reason; neither where the reply cannot be read."""
     verdicts = [verdict.read_verdict(text) for text in values_of(completion)]
     arrays: list[Column] = [
         pa.array([each.is_match for each in verdicts], pa.bool_()),

@@ -16,13 +16,13 @@ MATHEMATICS = math_equal.MathEqual()
 
 
 def score_token_f1(completion: Column, references: Column) -> Column:
-    """Token F1 of each completion with its best reference."""
+    """Returns the token F1 of each completion with its best reference."""
     pairs = zip(values_of(completion), values_of(references), strict=True)
     return null_for_nan([token_f1.token_f1(text, known or []) for text, known in pairs])
 
 
 def score_math_equal(completion: Column, references: Column) -> Column:
-    """Whether each completion's final answer equals a reference, and why that is not known."""
+    """Returns whether each completion's final answer equals a reference, and why that is not known."""
     pairs = [(text, known or []) for text, known in zip(values_of(completion), values_of(references), strict=True)]
     readings = MATHEMATICS.equal_all(pairs)
     arrays: list[Column] = [
@@ -35,7 +35,7 @@ def score_math_equal(completion: Column, references: Column) -> Column:
 def score_option_loglikelihood(
     method: Column, option_loglikelihoods: Column, token_logprobs: Column, reader: Column
 ) -> Column:
-    """The likeliest option of each prediction, by its place; and why there is none."""
+    """Returns the place of each prediction's likeliest option, and why there is none."""
     columns = (method, option_loglikelihoods, token_logprobs, reader)
     readings = [_weighed(*row) for row in zip(*(values_of(column) for column in columns), strict=True)]
     arrays: list[Column] = [

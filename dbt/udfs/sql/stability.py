@@ -33,7 +33,7 @@ def prompt_stability(
     seed: Column,
     n_resamples: Column,
 ) -> Column:
-    """Every figure of prompt stability of each group; NULL labels are missing, NULL replicates are one replicate.
+    """Returns every figure of prompt stability of each group; NULL labels are missing, NULL replicates are one replicate.
 
     Raises:
         ValueError: an unknown level, or labels that are no numbers at ordinal or interval level.
@@ -44,7 +44,7 @@ def prompt_stability(
 def prompt_stability_of_all(
     sample: Column, annotator: Column, replicate: Column, label: Column, level: Column
 ) -> Column:
-    """The row `all` of `prompt_stability` of each group, uncut and without resamples; an empty list below two annotators."""
+    """Returns the row `all` of `prompt_stability` of each group, uncut and without resamples; none below two annotators."""
     n = len(level)
     uncut, no_draws = pa.array([False] * n), pa.nulls(n, pa.int64())
     return _stability(sample, annotator, replicate, label, level, uncut, no_draws, no_draws, is_all_alone=True)
@@ -124,14 +124,14 @@ class _Table(NamedTuple):
     level: Level
 
     def is_uneven(self) -> bool:
-        """Whether annotators of a replicate gave different numbers of labels, so that cutting them evenly cuts any."""
+        """Returns whether annotators of a replicate gave different numbers of labels, so that cutting them evenly cuts any."""
         annotators = dense_codes(self.annotator)[0]
         cells = self.replicate * (annotators.max(initial=0) + 1) + annotators
         counts = np.bincount(cells[self.label != stability.MISSING], minlength=int(cells.max(initial=-1)) + 1)
         return bool(len(np.unique(counts)) > 1)
 
     def key(self, is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
-        """Equal for tables that give equal rows: in whatever order, nominal labels whatever their names."""
+        """Returns a key that is equal for tables of equal rows, in whatever order and whatever nominal labels are called."""
         order = np.lexsort((self.replicate, self.annotator, self.sample))
         label = self.label[order]
         if self.level == "nominal":

@@ -8,7 +8,7 @@ from udfs.templates import rankings, rule_against_judge, spread
 
 
 def scoring_spread(sample: Column, variant: Column, value: Column, seed: Column, n_resamples: Column) -> Column:
-    """Spread of accuracy over the variants of each group; cells without a value are left out."""
+    """Returns the spread of accuracy over the variants of each group; cells without a value are left out."""
     entries = flattened("scoring_spread", {"sample": sample, "variant": variant, "value": value})
     kept = all_present(entries.lists)
     samples, variants = (integers(array) for array in entries.lists[:2])
@@ -31,7 +31,7 @@ def scoring_spread(sample: Column, variant: Column, value: Column, seed: Column,
 def spread_of_rule_and_judge(
     sample: Column, variant: Column, rule: Column, judge: Column, youden: Column, seed: Column, n_resamples: Column
 ) -> Column:
-    """Spreads of each group under a rule and a judge, on the cells that both have."""
+    """Returns the spreads of each group under a rule and a judge, on the cells that both have."""
     columns = {"sample": sample, "variant": variant, "rule": rule, "judge": judge}
     entries = flattened("rule_against_judge", columns)
     kept = all_present(entries.lists)
@@ -63,7 +63,7 @@ def _with_draws(entries: Entries, seed: Column, n_resamples: Column) -> list[tup
 
 
 def ranking_consistency(variant: Column, model: Column, accuracy: Column) -> Column:
-    """How alike each group's variants rank the models."""
+    """Returns how alike each group's variants rank the models."""
     entries = flattened("ranking_consistency", {"variant": variant, "model": model, "accuracy": accuracy})
     kept = all_present(entries.lists)
     variants, models = (integers(array) for array in entries.lists[:2])

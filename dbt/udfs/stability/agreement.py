@@ -16,7 +16,7 @@ _NO_VARIATION = 1e-12
 
 
 def krippendorff_alpha(units: Sequence[Sequence[object | None]], level: Level) -> float:
-    """Krippendorff's alpha, 1 - D_o / D_e, over units judged by several annotators.
+    """Returns Krippendorff's alpha, 1 - D_o / D_e, of units judged by several annotators.
 
     Written to be read and compared with; `stability` computes the same for many series at once.
 
@@ -55,7 +55,7 @@ def krippendorff_alpha(units: Sequence[Sequence[object | None]], level: Level) -
 
 
 def ordinal_positions(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where each label stands so that squared differences are the ordinal distances.
+    """Returns where each label stands so that squared differences are the ordinal distances.
 
     The ordinal distance of c and k is (sum of counts from c to k, less half of each end)^2, which is the square of the
     difference of their mid-ranks; ordinal alpha is interval alpha on mid-ranks.
@@ -74,7 +74,7 @@ def alpha(
     n_values: NDArray[np.float64] | np.float64,
     expected: NDArray[np.float64] | np.float64,
 ) -> NDArray[np.float64]:
-    """1 - (n - 1) observed / expected, elementwise.
+    """Returns 1 - (n - 1) observed / expected, elementwise.
 
     Args:
         observed: sum over units of the distances of its ordered pairs of values, over m_u - 1.
@@ -92,7 +92,7 @@ def alpha(
 def interval_expected(
     n_values: NDArray[np.float64], sums: NDArray[np.float64], squares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Sum of squared differences over ordered pairs of n values, from n, their sum and their sum of squares.
+    """Returns the sum of squared differences over ordered pairs of n values, from n, their sum and their sum of squares.
 
     Zero where it is not above the rounding of the squares, so that equal values count as equal.
     """

@@ -154,7 +154,7 @@ def series_table(
     numbers: NDArray[np.float64],
     level: Level,
 ) -> NominalTable | IntervalTable | OrdinalTable:
-    """The values of one series, units with fewer than two dropped before anything else.
+    """Returns the values of one series, units with fewer than two dropped before anything else.
 
     Args:
         codes: shape (n_annotators of the series, n_units), -1 for missing.

@@ -15,7 +15,7 @@ _BATCHED_CELLS = 1 << 20  # series x labels x units: beyond it a series at a tim
 
 
 def series_counts(codes: NDArray[np.int64], n_labels: int, is_pairable: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """How many pairable values of each label each unit has, in each series of `cumulative_and_adjacent`.
+    """Returns how many pairable values of each label each unit has, in each series of `cumulative_and_adjacent`.
 
     Args:
         codes: shape (n_annotators, n_units), at most 60 annotators; labels that are left out of it are not counted.
@@ -54,7 +54,7 @@ class SeriesAlphas:
 
 
 def series_alphas(replicates: Sequence[Ratings], unit_counts: Sequence[UnitCounts]) -> SeriesAlphas | None:
-    """Alphas and jackknife variances of every series of nominal tables; None where the tables are too large for that.
+    """Returns alphas and jackknife variances of every series of nominal tables; None where the tables are too large for it.
 
     The figures are those of `leave_one_out.NominalTable`, series by series.
     """
@@ -92,7 +92,7 @@ def series_alphas(replicates: Sequence[Ratings], unit_counts: Sequence[UnitCount
 
 
 def mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the first axis of what is defined; NaN where nothing is."""
+    """Returns the mean over the first axis of what is defined; NaN where nothing is."""
     is_defined = ~np.isnan(figures)
     n_defined = is_defined.sum(axis=0)
     sums = np.where(is_defined, figures, 0.0).sum(axis=0)
@@ -123,7 +123,7 @@ class _Replicate:
 
     @classmethod
     def of(cls, ratings: Ratings, n: UnitCounts) -> _Replicate:
-        """From the labels and the counts of the units."""
+        """Returns the table of these labels and counts of the units."""
         is_pairable = n.n_values >= 2
         counts = series_counts(ratings.codes, ratings.n_labels, is_pairable)
         n_values, squares = np.where(is_pairable, n.n_values, 0), np.where(is_pairable, n.squares, 0)
@@ -143,12 +143,12 @@ class _Replicate:
         return self.observed.sum(axis=1) + self.extra_observed, self.totals.sum(axis=1), squares
 
     def alphas(self) -> NDArray[np.float64]:
-        """Krippendorff's alpha of each series."""
+        """Returns Krippendorff's alpha of each series."""
         observed, n, squares = self._sums()
         return alpha(observed, n, n**2 - squares)
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """The same without each unit, shape (n_series, n_units)."""
+        """Returns the same without each unit, of shape (n_series, n_units)."""
         observed, n, squares = (each[:, None] for each in self._sums())
         n = n - self.n_values
         overlap = (self.totals[:, None, :-1] @ self.counts)[:, 0]
@@ -156,7 +156,7 @@ class _Replicate:
         return alpha(observed - self.observed, n, n**2 - squares)
 
     def grown(self) -> _Replicate:
-        """The series with a unit of median size more, split evenly between the two commonest labels."""
+        """Returns the series with a unit of median size more, split evenly between the two commonest labels."""
         rows = np.arange(len(self.totals))
         is_unit = self.n_values > 0
         ranked = np.sort(np.where(is_unit, self.n_values, np.iinfo(np.int32).max), axis=1)
@@ -175,7 +175,7 @@ class _Replicate:
 
 
 def alphas_without_each(ratings: Ratings) -> NDArray[np.float64] | None:
-    """Alpha of a nominal table without each annotator, shape (n_annotators,); None where the table is too large for that."""
+    """Returns alpha of a nominal table without each annotator, of shape (n_annotators,); None where the table is too large."""
     codes, n_labels = ratings.codes, ratings.n_labels
     if codes.size * n_labels > _BATCHED_CELLS:
         return None

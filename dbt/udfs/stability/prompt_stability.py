@@ -66,7 +66,7 @@ def prompt_stability(
     n_resamples: int,
     is_all_alone: bool = False,
 ) -> list[StabilityRow]:
-    """Every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
+    """Returns every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
 
     Args:
         sample: shape (n,), any codes.
@@ -194,7 +194,7 @@ def _row(
 
 
 def annotator_alphas(replicates: Sequence[Ratings]) -> NDArray[np.float64]:
-    """Mean alpha over replicates without each annotator, shape (n_annotators,); NaN where it is undefined."""
+    """Returns mean alpha over replicates without each annotator, of shape (n_annotators,); NaN where it is undefined."""
     return mean_defined(np.array([_without_each(ratings) for ratings in replicates]))
 
 
@@ -228,7 +228,7 @@ class UnitJackknife:
     n_disagreeing: int
 
     def interval(self, annotator_figures: NDArray[np.float64] | None = None) -> Interval:
-        """Bounds for other samples, or with alphas less each annotator for other samples and other annotators."""
+        """Returns bounds for other samples, or with alphas less each annotator for other samples and other annotators."""
         if np.isnan(self.alpha):
             return UNDEFINED
         added, n_most = 0.0, np.inf
@@ -243,7 +243,7 @@ class UnitJackknife:
 
 
 def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.bool_]) -> UnitJackknife:
-    """From the replicates' tables of the series and which units disagree inside in any of them."""
+    """Returns the jackknife over units of a series, from its replicates' tables and which units disagree inside in any."""
     figures = [table.alpha() for table in tables]
     defined = [(table, a) for table, a in zip(tables, figures, strict=True) if not np.isnan(a)]
     is_unit = np.logical_or.reduce([table.n_values > 0 for table in tables])
@@ -268,7 +268,7 @@ def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.boo
 
 
 def log_interval(alpha: float, variance: float, degrees_of_freedom: float) -> Interval:
-    """1 - (1 - alpha) exp(-+ t se / (1 - alpha)): a t interval on ln(1 - alpha); NaN at alpha 1 and for no freedom."""
+    """Returns 1 - (1 - alpha) exp(-+ t se / (1 - alpha)), a t interval on ln(1 - alpha); NaN at alpha 1 and for no freedom."""
     if alpha >= 1 or np.isnan(variance) or degrees_of_freedom < 1:
         return UNDEFINED
     exponent = t_quantile(degrees_of_freedom) * np.sqrt(variance) / (1 - alpha)
@@ -277,7 +277,7 @@ def log_interval(alpha: float, variance: float, degrees_of_freedom: float) -> In
 
 
 def typical_split(table: SeriesTable) -> NDArray[np.float64]:
-    """Label counts of a unit of median size split evenly between the series' two commonest labels.
+    """Returns label counts of a unit of median size split evenly between the series' two commonest labels.
 
     An odd value goes to the commoner. Where only one label occurs the other half goes to a phantom label.
     """

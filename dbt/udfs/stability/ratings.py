@@ -32,7 +32,7 @@ class Ratings:
 
     @property
     def n_labels(self) -> int:
-        """Distinct labels, those of dropped units included."""
+        """Returns the number of distinct labels, those of dropped units included."""
         return len(self.numbers)
 
 
@@ -45,13 +45,13 @@ class Series(NamedTuple):
 
 
 def cumulative_and_adjacent(n_annotators: int) -> list[Series]:
-    """First k annotators for k = 2..K, then annotator k against k - 1 for k = 2..K."""
+    """Returns the first k annotators for k = 2..K, then annotator k against k - 1 for k = 2..K."""
     ks = range(2, n_annotators + 1)
     return [Series("cumulative", 0, k) for k in ks] + [Series("adjacent", k - 2, k) for k in ks]
 
 
 def is_shown(n_annotators: int) -> NDArray[np.bool_]:
-    """Which series of `cumulative_and_adjacent` become rows, shape (2 (K - 1),).
+    """Returns which series of `cumulative_and_adjacent` become rows, of shape (2 (K - 1),).
 
     All up to 60 annotators, then every tenth and the last: a curve over 250 templates is read at no more places, and the
     others would take three quarters of the time.
@@ -69,7 +69,7 @@ def ratings_by_replicate(
     level: Level,
     cut_rng: np.random.Generator | None,
 ) -> list[Ratings]:
-    """One table a replicate, over the same annotators and units, both in ascending order of their codes.
+    """Returns one table a replicate, over the same annotators and units, both in ascending order of their codes.
 
     Args:
         sample: shape (n,), any codes.
@@ -112,7 +112,7 @@ class UnitCounts(NamedTuple):
 
 
 def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = None) -> UnitCounts:
-    """Values and sum over labels of squared counts, in every series at once; shape (2 (K - 1), n_units) each.
+    """Returns values and the sum over labels of squared counts, in every series at once; shape (2 (K - 1), n_units) each.
 
     Adding a label that the unit has n times already raises the sum of squares by 2 n + 1, so one look back a label
     serves all cumulative series.
@@ -137,7 +137,7 @@ def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = No
 
 
 def unit_counts_of_all(codes: NDArray[np.int64]) -> UnitCounts:
-    """The counts of `unit_counts` over all annotators alone; shape (n_units,) each."""
+    """Returns the counts of `unit_counts` over all annotators alone; shape (n_units,) each."""
     is_given = codes != MISSING
     squares = np.where(is_given, _own_counts(codes), 0).sum(axis=0, dtype=np.int32)
     return UnitCounts(is_given.sum(axis=0, dtype=np.int32), squares)

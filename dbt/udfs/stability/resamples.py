@@ -111,7 +111,7 @@ class _Replicate:
         return np.where(given.sum(axis=0) == 1, first, MISSING)
 
     def alphas(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Alphas of every series in every resample: (n_series, n_resamples) from weights (n_units, n_resamples)."""
+        """Returns alphas of every series in every resample: (n_series, n_resamples) from weights (n_units, n_resamples)."""
         if self.n_values is None:  # every unit has a label of every annotator, and weights sum to the units
             sizes = [series.stop - series.start for series in cumulative_and_adjacent(len(self.codes))]
             n_values = np.outer(sizes, weight.sum(axis=0))
@@ -162,7 +162,7 @@ def _unit_coincidences(table: OrdinalTable) -> tuple[NDArray[np.int64], csc_matr
 
 
 def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int) -> NDArray[np.float64]:
-    """Alphas of every series over seeded resamples of units, the same units for all series and replicates.
+    """Returns alphas of every series over seeded resamples of units, the same units for all series and replicates.
 
     Args:
         replicates: tables over the same annotators and units; alphas are averaged over those where alpha is defined.
@@ -182,7 +182,7 @@ def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int)
 
 
 def cell_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int) -> NDArray[np.float64]:
-    """Alphas over resamples of single labels, duplicates dropped, as the published package does it.
+    """Returns alphas over resamples of single labels, duplicates dropped, as the published package does it.
 
     Drawing n of n rows (unit, annotator, label) and dropping duplicates thins the table to 63 % of its cells and keeps
     every unit: the spread is that of choosing annotators, 2.4 to 4.5 times too narrow for samples.

@@ -27,7 +27,7 @@ class RankingConsistency(NamedTuple):
 def ranking_consistency(
     variant: NDArray[np.int64], model: NDArray[np.int64], accuracy: NDArray[np.float64]
 ) -> RankingConsistency:
-    """Mean Spearman correlation of the models' accuracies over all pairs of templates.
+    """Returns the mean Spearman correlation of the models' accuracies over all pairs of templates.
 
     With z_v the centred ranks of template v scaled to length 1, the correlation of a pair is z_v . z_u, and the sum
     over pairs (|sum_v z_v|^2 - n) / 2: work grows with templates x models, no pair is ever looked at.

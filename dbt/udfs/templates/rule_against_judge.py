@@ -67,7 +67,7 @@ def rule_against_judge(
     seed: int,
     n_resamples: int,
 ) -> RuleAgainstJudge:
-    """The spread over templates under a rule, under a judge, and the share of it that the judge removes.
+    """Returns the spread over templates under a rule, under a judge, and the share of it that the judge removes.
 
     A judge that errs at random removes spread too, 20 % of any when it is wrong in 10 % of cases: where people have
     ruled, the rectified figures divide the judge's spread by its Youden index.

@@ -31,14 +31,14 @@ class Spread(NamedTuple):
 
 
 def variant_means(variant: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean value of each template over the samples it has; shape (n_variants,), for dense codes."""
+    """Returns the mean value of each template over the samples it has, of shape (n_variants,), for dense codes."""
     return np.asarray(np.bincount(variant, weights=value) / np.bincount(variant), np.float64)
 
 
 def complete_table(
     sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Samples x templates, of the samples that have a value under every template.
+    """Returns a table of samples x templates, of the samples that have a value under every template.
 
     Args:
         sample: shape (n,), dense codes, n > 0.
@@ -56,7 +56,7 @@ def complete_table(
 def corrected_variances(
     table: NDArray[np.float64], weight: NDArray[np.float64], n_corrections: int
 ) -> NDArray[np.float64]:
-    """Variance over templates of their means, less the part of it that is luck, in each resample of the samples.
+    """Returns the variance over templates of their means, less the part of it that is luck, in each resample of the samples.
 
     Var_ddof1(template means) - n_corrections MS_res / n, both of the resample. With d_iv a value less its sample's
     mean, MS_res (n - 1) = sum_i w_i sum_v d_iv^2 / (Q - 1) - n Var_ddof1: no resampled table is ever made.
@@ -80,14 +80,14 @@ def corrected_variances(
 
 
 def corrected_variance(table: NDArray[np.float64]) -> float:
-    """Var_ddof1(template means) - MS_res / n of a complete table of shape (n, Q), n > 1, Q > 1; not floored."""
+    """Returns Var_ddof1(template means) - MS_res / n of a complete table of shape (n, Q), n > 1, Q > 1; not floored."""
     return float(corrected_variances(table, np.ones((len(table), 1)), 1)[0])
 
 
 def bootstrap_variances(
     tables: Sequence[NDArray[np.float64]], seed: int, n_resamples: int
 ) -> list[NDArray[np.float64]]:
-    """Corrected variances of seeded resamples of samples, the same draws for every table.
+    """Returns corrected variances of seeded resamples of samples, the same draws for every table.
 
     Args:
         tables: each of shape (n, Q), n > 1, Q > 1, complete.
@@ -106,7 +106,7 @@ def bootstrap_variances(
 
 
 def root(variance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard deviation of a corrected variance, 0 where that is negative; NaN stays NaN."""
+    """Returns the standard deviation of a corrected variance, 0 where that is negative; NaN stays NaN."""
     return np.sqrt(np.maximum(variance, 0.0))
 
 
@@ -117,7 +117,7 @@ def spread(
     seed: int,
     n_resamples: int,
 ) -> Spread:
-    """How far accuracy varies over prompt templates.
+    """Returns how far accuracy varies over prompt templates.
 
     Templates without any effect still differ in accuracy by the luck of single answers: .027 of raw standard deviation
     at 100 questions in a simulation. The corrected one takes luck away; it estimates the deviation that these very
