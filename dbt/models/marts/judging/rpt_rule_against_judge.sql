@@ -107,12 +107,17 @@ final as (
         by_judge.accuracy_std_corrected_low as spread_judge_low,
         by_judge.accuracy_std_corrected_high as spread_judge_high,
         -- a share of words and a verdict are not on one scale
-        {%- for figure in ['difference', 'share_removed', 'difference_rectified', 'share_removed_rectified'] %}
+        {%- for figure in ['difference', 'share_removed'] %}
             {%- for ending in ['', '_low', '_high'] %}
                 if(measured.is_rule_graded, null, measured.by_accuracy.{{ figure }}{{ ending }}) as {{ figure }}{{ ending }},
             {%- endfor %}
         {%- endfor %}
         measured.by_accuracy.spread_judge_rectified,
+        {%- for figure in ['difference_rectified', 'share_removed_rectified'] %}
+            {%- for ending in ['', '_low', '_high'] %}
+                if(measured.is_rule_graded, null, measured.by_accuracy.{{ figure }}{{ ending }}) as {{ figure }}{{ ending }},
+            {%- endfor %}
+        {%- endfor %}
         measured.by_accuracy_scored.spread_rule as spread_rule_scored,
         measured.by_accuracy_scored.spread_judge as spread_judge_scored,
         {%- for figure in ['difference', 'share_removed'] %}
