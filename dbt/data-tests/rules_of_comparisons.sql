@@ -1,6 +1,9 @@
--- The rules of comparisons and what they are made of, in one statement.
+-- The rules of the group comparison, and of what comparisons alone build again, in one statement.
 {{ broken_rules([
+    'fct_flips',
     'int_answers_paired',
+    'int_differences_judged',
+    'int_groups_apart',
     'int_groups_paired',
     'int_measures_compared',
     'int_runs_described',
@@ -9,7 +12,6 @@
     'int_sides_paired',
     'int_variants_measured',
     'int_variants_paired',
-    'fct_flips',
     'rpt_run_changes',
     'rpt_run_comparisons',
 ]) }}

@@ -1,7 +1,15 @@
--- The rules of marts/stability, in one statement.
+-- The rules of the group stability, in one statement.
 {{ broken_rules([
     'fct_consistency',
     'fct_p_tau',
     'fct_prompt_stability',
     'fct_sensitivity',
+    'int_annotations_listed',
+    'int_disagreement_shares',
+    'int_groups_measured',
+    'rpt_class_sensitivities',
+    'rpt_prompt_variants',
+    'rpt_sample_similarities',
+    'rpt_sample_spreads',
+    'rpt_stability_by_share',
 ]) }}

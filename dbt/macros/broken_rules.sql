@@ -1,6 +1,6 @@
 {# Counts, in one statement, the rows that break the generic tests of these models: `rule` and `n_rows`, no row where all hold.
    dbt takes some 25 ms a test, and a build would run a hundred of them one by one. The rules stand where dbt wants them, in the
-   models' YAML; `dbt test` runs them singly too. #}
+   models' YAML; `dbt test` runs them singly too. A `to` of a relationship is a model of the same list. #}
 {% macro broken_rules(models) -%}
     {%- set relations = {} -%}
     {%- for name in models -%}
@@ -19,6 +19,7 @@
     {%- for node in rules %}
         {%- set model = node.attached_node.split('.')[-1] -%}
         {%- set arguments = dict(node.test_metadata.kwargs) -%}
+        {%- do arguments.update({'to': relations[arguments['to'].split("'")[1]]}) if 'to' in arguments -%}
         {%- do arguments.update({'model': relations[model]}) %}
         select
             '{{ node.test_metadata.name }} of {{ model }}{{ '.' ~ node.column_name if node.column_name }}' as rule,

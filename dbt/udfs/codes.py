@@ -14,7 +14,7 @@ _SMALLEST_TABLE = 1 << 16
 def dense_codes(
     codes: NDArray[np.int64], valid: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the distinct codes from 0 in ascending order; NULL is one more, numbered last.
+    """Returns dense codes of values and the distinct values: numbered from 0 in ascending order, NULL last.
 
     Args:
         codes: shape (n,), any int64 values.

@@ -37,7 +37,7 @@ Answer = tuple[str, str, Sequence[str], str | None]
 
 
 def read_answers(answers: Sequence[Answer]) -> list[Reading]:
-    """The readings of many completions; options are read a template's signs at a time, twice as fast as one by one."""
+    """Returns readings of many completions; options are read a template's signs at a time, twice as fast as one by one."""
     choices: dict[int, OptionReading] = {}
     for reader in {answer[1] for answer in answers}:
         name, signs = _parsed(reader)
@@ -49,7 +49,7 @@ def read_answers(answers: Sequence[Answer]) -> list[Reading]:
 
 
 def read_answer(completion: str, reader: str, labels: Sequence[str], refusal_pattern: str | None = None) -> Reading:
-    """The reading of a completion by a reader given as JSON; a label is always one of `labels`, as written there."""
+    """Returns the reading of a completion by a reader given as JSON; a label is always one of `labels`, as written there."""
     return read_answers([(completion, reader, labels, refusal_pattern)])[0]
 
 

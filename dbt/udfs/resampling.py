@@ -31,14 +31,14 @@ UNDEFINED = Interval(np.nan, np.nan)
 
 
 def t_quantile(degrees_of_freedom: float) -> float:
-    """Two-sided 95 % quantile of Student's t; NaN below one degree of freedom."""
+    """Returns the two-sided 95 % quantile of Student's t; NaN below one degree of freedom."""
     if degrees_of_freedom < 1:
         return np.nan
     return float(stdtrit(degrees_of_freedom, 1 - TAIL))
 
 
 def jackknife_variance(replicates: NDArray[np.float64]) -> float:
-    """(n - 1)/n times the sum of squares of n leave-one-out figures around their mean; NaN below two.
+    """Returns (n - 1)/n times the sum of squares of n leave-one-out figures around their mean; NaN below two.
 
     Undefined figures are left out.
     """
@@ -50,18 +50,18 @@ def jackknife_variance(replicates: NDArray[np.float64]) -> float:
 
 
 def jackknife_half_width(replicates: NDArray[np.float64]) -> float:
-    """t_{n-1} times the jackknife standard error of n leave-one-out figures; NaN below two, undefined ones left out."""
+    """Returns t_{n-1} times the jackknife standard error of n leave-one-out figures; NaN below two, undefined ones left out."""
     n = int((~np.isnan(replicates)).sum())
     return t_quantile(n - 1) * float(np.sqrt(jackknife_variance(replicates)))
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:
-    """A generator for one purpose under one seed: a further draw for one purpose leaves the others as they are."""
+    """Returns a generator for one purpose under one seed: a further draw for one purpose leaves the others as they are."""
     return np.random.default_rng([seed % 2**64, purpose])
 
 
 def weights(rng: np.random.Generator, n_units: int, n_resamples: int) -> NDArray[np.float64]:
-    """How often each unit is drawn in each bootstrap resample of n_units from n_units.
+    """Returns how often each unit is drawn in each bootstrap resample of n_units from n_units.
 
     Returns:
         Shape (n_units, n_resamples), whole numbers; each column sums to n_units.
@@ -120,7 +120,7 @@ def chunks(n_resamples: int, n_rows: int) -> Iterator[int]:
 
 
 def percentile_interval(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """2.5th and 97.5th percentile over the last axis, undefined replicates left out.
+    """Returns the 2.5th and 97.5th percentile over the last axis, undefined replicates left out.
 
     Args:
         replicates: shape (n_resamples,) or (n_figures, n_resamples).
@@ -147,14 +147,14 @@ class TwoWayVariance(NamedTuple):
     both: float
 
     def total(self, samples: float) -> float:
-        """V_samples + V_variants - V_both, never below its larger part: the subtraction can overshoot by chance."""
+        """Returns V_samples + V_variants - V_both, never below its larger part: the subtraction can overshoot by chance."""
         return max(samples + self.variants - self.both, samples, self.variants)
 
 
 def two_way_variance(
     sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
 ) -> TwoWayVariance:
-    """V_variants and V_both of a samples x variants table, from an additive fit.
+    """Returns V_variants and V_both of a samples x variants table, from an additive fit.
 
     V_variants is the ddof 1 variance of the variants' effects over Q, V_both the mean square of what sample and
     variant do not explain over the number of cells. In a full table effects are plain means; with cells missing the
@@ -196,7 +196,7 @@ class TwoWayMean(NamedTuple):
 
 
 def two_way_interval(sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]) -> TwoWayMean:
-    """Mean over variants of the variant's mean over samples, with an interval for other samples and other wordings.
+    """Returns the mean over variants of the variant's mean over samples, with an interval for other samples and wordings.
 
     Args:
         sample: shape (n,), dense codes.

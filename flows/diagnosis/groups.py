@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from flows.diagnosis.material import Task, Unit
 from flows.diagnosis.samples import PointsTo, SampleFinding
-from udfs.clusters import separate_clusters
+from udfs.measures.clusters import separate_clusters
+from udfs.measures.shared_words import Contrast, SharedWord, shared_words
+from udfs.measures.wording_effect import discoveries
 from udfs.resampling import generator
-from udfs.shared_words import Contrast, SharedWord, shared_words
-from udfs.wording_effect import discoveries
 
 MOST_OF_A_CLASS = 2000
 MOST_WORDS = 6
@@ -82,8 +82,9 @@ def find_groups(
     """The groups of all units, the surest first.
 
     A cluster of at least three samples, at most half of its class, that stands apart by .2 in total variation distance
-    (`udfs.clusters`) is a group when its texts share words that those of the rest lack: p at most .05 among all words and
-    clusters of the unit (`udfs.shared_words`), and at most one in twenty units expected false (Benjamini-Hochberg).
+    (`udfs.measures.clusters`) is a group when its texts share words that those of the rest lack: p at most .05 among all
+    words and clusters of the unit (`udfs.measures.shared_words`), and at most one in twenty units expected false
+    (Benjamini-Hochberg).
     """
     candidates: list[_Candidate] = []
     words: list[list[tuple[list[str], list[SharedWord]]]] = []

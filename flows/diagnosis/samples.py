@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from flows.diagnosis.material import Unit
-from udfs.wording_effect import discoveries, sample_sensitivity, wording_effect
+from udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
 
 PointsTo = Literal["prompt", "noise", "prompt_or_noise", "sample_or_label", "output_format"]
 STEADY = 0.9
@@ -46,8 +46,8 @@ def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
     """The samples of a unit, the most sensitive first.
 
     A sample is steady when one label has 90 % of its p_tau. Whether the wording explains an unsteady one is tested by exchanging
-    its answers between wordings (`udfs.wording_effect`), with at most one in twenty of what is said to be the prompt's expected
-    false (Benjamini-Hochberg over the unit's unsteady samples).
+    its answers between wordings (`udfs.measures.wording_effect`), with at most one in twenty of what is said to be the prompt's
+    expected false (Benjamini-Hochberg over the unit's unsteady samples).
     """
     top = unit.p_tau.argmax(axis=1)
     share = unit.p_tau.max(axis=1)

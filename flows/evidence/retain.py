@@ -17,7 +17,7 @@ from flows.warehouse.archive import read_archive, write_archive
 from flows.warehouse.insert import insert_new
 from flows.warehouse.rows import frame_of
 from models_registry.errors import UsageError, WarehouseError
-from udfs.retired import HEAVY, RETIRED_RUNS
+from udfs.sql.retired import HEAVY, RETIRED_RUNS
 
 _DUE = f"""
 with nights as (

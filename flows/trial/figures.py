@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.comparison.draws import resampled_samples
-from udfs.consistency import consistency
-from udfs.entropy import normalised_entropy
+from udfs.measures.consistency import consistency
+from udfs.measures.entropy import normalised_entropy
+from udfs.measures.sensitivity import corrected_sensitivity, sensitivity_interval
 from udfs.resampling import t_quantile, two_way_interval
-from udfs.sensitivity import corrected_sensitivity, sensitivity_interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ from tests.udfs.comparison_worlds import (
     true_difference,
 )
 from udfs.comparison import Compared
-from udfs.sensitivity import sensitivity_interval
-from udfs.stability import prompt_stability
+from udfs.measures.sensitivity import sensitivity_interval
+from udfs.stability.prompt_stability import prompt_stability
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(4 * 3600)]
 

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from udfs.comparison import Compared, compare_answers
-from udfs.consistency import consistency
-from udfs.entropy import normalised_entropy
-from udfs.leave_one_out import series_table
-from udfs.ratings import unit_counts
+from udfs.measures.consistency import consistency
+from udfs.measures.entropy import normalised_entropy
+from udfs.stability.leave_one_out import series_table
+from udfs.stability.ratings import unit_counts
 
 pytestmark = pytest.mark.benchmark
 

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from udfs.rankings import ranking_consistency
-from udfs.rule_against_judge import rule_against_judge
-from udfs.spread import spread
+from udfs.templates.rankings import ranking_consistency
+from udfs.templates.rule_against_judge import rule_against_judge
+from udfs.templates.spread import spread
 
 pytestmark = pytest.mark.benchmark
 

@@ -12,9 +12,9 @@ import pytest
 import simpledorff  # type: ignore[import-untyped]
 
 from udfs import resampling
-from udfs.consistency import consistency
-from udfs.spread import spread
-from udfs.stability import prompt_stability
+from udfs.measures.consistency import consistency
+from udfs.stability.prompt_stability import prompt_stability
+from udfs.templates.spread import spread
 
 pytestmark = pytest.mark.benchmark
 

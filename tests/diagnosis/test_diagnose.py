@@ -14,7 +14,7 @@ from flows.diagnosis.groups import find_groups, words_of
 from flows.diagnosis.material import Material, Task, Unit
 from flows.diagnosis.samples import sample_findings
 from flows.diagnosis.terminal import NOTHING, lines_of
-from udfs.entropy import plug_in_terms
+from udfs.measures.entropy import plug_in_terms
 
 LABELS = (None, "number", "place", "person")
 N, Q, R = 60, 12, 2

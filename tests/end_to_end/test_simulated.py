@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.shell import promptaudit, sql, without_server
-from udfs.entropy import expected_plug_in_entropy
+from udfs.measures.entropy import expected_plug_in_entropy
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -90,8 +90,13 @@ def test_a_broken_rule_fails_the_build_and_is_named(built: tuple[Path, str]) -> 
     with Warehouse(warehouse).write() as con:
         con.execute("insert into marts.dim_models select * from marts.dim_models")
         con.execute("update marts.fct_p_tau set p_tau = p_tau + 0.5")
-    with pytest.raises(WarehouseError, match=r"rules_of_core failed: .*1 rows break unique_grain of dim_models"):
-        dbt(Warehouse(warehouse), "test", "--select", "rules_of_core", audit_run_ids=[run])
+        con.execute("update marts.dim_tasks set level = 'odd'")
+        con.execute("delete from marts.dim_samples where sample_index = 0")
+    with pytest.raises(WarehouseError, match=r"rules_of_answers failed: .*1 rows break unique_grain of dim_models"):
+        dbt(Warehouse(warehouse), "test", "--select", "rules_of_answers", audit_run_ids=[run])
+    for rule in ("accepted_values of dim_tasks.level", "relationships of fct_predictions.sample_id"):
+        with pytest.raises(WarehouseError, match=f"rows break {rule}"):
+            dbt(Warehouse(warehouse), "test", "--select", "rules_of_answers", audit_run_ids=[run])
     with pytest.raises(WarehouseError, match=r"rows break (sums_to_one|within) of fct_p_tau.p_tau"):
         dbt(Warehouse(warehouse), "test", "--select", "rules_of_stability", audit_run_ids=[run])
     derive(warehouse, run)

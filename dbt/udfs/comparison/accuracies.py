@@ -35,7 +35,7 @@ def compare_accuracies(
     seed: int,
     n_resamples: int,
 ) -> list[Compared]:
-    """Accuracy and its spread over variants in two runs, on the samples and variants that both have.
+    """Returns accuracy and its spread over variants of two runs, compared on the samples and variants that both have.
 
     Args:
         side: shape (n,), 0 base, 1 candidate.

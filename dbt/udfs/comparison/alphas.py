@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.agreement import Level, alpha, interval_expected, ordinal_positions
 from udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums, mean_defined
+from udfs.stability.agreement import Level, alpha, interval_expected, ordinal_positions
 
 _SAMPLES_AT_ONCE = 256
 
@@ -25,7 +25,7 @@ class AlphaSums:
         self.n_columns = len(numbers) + (len(self.pairs) or 1)
 
     def disagreements(self, counts: Sequence[Counts], n_values: Counts) -> list[Floats]:
-        """What each sample disagrees, of the counts' shape.
+        """Returns the disagreement of each sample, in the counts' shape.
 
         Args:
             counts: per label how many values the sample has of it, of any one shape.
@@ -51,13 +51,13 @@ class AlphaSums:
         return [apart / others]
 
     def columns(self, counts: Sequence[Floats]) -> Floats:
-        """Each sample's pairable values of each label, then what it disagrees: counts of shape (N,) give (N, n_columns)."""
+        """Returns the pairable values of each label and the disagreement of each sample: counts (N,) give (N, n_columns)."""
         n_values = sum(counts[1:], counts[0])
         pairable = [np.where(n_values >= 2, count, 0.0) for count in counts]
         return np.stack([*pairable, *self.disagreements(counts, n_values)], axis=1)
 
     def alphas(self, totals: Floats) -> Floats:
-        """Alpha from the columns' sums over samples, shape (n_columns, n_runs) -> (n_runs,)."""
+        """Returns alpha of each run from the columns' sums over samples: shape (n_columns, n_runs) gives (n_runs,)."""
         counts, rest = np.split(totals, [len(self.numbers)])
         n = counts.sum(axis=0)
         if self.level == "ordinal":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.agreement import LEVELS, Level
 from udfs.comparison.answers_table import AnswersTable, answers_table
 from udfs.comparison.availability import MEASURES, available, lacking
 from udfs.comparison.churn import label_churn
@@ -21,6 +20,7 @@ from udfs.comparison.compared import (
 from udfs.comparison.differences import differences
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.measured import measured
+from udfs.stability.agreement import LEVELS, Level
 
 
 def compare_answers(
@@ -39,7 +39,7 @@ def compare_answers(
     seed: int,
     n_resamples: int,
 ) -> list[Compared]:
-    """Every measure of labels of one model, task and strategy in two runs, on what both have.
+    """Returns every measure of labels of one model, task and strategy in two runs, compared on what both have.
 
     One entry an answer, in any order; errors and variants that left a run are not among them. An answer counts where
     both runs have it: the same sample, variant and repetition. Where the runs share fewer than two variants, or fewer

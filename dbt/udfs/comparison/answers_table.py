@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from udfs.codes import dense_codes
 from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, OTHER_VARIANTS
 from udfs.comparison.matching import MIN_REDRAWN, match_variants
-from udfs.ratings import MISSING
+from udfs.stability.ratings import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,16 +42,16 @@ class AnswersTable:
 
     @property
     def n_slots(self) -> int:
-        """Pairs of variants."""
+        """Returns the number of pairs of variants."""
         return len(self.stratum)
 
     @property
     def n_samples(self) -> int:
-        """Samples that both runs have."""
+        """Returns the number of samples that both runs have."""
         return int(self.labels.shape[3])
 
     def in_fixed_order(self) -> AnswersTable:
-        """The table with its runs in an order that does not depend on which is the base.
+        """Returns the table with its runs in an order that does not depend on which is the base.
 
         All draws then fall on the same answers when base and candidate are exchanged, and p-values stay to the digit.
         """
@@ -73,7 +73,7 @@ def answers_table(
     gold: NDArray[np.int64],
     n_classes: int,
 ) -> AnswersTable | str:
-    """Keep the answers that both runs have; or say why there are none. Arguments as of `compare_answers`."""
+    """Returns the answers that both runs have, or why there are none. Arguments are those of `compare_answers`."""
     unit, samples = dense_codes(sample)
     in_run = np.zeros((2, len(samples)), np.bool_)
     in_run[side, unit] = True

@@ -33,7 +33,7 @@ class ByVariants(NamedTuple):
 def by_variants(
     figures: Figures, stratum: NDArray[np.int64], difference: Floats, p_samples: Floats, seed: int, n_resamples: int
 ) -> ByVariants:
-    """Hold differences against what exchanging whole variants between the runs makes of them.
+    """Returns p-values of differences by what exchanging whole variants between the runs makes of them.
 
     Under fewer than 12 shared variants exchanges are too few to reach a small p, whatever happened: there the
     jackknife over variants gives a t test with Q - 1 degrees of freedom, and exchanges stand in only where it is

@@ -26,7 +26,7 @@ class Churn(NamedTuple):
 
 
 def label_churn(labels: NDArray[np.int16], n_classes: int) -> Churn:
-    """Disagreement of the same cell across runs less that within runs, and a one-sided t test over samples.
+    """Returns the disagreement of the same cell across runs less that within runs, with a one-sided t test over samples.
 
     A cell is one sample under one ask. Across: 1 - sum_c p_c q_c, with p and q the shares of its labels in the two runs.
     Within: the mean over runs of 1 - sum_c n_c (n_c - 1) / (R (R - 1)), unbiased at any R, for cells asked twice or

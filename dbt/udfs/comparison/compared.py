@@ -58,7 +58,7 @@ class Compared(NamedTuple):
 def not_comparable(
     measure: str, reason: str, n_samples: int = 0, n_variants: int = 0, n_repetitions: int = 0
 ) -> Compared:
-    """A row without figures that says why."""
+    """Returns a row without figures that says why."""
     return Compared(measure, *(np.nan,) * 9, n_samples, n_variants, n_repetitions, reason)
 
 
@@ -71,7 +71,7 @@ def compared(
     *,
     is_exchanged: bool,
 ) -> Compared:
-    """The row of a difference, which was taken the other way round where the candidate run stood first."""
+    """Returns the row of a difference, which was taken the other way round where the candidate run stood first."""
     base, candidate, low, high = difference.first, difference.second, difference.low, difference.high
     if is_exchanged:
         base, candidate, low, high = candidate, base, -high, -low
@@ -95,7 +95,7 @@ def compared(
 
 
 def detectable_difference(standard_error: float, n_comparisons: int) -> float:
-    """The smallest true difference that a comparison finds in 90 %, among n_comparisons: (z_{1-.025/m} + 1.28) SE.
+    """Returns the smallest true difference that is found in 90 % among n_comparisons: (z_{1-.025/m} + 1.28) SE.
 
     Args:
         standard_error: of the difference, >= 0.

@@ -35,7 +35,7 @@ class Difference(NamedTuple):
 def differences(
     measures: Sequence[Figures], stratum: NDArray[np.int64], n_samples: int, seed: int, n_resamples: int
 ) -> list[list[Difference]]:
-    """Compare the two runs in each of the measures; draws are the same for all.
+    """Returns the differences of two runs in each of the measures; the draws are the same for all of them.
 
     Args:
         measures: of one table of two runs.

@@ -27,5 +27,5 @@ class Exceeding:
         self._n_draws[which] += differences.shape[1]
 
     def p_values(self) -> Floats:
-        """(1 + b) / (B + 1): the observed assignment is itself one of those drawn. NaN for an undefined difference."""
+        """Returns (1 + b) / (B + 1): the observed assignment is itself one of those drawn. NaN for an undefined difference."""
         return np.asarray(np.where(np.isnan(self._size), np.nan, (1 + self._n) / (1 + self._n_draws)), np.float64)

@@ -35,26 +35,26 @@ class Figures(Protocol):
     has_interval: tuple[bool, ...]
 
     def resampled(self, weight: Floats) -> Pair:
-        """Figures of both runs where samples count as often as they are drawn: weight of shape (n_draws, N)."""
+        """Returns figures of both runs where samples count as often as they are drawn: weight of shape (n_draws, N)."""
 
     def exchanged(self, moves: Floats) -> Pair:
-        """Figures of both runs where whole rows of samples change places: 1 in moves, of shape (n_draws, N), else 0."""
+        """Returns figures of both runs where whole rows of samples change places: 1 in moves, of shape (n_draws, N), else 0."""
 
     def dealt(self, chosen: Floats) -> Pair:
-        """Figures of the variants that are chosen, and of the others.
+        """Returns figures of the variants that are chosen, and of the others.
 
         Args:
             chosen: shape (n_draws, n_units), 1 or 0.
         """
 
     def halves(self) -> tuple[Figures, Figures]:
-        """The same measures of every other sample, and of the rest."""
+        """Returns the same measures of every other sample, and of the rest."""
 
 
 def exchanged_sums(
     moves: NDArray[AnyFloat], of_first: NDArray[AnyFloat], of_second: NDArray[AnyFloat]
 ) -> tuple[NDArray[AnyFloat], NDArray[AnyFloat]]:
-    """Sums over samples of both runs' columns where rows change places: shape (n_draws, n_columns) each."""
+    """Returns sums over samples of both runs' columns where rows change places, of shape (n_draws, n_columns) each."""
     first = of_first.sum(axis=0) + moves @ (of_second - of_first)
     return first, of_first.sum(axis=0) + of_second.sum(axis=0) - first
 
@@ -67,6 +67,6 @@ def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def mean_defined(figures: Floats) -> Floats:
-    """Mean over the first axis of what is defined; NaN where nothing is."""
+    """Returns the mean over the first axis of what is defined; NaN where nothing is."""
     n_defined = (~np.isnan(figures)).sum(axis=0)
     return np.asarray(np.where(n_defined > 0, np.nansum(figures, axis=0) / np.maximum(n_defined, 1), np.nan))

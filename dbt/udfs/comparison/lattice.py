@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.comparison.figures import Counts, Floats
-from udfs.entropy import plug_in_terms
-from udfs.pairs import half_distances
+from udfs.measures.entropy import plug_in_terms
+from udfs.measures.pairs import half_distances
 
 MOST_STEPS = 4096  # finer lattices have more distinct shares than samples
 _FEW_SAMPLES = 16
@@ -25,7 +25,7 @@ class Terms(NamedTuple):
 
 
 def lattice_of(n_parts: NDArray[np.int64], n_variants: int) -> int | None:
-    """The least number whose product with every share is whole, or None when p_tau would have too many steps.
+    """Returns the least number whose product with every share is whole; None when p_tau would have too many steps.
 
     Args:
         n_parts: shape (n,), into how many equal parts shares are cut (repetitions).
@@ -36,7 +36,7 @@ def lattice_of(n_parts: NDArray[np.int64], n_variants: int) -> int | None:
 
 
 def label_terms(total: Counts, n_given: NDArray[np.int64], n_samples: NDArray[np.int64], lattice: int | None) -> Terms:
-    """What one label adds to the entropies of samples and to the distances between them.
+    """Returns what one label adds to the entropies of samples and to the distances between them.
 
     Args:
         total: shape (n_draws, n), sums over variants of the label's share, times the lattice if there is one.

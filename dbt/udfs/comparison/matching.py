@@ -31,7 +31,7 @@ class Slots(NamedTuple):
 
 
 def match_variants(side: NDArray[np.int64], variant: NDArray[np.int64], kind: NDArray[np.int64]) -> Slots:
-    """Pair the variants of two runs.
+    """Returns pairs of the variants of two runs.
 
     Where at least two wordings are shared, and at least half of the smaller side's (or each side has one, the same),
     those alone are paired. Elsewhere the shared ones are paired and the others kind by kind in ascending order of their

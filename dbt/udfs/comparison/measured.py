@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.agreement import Level
 from udfs.comparison.alphas import Alphas
 from udfs.comparison.answers_table import AnswersTable
 from udfs.comparison.figures import Figures, Floats
@@ -13,10 +12,11 @@ from udfs.comparison.lattice import lattice_of
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.rates import Rates
 from udfs.comparison.shares import Shares
+from udfs.stability.agreement import Level
 
 
 def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures]:
-    """The measures that the table has something to say on, those worked out together in one."""
+    """Returns the measures that the table has something to say on, those worked out together in one."""
     n_asked = (table.labels[0] >= 0).sum(axis=1)
     n_asks = np.zeros((table.n_slots, table.n_samples), np.int64)  # of each slot and sample
     np.add.at(n_asks, table.ask_slot, n_asked > 0)

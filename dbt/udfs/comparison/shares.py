@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from udfs.comparison.figures import Figures, Floats, Pair, blocks, exchanged_sums
 from udfs.comparison.lattice import label_terms
-from udfs.consistency import MIN_SAMPLES
-from udfs.entropy import plug_in_terms
-from udfs.pairs import half_distances
+from udfs.measures.consistency import MIN_SAMPLES
+from udfs.measures.entropy import plug_in_terms
+from udfs.measures.pairs import half_distances
 
 
 class _Label(NamedTuple):
@@ -23,12 +23,12 @@ class _Label(NamedTuple):
     share: Floats  # (n_units, n_ever), times the lattice if there is one
 
     def reaches(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Whether each sample's p_tau reaches each step of the grid, of shape (n, n_steps) for each run."""
+        """Returns whether each sample's p_tau reaches each step of the grid, of shape (n, n_steps) for each run."""
         first, second = ((p[:, None] >= self.grid).astype(np.float32) for p in self.p_tau)
         return first, second
 
     def gaps(self) -> Floats:
-        """How far each step of the grid lies above the one before."""
+        """Returns how far each step of the grid lies above the one before."""
         return np.diff(self.grid, prepend=0.0)
 
 

@@ -210,7 +210,7 @@ class _Found(NamedTuple):
 
 
 def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
-    """The last choice a completion commits to, by the bare signs its template puts before the options.
+    """Returns the last choice a completion commits to, by the bare signs its template puts before the options.
 
     Args:
         completion: any text; one above 60,000 characters is read at both ends.
@@ -232,7 +232,7 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
 
 
 def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list[OptionReading]:
-    """What `read_option` gives for each of many completions, in two thirds of the time."""
+    """Returns `read_option` of each of many completions, in two thirds of the time."""
     signs = _signs(tuple(enumerators))
     return [_last_choice(found) for texts in _batches(completions) for found in _classified(texts, signs)]
 

@@ -27,7 +27,7 @@ _DECODER = json.JSONDecoder()
 
 
 def from_loglikelihoods(nats: Sequence[float | None], n_units: Sequence[int] | None = None) -> OptionReading:
-    """The option of the largest log-likelihood, or of the largest per unit.
+    """Returns the option of the largest log-likelihood, or of the largest per unit.
 
     Args:
         nats: of each option, its log-likelihood as the reply, 0 at most; -inf is a value, that of the impossible.
@@ -53,7 +53,7 @@ def from_loglikelihoods(nats: Sequence[float | None], n_units: Sequence[int] | N
 
 
 def from_top_logprobs(top: Mapping[str, float], enumerators: Sequence[str]) -> OptionReading:
-    """The option whose sign is the likeliest first token.
+    """Returns the option whose sign is the likeliest first token.
 
     Args:
         top: the likeliest tokens and their log-probabilities in nats, as `first_token` gives them. A token is a sign's when
@@ -81,7 +81,7 @@ def from_top_logprobs(top: Mapping[str, float], enumerators: Sequence[str]) -> O
 
 
 def first_token(token_logprobs: str) -> dict[str, float]:
-    """The likeliest tokens in place of the first that is not blank, and their log-probabilities in nats.
+    """Returns the likeliest tokens in place of the first that is not blank, and their log-probabilities in nats.
 
     Args:
         token_logprobs: as `raw.predictions.token_logprobs` keeps it: a JSON array with `token`, `logprob` and

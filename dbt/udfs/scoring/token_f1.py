@@ -42,7 +42,7 @@ class _Bag(NamedTuple):
 
 
 def token_f1(completion: str, references: Sequence[str]) -> float:
-    """2 n_shared / (n_completion + n_reference) in tokens, of the reference that gives most.
+    """Returns 2 n_shared / (n_completion + n_reference) in tokens, of the reference that gives most.
 
     Args:
         completion: any text.

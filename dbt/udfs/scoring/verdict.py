@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
 
 
 def read_verdict(completion: str | None) -> Verdict:
-    """The verdict a reply is: an object of a boolean `match` and, if anything else, a string `reason`.
+    """Returns the verdict of a reply that is an object of a boolean `match` and, if anything else, a string `reason`.
 
     White space around it and one fence (```json or ```, on lines of their own) are taken off. Anything more makes it no
     verdict: prose, a second object, another key or one that is there twice, "true" or 1 for true, no strict JSON. A lone

@@ -13,8 +13,8 @@ from flows.report.sections.rule_against_judge import (
     vouched,
     why_no_share,
 )
-from udfs.rule_against_judge import rule_against_judge
-from udfs.spread import spread
+from udfs.templates.rule_against_judge import rule_against_judge
+from udfs.templates.spread import spread
 
 N_SAMPLES, N_VARIANTS, N_RESAMPLES = 200, 12, 400
 

@@ -14,9 +14,9 @@ from tests.udfs.comparison.plain_runs import (
     with_rows_of,
     with_samples,
 )
-from udfs.agreement import Level, krippendorff_alpha
 from udfs.comparison import measured as module
 from udfs.comparison.measured import measured
+from udfs.stability.agreement import Level, krippendorff_alpha
 
 NUMBERS = np.array([0.5, 1.0, 4.0])
 

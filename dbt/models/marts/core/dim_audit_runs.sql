@@ -1,6 +1,14 @@
 -- One row per run.
-select
-    *,
-    {{ measure_version() }}
-from {{ ref('stg_audit_runs') }}
-where {{ in_this_build() }}
+with runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+final as (
+    select
+        *,
+        {{ measure_version() }}
+    from runs
+)
+
+select * from final

@@ -1,18 +1,30 @@
 -- One row per run and task, as landed, with its labels in order.
-with labels as (
+with tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+labels_of_tasks as (
     select
         audit_run_id,
         task_id,
         list(label order by label_index) as labels
-    from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
+    from labels
     group by all
+),
+
+final as (
+    select
+        tasks.*,
+        labels_of_tasks.labels,
+        {{ measure_version() }}
+    from tasks
+    left join labels_of_tasks using (audit_run_id, task_id)
 )
 
-select
-    tasks.*,
-    labels.labels,
-    {{ measure_version() }}
-from {{ ref('stg_tasks') }} as tasks
-left join labels using (audit_run_id, task_id)
-where {{ in_this_build('tasks.audit_run_id') }}
+select * from final

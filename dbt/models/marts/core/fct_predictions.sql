@@ -1,46 +1,61 @@
 -- One row per prediction: what was said, what it was read as, what it cost.
-select
-    labelled.audit_run_id,
-    labelled.prediction_id,
-    labelled.model_id,
-    labelled.task_id,
-    labelled.strategy,
-    labelled.prompt_variant_id,
-    labelled.paraphrase_temperature,
-    labelled.variant_index,
-    labelled.is_original,
-    labelled.sample_id,
-    labelled.repetition,
-    landed.completion,
-    landed.is_completion_escaped,
-    labelled.label,
-    labelled.gold_label,
-    labelled.answer_status,
-    labelled.is_correct,
-    variants.is_quarantined,
-    variants.quarantine_reason,
-    landed.reasoning,
-    landed.finish_reason,
-    landed.prompt_tokens,
-    landed.completion_tokens,
-    landed.cost_usd,
-    landed.latency_ms,
-    landed.n_attempts,
-    landed.sampling,
-    landed.served_model,
-    landed.system_fingerprint,
-    landed.request_id,
-    landed.error,
-    landed.landed_at,
-    {{ measure_version() }}
-from {{ ref('int_predictions_labelled') }} as labelled
-inner join {{ ref('stg_predictions') }} as landed using (audit_run_id, prediction_id)
-inner join {{ ref('int_variants_measured') }} as variants
-    on
-        labelled.audit_run_id = variants.audit_run_id
-        and labelled.model_id = variants.model_id
-        and labelled.prompt_variant_id = variants.prompt_variant_id
-where
-    {{ in_this_build('labelled.audit_run_id') }}
-    and {{ in_this_build('landed.audit_run_id') }}
-    and {{ in_this_build('variants.audit_run_id') }}
+with labelled as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where {{ in_this_build() }}
+),
+
+landed as (
+    select * from {{ ref('stg_predictions') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('int_variants_measured') }}
+    where {{ in_this_build() }}
+),
+
+final as (
+    select
+        labelled.audit_run_id,
+        labelled.prediction_id,
+        labelled.model_id,
+        labelled.task_id,
+        labelled.strategy,
+        labelled.prompt_variant_id,
+        labelled.paraphrase_temperature,
+        labelled.variant_index,
+        labelled.is_original,
+        labelled.sample_id,
+        labelled.repetition,
+        landed.completion,
+        landed.is_completion_escaped,
+        labelled.label,
+        labelled.gold_label,
+        labelled.answer_status,
+        labelled.is_correct,
+        variants.is_quarantined,
+        variants.quarantine_reason,
+        landed.reasoning,
+        landed.finish_reason,
+        landed.prompt_tokens,
+        landed.completion_tokens,
+        landed.cost_usd,
+        landed.latency_ms,
+        landed.n_attempts,
+        landed.sampling,
+        landed.served_model,
+        landed.system_fingerprint,
+        landed.request_id,
+        landed.error,
+        landed.landed_at,
+        {{ measure_version() }}
+    from labelled
+    inner join landed using (audit_run_id, prediction_id)
+    inner join variants
+        on
+            labelled.audit_run_id = variants.audit_run_id
+            and labelled.model_id = variants.model_id
+            and labelled.prompt_variant_id = variants.prompt_variant_id
+)
+
+select * from final

@@ -1,12 +1,26 @@
 -- One row per run, task and set of raters: how far they agree on the answers that all of them ruled on.
 -- Sets are pairs of judges, panels, people and rules (no panel with its own member), all people, all judges, and the
 -- repetitions of one judge. What a rule cannot score it does not count as right.
-with rated as (
+with answers as (
+    select * from {{ ref('int_answers_rated') }}
+    where {{ in_this_build() }}
+),
+
+judges as (
+    select * from {{ ref('stg_judges') }}
+    where panel is not null and {{ in_this_build() }}
+),
+
+verdicts as (
+    select * from {{ ref('int_verdicts_read') }}
+    where control_id is null and is_match is not null and starts_with(rater, 'judge:') and {{ in_this_build() }}
+),
+
+rated as (
     select
         *,
         dense_rank() over (partition by audit_run_id, task_id order by answer) as item
-    from {{ ref('int_answers_rated') }}
-    where {{ in_this_build() }}
+    from answers
 ),
 
 members as (
@@ -14,8 +28,7 @@ members as (
         audit_run_id,
         'judge:' || judge_id as rater,
         'judge:' || unnest(from_json(panel, '["VARCHAR"]')) as member
-    from {{ ref('stg_judges') }}
-    where panel is not null and {{ in_this_build() }}
+    from judges
 ),
 
 pairs as (
@@ -93,12 +106,7 @@ repeated as (
         ) as item,
         repetition::varchar as rater,
         is_match
-    from {{ ref('int_verdicts_read') }}
-    where
-        control_id is null
-        and is_match is not null
-        and starts_with(rater, 'judge:')
-        and {{ in_this_build() }}
+    from verdicts
     qualify max(repetition) over (partition by audit_run_id, rater) > 1
 ),
 
@@ -110,6 +118,13 @@ entries as (
     select * from repeated
 ),
 
+coded as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id, raters order by rater) as rater_code
+    from entries
+),
+
 measured as (
     select
         audit_run_id,
@@ -118,25 +133,24 @@ measured as (
         kind,
         count(distinct rater)::integer as n_raters,
         rater_agreement(list(item), list(rater_code), list(is_match::integer)) as agreement
-    from (
-        select
-            *,
-            dense_rank() over (partition by audit_run_id, task_id, raters order by rater) as rater_code
-        from entries
-    ) as coded
+    from coded
     group by all
+),
+
+final as (
+    select
+        audit_run_id,
+        task_id,
+        raters,
+        kind,
+        n_raters,
+        agreement.cohen_kappa,
+        agreement.fleiss_kappa,
+        agreement.agreement_rate,
+        agreement.perfect_agreement_rate,
+        agreement.n_rated::integer as n_rated,
+        {{ measure_version() }}
+    from measured
 )
 
-select
-    audit_run_id,
-    task_id,
-    raters,
-    kind,
-    n_raters,
-    agreement.cohen_kappa,
-    agreement.fleiss_kappa,
-    agreement.agreement_rate,
-    agreement.perfect_agreement_rate,
-    agreement.n_rated::integer as n_rated,
-    {{ measure_version() }}
-from measured
+select * from final

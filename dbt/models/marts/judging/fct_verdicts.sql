@@ -1,41 +1,66 @@
 -- One row per reply of a judge or ruling of a person, unreadable and replaced ones among them.
-select
-    verdicts.audit_run_id,
-    verdicts.verdict_id,
-    verdicts.prediction_id,
-    verdicts.control_id,
-    coalesce(predictions.task_id, controls.task_id) as task_id,
-    coalesce(predictions.sample_id, controls.sample_id) as sample_id,
-    if(judges.judge_id is null, verdicts.judge_id, 'judge:' || verdicts.judge_id) as rater,
-    verdicts.repetition,
-    verdicts.ask,
-    verdicts.is_settled,
-    (verdicts.judge_key is not distinct from judges.judge_key) as is_current,
-    if(judges.judge_id is null, verdicts.is_match, verdicts.reply.is_match) as is_match,
-    if(judges.judge_id is null, verdicts.reason, verdicts.reply.reason) as reason,
-    verdicts.completion,
-    verdicts.finish_reason,
-    verdicts.prompt_tokens,
-    verdicts.completion_tokens,
-    verdicts.latency_ms,
-    verdicts.n_attempts,
-    verdicts.cost_usd,
-    verdicts.sampling,
-    verdicts.served_model,
-    verdicts.system_fingerprint,
-    verdicts.request_id,
-    verdicts.request_sha256,
-    verdicts.source,
-    verdicts.error,
-    verdicts.landed_at,
-    {{ measure_version() }}
-from (
+with landed as (
+    select * from {{ ref('stg_verdicts') }}
+    where {{ in_this_build() }}
+),
+
+judges as (
+    select * from {{ ref('stg_judges') }}
+    where {{ in_this_build() }}
+),
+
+predictions as (
+    select * from {{ ref('stg_predictions') }}
+    where {{ in_this_build() }}
+),
+
+controls as (
+    select * from {{ ref('stg_judge_controls') }}
+    where {{ in_this_build() }}
+),
+
+verdicts as (
     select
         *,
         read_verdict(completion) as reply
-    from {{ ref('stg_verdicts') }}
-    where {{ in_this_build() }}
-) as verdicts
-left join {{ ref('stg_judges') }} as judges using (audit_run_id, judge_id)
-left join {{ ref('stg_predictions') }} as predictions using (audit_run_id, prediction_id)
-left join {{ ref('stg_judge_controls') }} as controls using (audit_run_id, control_id)
+    from landed
+),
+
+final as (
+    select
+        verdicts.audit_run_id,
+        verdicts.verdict_id,
+        verdicts.prediction_id,
+        verdicts.control_id,
+        coalesce(predictions.task_id, controls.task_id) as task_id,
+        coalesce(predictions.sample_id, controls.sample_id) as sample_id,
+        if(judges.judge_id is null, verdicts.judge_id, 'judge:' || verdicts.judge_id) as rater,
+        verdicts.repetition,
+        verdicts.ask,
+        verdicts.is_settled,
+        (verdicts.judge_key is not distinct from judges.judge_key) as is_current,
+        if(judges.judge_id is null, verdicts.is_match, verdicts.reply.is_match) as is_match,
+        if(judges.judge_id is null, verdicts.reason, verdicts.reply.reason) as reason,
+        verdicts.completion,
+        verdicts.finish_reason,
+        verdicts.prompt_tokens,
+        verdicts.completion_tokens,
+        verdicts.latency_ms,
+        verdicts.n_attempts,
+        verdicts.cost_usd,
+        verdicts.sampling,
+        verdicts.served_model,
+        verdicts.system_fingerprint,
+        verdicts.request_id,
+        verdicts.request_sha256,
+        verdicts.source,
+        verdicts.error,
+        verdicts.landed_at,
+        {{ measure_version() }}
+    from verdicts
+    left join judges using (audit_run_id, judge_id)
+    left join predictions using (audit_run_id, prediction_id)
+    left join controls using (audit_run_id, control_id)
+)
+
+select * from final

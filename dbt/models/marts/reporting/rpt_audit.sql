@@ -1,5 +1,50 @@
 -- One row per run, model, task and strategy: the scorecard.
-with counted as (
+with runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+formats as (
+    select * from {{ ref('int_answer_formats') }}
+    where {{ in_this_build() }}
+),
+
+measured_variants as (
+    select * from {{ ref('int_variants_measured') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+predictions as (
+    select * from {{ ref('stg_predictions') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('fct_sensitivity') }}
+    where {{ in_this_build() }}
+),
+
+annotated as (
+    select * from {{ ref('fct_prompt_stability') }}
+    where series = 'all' and annotation_filter = 'valid' and model_id is not null and {{ in_this_build() }}
+),
+
+measured as (
+    select * from {{ ref('int_groups_measured') }}
+    where {{ in_this_build() }}
+),
+
+shares as (
+    select * from {{ ref('int_disagreement_shares') }}
+    where {{ in_this_build() }}
+),
+
+counted as (
     select
         formats.audit_run_id,
         formats.model_id,
@@ -7,21 +52,17 @@ with counted as (
         formats.strategy,
         max(formats.n_planned) as n_samples,
         count(distinct formats.prompt_variant_id) as n_variants,
-        count(distinct formats.prompt_variant_id) filter (variants.is_quarantined) as n_variants_quarantined,
-        max(asks.n_repetitions)::integer as n_repetitions,
+        count(distinct formats.prompt_variant_id) filter (measured_variants.is_quarantined) as n_variants_quarantined,
+        max(variants.n_repetitions)::integer as n_repetitions,
         sum(formats.n_planned) as n_planned,
         sum(formats.n_landed) as n_landed,
         sum(formats.n_error) as n_error,
         sum(formats.n_valid) as n_valid,
-        sum(formats.n_landed - formats.n_error - formats.n_valid) filter (not variants.is_quarantined)
-        / nullif(sum(formats.n_landed - formats.n_error) filter (not variants.is_quarantined), 0) as invalid_rate
-    from {{ ref('int_answer_formats') }} as formats
-    inner join {{ ref('int_variants_measured') }} as variants using (audit_run_id, model_id, prompt_variant_id)
-    inner join {{ ref('stg_prompt_variants') }} as asks using (audit_run_id, prompt_variant_id)
-    where
-        {{ in_this_build('formats.audit_run_id') }}
-        and {{ in_this_build('variants.audit_run_id') }}
-        and {{ in_this_build('asks.audit_run_id') }}
+        sum(formats.n_landed - formats.n_error - formats.n_valid) filter (not measured_variants.is_quarantined)
+        / nullif(sum(formats.n_landed - formats.n_error) filter (not measured_variants.is_quarantined), 0) as invalid_rate
+    from formats
+    inner join measured_variants using (audit_run_id, model_id, prompt_variant_id)
+    inner join variants using (audit_run_id, prompt_variant_id)
     group by all
 ),
 
@@ -32,9 +73,8 @@ costs as (
         predictions.task_id,
         variants.strategy,
         sum(predictions.cost_usd) as cost_usd
-    from {{ ref('stg_predictions') }} as predictions
-    inner join {{ ref('stg_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
-    where {{ in_this_build('predictions.audit_run_id') }} and {{ in_this_build('variants.audit_run_id') }}
+    from predictions
+    inner join variants using (audit_run_id, prompt_variant_id)
     group by all
 ),
 
@@ -47,8 +87,7 @@ sensitivities as (
         avg(sensitivity) as sensitivity,
         stddev_pop(sensitivity) as sensitivity_std,
         avg(sensitivity_valid) as sensitivity_valid
-    from {{ ref('fct_sensitivity') }}
-    where {{ in_this_build() }}
+    from samples
     group by all
 ),
 
@@ -58,78 +97,81 @@ stability as (
         model_id,
         task_id,
         strategy,
-        {%- for scope in ['intra', 'inter'] %}
-        {%- for column in ['pss', 'pss_low', 'pss_high'] %}
-        avg({{ column }}) filter (scope = '{{ scope }}') as {{ column | replace('pss', 'pss_' ~ scope) }}
-        {{- ',' if not (scope == 'inter' and column == 'pss_high') }}
-        {%- endfor %}
-        {%- endfor %}
-    from {{ ref('fct_prompt_stability') }}
-    where series = 'all' and annotation_filter = 'valid' and model_id is not null and {{ in_this_build() }}
+        avg(pss) filter (scope = 'intra') as pss_intra,
+        avg(pss_low) filter (scope = 'intra') as pss_intra_low,
+        avg(pss_high) filter (scope = 'intra') as pss_intra_high,
+        avg(pss) filter (scope = 'inter') as pss_inter,
+        avg(pss_low) filter (scope = 'inter') as pss_inter_low,
+        avg(pss_high) filter (scope = 'inter') as pss_inter_high
+    from annotated
     group by all
+),
+
+final as (
+    select
+        counted.audit_run_id,
+        runs.audit_id,
+        counted.model_id,
+        counted.task_id,
+        counted.strategy,
+        counted.n_samples,
+        counted.n_variants,
+        counted.n_variants_quarantined,
+        counted.n_repetitions,
+        counted.n_planned::bigint as n_planned,
+        counted.n_landed::bigint as n_landed,
+        counted.n_valid::bigint as n_valid,
+        counted.n_error::bigint as n_error,
+        sensitivities.sensitivity,
+        sensitivities.sensitivity_std,
+        sensitivities.sensitivity_valid,
+        measured.sensitivity.low as sensitivity_low,
+        measured.sensitivity.high as sensitivity_high,
+        measured.sensitivity.corrected as sensitivity_corrected,
+        measured.sensitivity.low as sensitivity_corrected_low,
+        measured.sensitivity.high as sensitivity_corrected_high,
+        shares.wording_share,
+        shares.wording_share_low,
+        shares.wording_share_high,
+        shares.noise_share,
+        shares.noise_share_low,
+        shares.noise_share_high,
+        shares.item_share,
+        shares.item_share_low,
+        shares.item_share_high,
+        measured.consistency.consistency as consistency,
+        measured.consistency.low as consistency_low,
+        measured.consistency.high as consistency_high,
+        measured.consistency.consistency_std as consistency_std,
+        measured.micro_f1.mean as micro_f1,
+        measured.micro_f1.low as micro_f1_low,
+        measured.micro_f1.high as micro_f1_high,
+        measured.micro_f1.std as micro_f1_std,
+        stability.pss_intra,
+        stability.pss_intra_low,
+        stability.pss_intra_high,
+        stability.pss_inter,
+        stability.pss_inter_low,
+        stability.pss_inter_high,
+        counted.invalid_rate,
+        -- the rate is of answers, its interval of variants that weigh equally: the width moves to where the rate is
+        case
+            when measured.invalid_rate.low is not null
+                then greatest(0, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.low)
+        end as invalid_rate_low,
+        case
+            when measured.invalid_rate.high is not null
+                then least(1, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.high)
+        end as invalid_rate_high,
+        costs.cost_usd,
+        {{ measure_version() }}
+    from counted
+    inner join runs using (audit_run_id)
+    left join measured using (audit_run_id, model_id, task_id, strategy)
+    left join sensitivities using (audit_run_id, model_id, task_id, strategy)
+    left join shares using (audit_run_id, model_id, task_id, strategy)
+    left join stability using (audit_run_id, model_id, task_id, strategy)
+    left join costs using (audit_run_id, model_id, task_id, strategy)
 )
 
-select
-    counted.audit_run_id,
-    runs.audit_id,
-    counted.model_id,
-    counted.task_id,
-    counted.strategy,
-    counted.n_samples,
-    counted.n_variants,
-    counted.n_variants_quarantined,
-    counted.n_repetitions,
-    counted.n_planned::bigint as n_planned,
-    counted.n_landed::bigint as n_landed,
-    counted.n_valid::bigint as n_valid,
-    counted.n_error::bigint as n_error,
-    sensitivities.sensitivity,
-    sensitivities.sensitivity_std,
-    sensitivities.sensitivity_valid,
-    measured.sensitivity.low as sensitivity_low,
-    measured.sensitivity.high as sensitivity_high,
-    measured.sensitivity.corrected as sensitivity_corrected,
-    measured.sensitivity.low as sensitivity_corrected_low,
-    measured.sensitivity.high as sensitivity_corrected_high,
-    shares.wording_share,
-    shares.wording_share_low,
-    shares.wording_share_high,
-    shares.noise_share,
-    shares.noise_share_low,
-    shares.noise_share_high,
-    shares.item_share,
-    shares.item_share_low,
-    shares.item_share_high,
-    measured.consistency.consistency as consistency,
-    measured.consistency.low as consistency_low,
-    measured.consistency.high as consistency_high,
-    measured.consistency.consistency_std as consistency_std,
-    measured.micro_f1.mean as micro_f1,
-    measured.micro_f1.low as micro_f1_low,
-    measured.micro_f1.high as micro_f1_high,
-    measured.micro_f1.std as micro_f1_std,
-    stability.pss_intra,
-    stability.pss_intra_low,
-    stability.pss_intra_high,
-    stability.pss_inter,
-    stability.pss_inter_low,
-    stability.pss_inter_high,
-    counted.invalid_rate,
-    -- the rate is of answers, its interval of variants that weigh equally: the width moves to where the rate is
-    case
-        when measured.invalid_rate.low is not null
-            then greatest(0, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.low)
-    end as invalid_rate_low,
-    case
-        when measured.invalid_rate.high is not null
-            then least(1, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.high)
-    end as invalid_rate_high,
-    costs.cost_usd,
-    {{ measure_version() }}
-from counted
-inner join {{ ref('stg_audit_runs') }} as runs using (audit_run_id)
-left join {{ ref('int_groups_measured') }} as measured using (audit_run_id, model_id, task_id, strategy)
-left join sensitivities using (audit_run_id, model_id, task_id, strategy)
-left join {{ ref('int_disagreement_shares') }} as shares using (audit_run_id, model_id, task_id, strategy)
-left join stability using (audit_run_id, model_id, task_id, strategy)
-left join costs using (audit_run_id, model_id, task_id, strategy)
+select * from final

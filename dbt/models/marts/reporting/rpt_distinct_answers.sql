@@ -1,6 +1,16 @@
 -- One row per run, model, task, strategy and repetition of original wordings or paraphrase temperature of the others:
 -- how many different completions one ask of all samples brings back. Exactly one of the two is NULL.
-with asked as (
+with formats as (
+    select * from {{ ref('int_answer_formats') }}
+    where n_landed > n_error and {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where (is_original or paraphrase_temperature is not null) and {{ in_this_build() }}
+),
+
+asked as (
     select
         formats.audit_run_id,
         formats.model_id,
@@ -11,25 +21,24 @@ with asked as (
         formats.prompt_variant_id,
         formats.n_landed - formats.n_error as n_answers,
         formats.n_distinct_completions
-    from {{ ref('int_answer_formats') }} as formats
-    inner join {{ ref('stg_prompt_variants') }} as variants using (audit_run_id, prompt_variant_id)
-    where
-        formats.n_landed > formats.n_error
-        and (variants.is_original or variants.paraphrase_temperature is not null)
-        and {{ in_this_build('formats.audit_run_id') }}
-        and {{ in_this_build('variants.audit_run_id') }}
+    from formats
+    inner join variants using (audit_run_id, prompt_variant_id)
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        repetition,
+        paraphrase_temperature,
+        count(distinct prompt_variant_id) as n_variants,
+        avg(n_answers) as answers_mean,
+        avg(n_distinct_completions) as distinct_completions_mean,
+        {{ measure_version() }}
+    from asked
+    group by all
 )
 
-select
-    audit_run_id,
-    model_id,
-    task_id,
-    strategy,
-    repetition,
-    paraphrase_temperature,
-    count(distinct prompt_variant_id) as n_variants,
-    avg(n_answers) as answers_mean,
-    avg(n_distinct_completions) as distinct_completions_mean,
-    {{ measure_version() }}
-from asked
-group by all
+select * from final

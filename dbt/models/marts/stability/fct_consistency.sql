@@ -1,5 +1,15 @@
 -- One row per run, model, task, strategy and gold label that has samples: how alike its samples are treated.
-with classes as (
+with by_gold as (
+    select * from {{ ref('int_p_tau_by_gold') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+classes as (
     select
         by_gold.audit_run_id,
         by_gold.model_id,
@@ -15,23 +25,26 @@ with classes as (
             any_value(runs.seed),
             any_value(runs.n_resamples)
         ) as measured
-    from {{ ref('int_p_tau_by_gold') }} as by_gold
-    inner join {{ ref('stg_audit_runs') }} as runs using (audit_run_id)
-    where {{ in_this_build('by_gold.audit_run_id') }}
+    from by_gold
+    inner join runs using (audit_run_id)
     group by all
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        gold_label,
+        measured.consistency as consistency,
+        measured.low as consistency_low,
+        measured.high as consistency_high,
+        measured.consistency_std as consistency_std,
+        measured.consistency_distinct as consistency_distinct,
+        n_samples,
+        {{ measure_version() }}
+    from classes
 )
 
-select
-    audit_run_id,
-    model_id,
-    task_id,
-    strategy,
-    gold_label,
-    measured.consistency as consistency,
-    measured.low as consistency_low,
-    measured.high as consistency_high,
-    measured.consistency_std as consistency_std,
-    measured.consistency_distinct as consistency_distinct,
-    n_samples,
-    {{ measure_version() }}
-from classes
+select * from final

@@ -4,6 +4,16 @@ with wordings as (
     where {{ in_this_build() }}
 ),
 
+task_labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
 samples as (
     select
         audit_run_id,
@@ -20,31 +30,29 @@ samples as (
 
 labels as (
     select
-audit_run_id,
-task_id,
-label,
-label_index
-    from {{ ref('stg_task_labels') }}
-    where {{ in_this_build() }}
+        audit_run_id,
+        task_id,
+        label,
+        label_index
+    from task_labels
     union all
     select
-audit_run_id,
-task_id,
-null as label,
--1 as label_index
-    from {{ ref('stg_tasks') }}
-    where {{ in_this_build() }}
+        audit_run_id,
+        task_id,
+        null as label,
+        -1 as label_index
+    from tasks
 ),
 
 summed as (
     select
-audit_run_id,
-model_id,
-task_id,
-strategy,
-sample_index,
-label_index,
-sum(p_wording) as p_summed
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        label_index,
+        sum(p_wording) as p_summed
     from wordings
     group by all
 ),

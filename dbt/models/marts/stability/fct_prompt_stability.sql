@@ -1,5 +1,25 @@
 -- One row per run, model, task, strategy, scope, series, annotation filter, paraphrase temperature and number of annotators.
-with filters (annotation_filter, is_balanced) as (
+with lists as (
+    select * from {{ ref('int_annotations_listed') }}
+    where {{ in_this_build() }}
+),
+
+annotators as (
+    select * from {{ ref('int_annotators') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+filters (annotation_filter, is_balanced) as (
     values ('verbatim', false), ('valid', false), ('valid_balanced', true)
 ),
 
@@ -22,11 +42,10 @@ listed as (
             runs.seed,
             runs.n_resamples
         ) as points
-    from {{ ref('int_annotations_listed') }} as lists
-    inner join {{ ref('stg_tasks') }} as tasks using (audit_run_id, task_id)
-    inner join {{ ref('stg_audit_runs') }} as runs using (audit_run_id)
+    from lists
+    inner join tasks using (audit_run_id, task_id)
+    inner join runs using (audit_run_id)
     cross join filters
-    where {{ in_this_build('lists.audit_run_id') }}
 ),
 
 measured as (
@@ -47,8 +66,7 @@ wordings as (
         n_annotators,
         n_wordings_adjacent,
         n_wordings_cumulative
-    from {{ ref('int_annotators') }}
-    where {{ in_this_build() }}
+    from annotators
 ),
 
 final as (

@@ -1,5 +1,25 @@
 -- One row per run, model, task, strategy and sample: how much its label depends on the wording.
-with spread as (
+with p_taus as (
+    select * from {{ ref('fct_p_tau') }}
+    where {{ in_this_build() }}
+),
+
+wordings as (
+    select * from {{ ref('int_wordings_shared') }}
+    where {{ in_this_build() }}
+),
+
+predictions as (
+    select * from {{ ref('int_predictions_measured') }}
+    where {{ in_this_build() }}
+),
+
+others as (
+    select * from {{ ref('int_samples_compared') }}
+    where {{ in_this_build() }}
+),
+
+spread as (
     select
         audit_run_id,
         model_id,
@@ -13,8 +33,7 @@ with spread as (
         list(p_tau) as p_taus,
         list(p_tau) filter (label is not null) as p_taus_valid,
         sum(p_tau) filter (label is not null) as p_valid
-    from {{ ref('fct_p_tau') }}
-    where {{ in_this_build() }}
+    from p_taus
     group by all
 ),
 
@@ -28,8 +47,7 @@ corrected as (
         list(wording_index) as wordings,
         list(label_index) as labels,
         list(p_wording) as shares
-    from {{ ref('int_wordings_shared') }}
-    where {{ in_this_build() }}
+    from wordings
     group by all
 ),
 
@@ -42,8 +60,7 @@ answered as (
         sample_index,
         count(*) as n_predictions,
         if(any_value(gold_label) is null, null, count(*) filter (is_correct)) as n_correct
-    from {{ ref('int_predictions_measured') }}
-    where {{ in_this_build() }}
+    from predictions
     group by all
 ),
 
@@ -73,10 +90,9 @@ final as (
     from spread
     inner join corrected using (audit_run_id, model_id, task_id, strategy, sample_index)
     inner join answered using (audit_run_id, model_id, task_id, strategy, sample_index)
-    left join {{ ref('int_samples_compared') }} as others
-        using (audit_run_id, model_id, task_id, strategy, sample_index)
+    left join others using (audit_run_id, model_id, task_id, strategy, sample_index)
+    -- sums over it are in this order, whichever way a build came by the rows
+    order by spread.audit_run_id, spread.model_id, spread.task_id, spread.strategy, spread.sample_id
 )
 
--- sums over it are in this order, whichever way a build came by the rows
 select * from final
-order by audit_run_id, model_id, task_id, strategy, sample_id

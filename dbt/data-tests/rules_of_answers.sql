@@ -1,0 +1,12 @@
+-- The rules of the group answers, in one statement.
+{{ broken_rules([
+    'dim_audit_runs',
+    'dim_models',
+    'dim_prompt_variants',
+    'dim_samples',
+    'dim_tasks',
+    'fct_answer_formats',
+    'fct_predictions',
+    'int_wordings_numbered',
+    'stg_engines',
+]) }}

@@ -1,0 +1,135 @@
+-- One row per prediction: its completion read to a label, and what became of it.
+with landed as (
+    select * from {{ ref('stg_predictions') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+readers as (
+    select
+        tasks.audit_run_id,
+        tasks.task_id,
+        tasks.reader,
+        tasks.refusal_pattern,
+        -- none of an open task
+        coalesce(list(labels.label order by labels.label_index) filter (labels.label is not null), []) as labels
+    from tasks
+    left join labels using (audit_run_id, task_id)
+    group by all
+),
+
+predictions as (
+    select
+        landed.*,
+        variants.strategy,
+        variants.paraphrase_temperature,
+        variants.variant_index,
+        variants.is_original,
+        coalesce(variants.reader, readers.reader) as reader
+    from landed
+    inner join variants using (audit_run_id, prompt_variant_id)
+    inner join readers
+        on landed.audit_run_id = readers.audit_run_id and landed.task_id = readers.task_id
+),
+
+-- models repeat themselves: each distinct answer of a task is read once
+answers as (
+    select distinct
+        audit_run_id,
+        task_id,
+        reader,
+        completion
+    from predictions
+    where completion is not null
+),
+
+readings as (
+    select
+        answers.audit_run_id,
+        answers.task_id,
+        answers.reader,
+        answers.completion,
+        md5(answers.completion) as completion_md5,
+        read_answer(answers.completion, answers.reader, readers.labels, readers.refusal_pattern) as reading
+    from answers
+    inner join readers using (audit_run_id, task_id)
+),
+
+labelled as (
+    select
+        predictions.audit_run_id,
+        predictions.prediction_id,
+        predictions.model_id,
+        predictions.task_id,
+        predictions.strategy,
+        predictions.prompt_variant_id,
+        predictions.paraphrase_temperature,
+        predictions.variant_index,
+        predictions.is_original,
+        predictions.sample_id,
+        samples.sample_index,
+        samples.gold_label,
+        predictions.repetition,
+        readings.completion_md5,
+        case
+            when predictions.completion is null then 'error'
+            when readings.reading.is_blank then 'empty'
+            when predictions.finish_reason = 'length' and not readings.reading.is_read then 'truncated'
+            when readings.reading.is_read then 'valid'
+            when predictions.is_flagged_refused or readings.reading.is_refusal then 'refused'
+            else 'unparsed'
+        end as answer_status,
+        readings.reading.label as read_label,
+        readings.reading.reason as unread_because
+    from predictions
+    inner join samples
+        on
+            predictions.audit_run_id = samples.audit_run_id
+            and predictions.task_id = samples.task_id
+            and predictions.sample_id = samples.sample_id
+    left join readings
+        on
+            predictions.audit_run_id = readings.audit_run_id
+            and predictions.task_id = readings.task_id
+            and predictions.reader = readings.reader
+            and predictions.completion = readings.completion
+),
+
+final as (
+    select
+        labelled.* exclude (read_label),
+        labels.label,
+        labels.label_index,
+        case
+            when labelled.gold_label is not null and labelled.answer_status != 'error'
+                then coalesce(labels.label = labelled.gold_label, false)
+        end as is_correct
+    from labelled
+    left join labels
+        on
+            labelled.audit_run_id = labels.audit_run_id
+            and labelled.task_id = labels.task_id
+            and labelled.read_label = labels.label
+            and labelled.answer_status = 'valid'
+)
+
+select * from final

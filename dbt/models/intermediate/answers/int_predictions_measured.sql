@@ -1,0 +1,49 @@
+-- One row per prediction that takes part in the measures: an answer, from a variant that is not quarantined.
+with predictions as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where answer_status != 'error' and {{ in_this_build() }}
+),
+
+wordings as (
+    select * from {{ ref('int_wordings_numbered') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('int_variants_measured') }}
+    where not is_quarantined and {{ in_this_build() }}
+),
+
+-- an open task has no labels, so none of these measures
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where kind is distinct from 'open_ended' and {{ in_this_build() }}
+),
+
+final as (
+    select
+        predictions.audit_run_id,
+        predictions.prediction_id,
+        predictions.model_id,
+        predictions.task_id,
+        predictions.strategy,
+        predictions.prompt_variant_id,
+        wordings.wording_index,
+        predictions.sample_id,
+        predictions.sample_index,
+        predictions.repetition,
+        predictions.gold_label,
+        predictions.answer_status,
+        predictions.label,
+        coalesce(predictions.label_index, -1) as label_index,
+        case tasks.level when 'interval' then predictions.label else predictions.label_index::varchar end as annotation,
+        predictions.is_correct,
+        if(predictions.answer_status = 'empty', null, predictions.completion_md5) as completion_md5
+    from predictions
+    inner join wordings using (audit_run_id, prompt_variant_id)
+    inner join variants using (audit_run_id, model_id, prompt_variant_id)
+    inner join tasks
+        on predictions.audit_run_id = tasks.audit_run_id and predictions.task_id = tasks.task_id
+)
+
+select * from final

@@ -1,0 +1,47 @@
+-- One row per run, model and prompt variant that was asked: whether the format gate let it into the measures.
+with variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where not is_refused and {{ in_this_build() }}
+),
+
+models as (
+    select * from {{ ref('stg_models') }}
+    where {{ in_this_build() }}
+),
+
+checks as (
+    select * from {{ ref('stg_format_checks') }}
+    where action = 'quarantined' and {{ in_this_build() }}
+),
+
+asked as (
+    select
+        variants.audit_run_id,
+        models.model_id,
+        variants.task_id,
+        variants.strategy,
+        variants.prompt_variant_id
+    from variants
+    inner join models using (audit_run_id)
+),
+
+quarantined as (
+    select
+        audit_run_id,
+        model_id,
+        prompt_variant_id,
+        string_agg(reason, '; ' order by reason) as quarantine_reason
+    from checks
+    group by all
+),
+
+final as (
+    select
+        asked.*,
+        quarantined.quarantine_reason is not null as is_quarantined,
+        quarantined.quarantine_reason
+    from asked
+    left join quarantined using (audit_run_id, model_id, prompt_variant_id)
+)
+
+select * from final

@@ -1,0 +1,56 @@
+-- One row per comparison, model, task and strategy of which the two runs recorded something differently: the causes, the first
+-- that applies first.
+{{ config(materialized='view') }}
+with paired as (
+    select * from {{ ref('int_groups_paired') }}
+),
+
+changed as (
+    select * from {{ ref('rpt_run_changes') }}
+    where {{ compared_in_this_build() }}
+),
+
+grouped as (
+    select
+        paired.comparison_id,
+        paired.model_id,
+        paired.task_id,
+        paired.strategy,
+        changed.cause,
+        bool_and(changed.what = 'judge_card') as is_of_judges,
+        string_agg(
+            changed.what || if(
+                len(changed.base) + len(changed.candidate) < 100, ' ' || changed.base || ' -> ' || changed.candidate, ''
+            ),
+            ', ' order by changed.what
+        ) as details
+    from paired
+    inner join changed
+        on
+            paired.comparison_id = changed.comparison_id
+            and paired.model_id = coalesce(changed.model_id, paired.model_id)
+            and paired.task_id = coalesce(changed.task_id, paired.task_id)
+    group by all
+),
+
+placed as (
+    select
+        *,
+        {{ precedence_of_cause('cause') }} as precedence
+    from grouped
+),
+
+final as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        min_by(cause, precedence) as cause,
+        min_by(cause, precedence) filter (not is_of_judges) as cause_of_labels,
+        list({'cause': cause, 'details': details} order by precedence) as causes
+    from placed
+    group by all
+)
+
+select * from final

@@ -1,0 +1,108 @@
+-- One row per comparison, model, task and strategy that either of its runs asked: whether the two can be held together.
+with comparisons as (
+    select * from {{ ref('stg_comparisons') }}
+    where {{ compared_in_this_build() }}
+),
+
+scorecards as (
+    select * from {{ ref('rpt_audit') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+bases as (
+    select
+        comparisons.comparison_id,
+        coalesce(comparisons.candidate_model_id, scorecards.model_id) as model_id,
+        scorecards.model_id as base_model_id,
+        scorecards.task_id,
+        scorecards.strategy,
+        scorecards.n_landed,
+        scorecards.cost_usd
+    from comparisons
+    inner join scorecards on comparisons.base_run_id = scorecards.audit_run_id
+    where comparisons.base_model_id is null or comparisons.base_model_id = scorecards.model_id
+),
+
+candidates as (
+    select
+        comparisons.comparison_id,
+        scorecards.model_id,
+        scorecards.task_id,
+        scorecards.strategy,
+        scorecards.n_landed,
+        scorecards.cost_usd
+    from comparisons
+    inner join scorecards on comparisons.candidate_run_id = scorecards.audit_run_id
+    where comparisons.candidate_model_id is null or comparisons.candidate_model_id = scorecards.model_id
+),
+
+paired as (
+    select
+        comparison_id,
+        model_id,
+        task_id,
+        strategy,
+        bases.base_model_id,
+        bases.n_landed as base_n_landed,
+        bases.cost_usd as base_cost_usd,
+        candidates.n_landed as candidate_n_landed,
+        candidates.cost_usd as candidate_cost_usd
+    from bases
+    full join candidates using (comparison_id, model_id, task_id, strategy)
+),
+
+scales as (
+    select
+        tasks.audit_run_id,
+        tasks.task_id,
+        tasks.level,
+        coalesce(list(labels.label order by labels.label_index) filter (labels.label is not null), []) as labels
+    from tasks
+    left join labels using (audit_run_id, task_id)
+    group by all
+),
+
+final as (
+    select
+        paired.*,
+        comparisons.base_run_id,
+        comparisons.candidate_run_id,
+        comparisons.min_effect,
+        comparisons.max_cost_increase,
+        comparisons.max_latency_increase,
+        comparisons.n_resamples,
+        comparisons.seed,
+        runs.audit_id,
+        candidate_scales.level,
+        candidate_scales.labels,
+        case
+            when paired.base_n_landed is null then 'not in the base run'
+            when paired.candidate_n_landed is null then 'not in the candidate run'
+            when base_scales.labels != candidate_scales.labels then 'other label set'
+            when base_scales.level != candidate_scales.level then 'other level of measurement'
+        end as reason
+    from paired
+    inner join comparisons using (comparison_id)
+    inner join runs on comparisons.candidate_run_id = runs.audit_run_id
+    left join scales as base_scales
+        on comparisons.base_run_id = base_scales.audit_run_id and paired.task_id = base_scales.task_id
+    left join scales as candidate_scales
+        on comparisons.candidate_run_id = candidate_scales.audit_run_id and paired.task_id = candidate_scales.task_id
+)
+
+select * from final

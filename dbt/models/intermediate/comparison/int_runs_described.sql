@@ -1,0 +1,196 @@
+-- One row per run, model, task and thing that a run recorded about itself; NULL where it holds for every model or task.
+with predictions as (
+    select * from {{ ref('fct_predictions') }}
+    where {{ in_this_build() }}
+),
+
+opened_engines as (
+    select * from {{ ref('stg_engines') }}
+    where {{ in_this_build() }}
+),
+
+model_cards as (
+    select * from {{ ref('stg_models') }}
+    where {{ in_this_build() }}
+),
+
+task_cards as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where not is_refused and {{ in_this_build() }}
+),
+
+asked_samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+task_labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+scores as (
+    select * from {{ ref('fct_scores') }}
+    where {{ in_this_build() }}
+),
+
+judge_cards as (
+    select * from {{ ref('stg_judges') }}
+    where {{ in_this_build() }}
+),
+
+audit_runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+scorecards as (
+    select * from {{ ref('rpt_audit') }}
+    where {{ in_this_build() }}
+),
+
+served as (
+    select
+        audit_run_id,
+        model_id,
+        list_sort(list(distinct served_model) filter (served_model is not null)) as served_models,
+        list_sort(list(distinct system_fingerprint) filter (system_fingerprint is not null)) as system_fingerprints
+    from predictions
+    group by all
+),
+
+engines as (
+    select
+        audit_run_id,
+        model_id,
+        list_sort(list(distinct concat_ws(' ', engine, engine_version))) as engines
+    from opened_engines
+    group by all
+),
+
+-- what reaches the model, or where it is reached: no limit and no price changes an answer
+models as (
+    select
+        audit_run_id,
+        model_id,
+        [json_merge_patch(
+            card, '{"limits": null, "price": null, "api_key_env": null, "batch": null, "grid": null}'
+        )::varchar] as card
+    from model_cards
+),
+
+tasks as (
+    select
+        audit_run_id,
+        task_id,
+        [instruction] as instruction,
+        [output_format] as output_format,
+        [concat_ws(' ', reader, refusal_pattern, scoring_methods, token_f1_threshold::varchar)] as reader
+    from task_cards
+),
+
+prompts as (
+    select
+        audit_run_id,
+        task_id,
+        [
+            count(*) || ' wordings, '
+            || left(md5(string_agg(concat_ws(' ', prompt_variant_id, prompt, template), ';' order by prompt_variant_id)), 8)
+        ] as prompts
+    from variants
+    group by all
+),
+
+samples as (
+    select
+        audit_run_id,
+        task_id,
+        [
+            count(*) || ' samples, '
+            || left(md5(string_agg(
+                json_array(sample_id, input, gold_label, options, reference_answers)::varchar, ';' order by sample_id
+            )), 8)
+        ] as samples
+    from asked_samples
+    group by all
+),
+
+labels as (
+    select
+        audit_run_id,
+        task_id,
+        list(label order by label_index) as labels
+    from task_labels
+    group by all
+),
+
+methods as (
+    select
+        audit_run_id,
+        task_id,
+        list_sort(list(distinct scoring_method || ' ' || scoring_version)) as scoring_versions
+    from scores
+    group by all
+),
+
+judges as (
+    select
+        audit_run_id,
+        list(judge_id || ' ' || left(judge_key, 8) order by judge_id) as judges
+    from judge_cards
+    group by all
+),
+
+runs as (
+    select
+        audit_run_id,
+        [code_version] as code_version,
+        [library_versions] as library_versions
+    from audit_runs
+),
+
+versions as (
+    select
+        audit_run_id,
+        [any_value(measure_version)::varchar] as measure_version
+    from scorecards
+    group by all
+),
+
+{% set facts = [
+    ('served', 'model_id', 'served_models', 'served_model'),
+    ('served', 'model_id', 'system_fingerprints', 'system_fingerprint'),
+    ('engines', 'model_id', 'engines', 'engine'),
+    ('models', 'model_id', 'card', 'model_card'),
+    ('tasks', 'task_id', 'instruction', 'instruction'),
+    ('tasks', 'task_id', 'output_format', 'output_format'),
+    ('tasks', 'task_id', 'reader', 'reader'),
+    ('prompts', 'task_id', 'prompts', 'prompts'),
+    ('samples', 'task_id', 'samples', 'samples'),
+    ('labels', 'task_id', 'labels', 'labels'),
+    ('methods', 'task_id', 'scoring_versions', 'scoring_version'),
+    ('judges', none, 'judges', 'judge_card'),
+    ('runs', none, 'code_version', 'code_version'),
+    ('runs', none, 'library_versions', 'library_versions'),
+    ('versions', none, 'measure_version', 'measure_version'),
+] -%}
+final as (
+    {%- for source, key, column, what in facts %}
+        select
+            audit_run_id,
+            {{ 'model_id' if key == 'model_id' else 'null::varchar as model_id' }},
+            {{ 'task_id' if key == 'task_id' else 'null::varchar as task_id' }},
+            '{{ what }}' as what,
+            {{ column }}::varchar[] as found
+        from {{ source }}
+        where {{ column }} is not null
+        {{ 'union all' if not loop.last }}
+    {%- endfor %}
+)
+
+select * from final

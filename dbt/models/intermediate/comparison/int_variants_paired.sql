@@ -1,0 +1,48 @@
+-- One row per comparison, task, strategy and prompt variant of either run: its number.
+with sides as (
+    select * from {{ ref('int_sides_paired') }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where not is_refused and {{ in_this_build() }}
+),
+
+runs as (
+    select distinct
+        comparison_id,
+        task_id,
+        strategy,
+        audit_run_id
+    from sides
+),
+
+final as (
+    select
+        runs.comparison_id,
+        runs.task_id,
+        runs.strategy,
+        variants.prompt_variant_id,
+        any_value(variants.is_original) as is_original,
+        row_number() over (
+            partition by runs.comparison_id, runs.task_id, runs.strategy
+            order by
+                any_value(variants.paraphrase_temperature) nulls first,
+                any_value(variants.variant_index),
+                variants.prompt_variant_id
+        ) as variant,
+        -- a code for each paraphrase temperature, -1 without
+        if(
+            any_value(variants.paraphrase_temperature) is null,
+            -1,
+            dense_rank() over (
+                partition by runs.comparison_id, runs.task_id, runs.strategy
+                order by any_value(variants.paraphrase_temperature)
+            )
+        ) as temperature
+    from runs
+    inner join variants using (audit_run_id, task_id, strategy)
+    group by runs.comparison_id, runs.task_id, runs.strategy, variants.prompt_variant_id
+)
+
+select * from final

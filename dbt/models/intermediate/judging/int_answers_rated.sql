@@ -1,0 +1,78 @@
+-- One row per run, task, answer and rater who ruled on it or scored it: judges, panels, people, and rules beside them.
+-- An answer is what was said to a sample under one way of naming its options, however many predictions say it.
+with verdicts as (
+    select * from {{ ref('int_verdicts_counted') }}
+    where control_id is null and {{ in_this_build() }}
+),
+
+scores as (
+    select * from {{ ref('fct_scores') }}
+    where {{ in_this_build() }}
+),
+
+labelled as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+ruled as (
+    select
+        audit_run_id,
+        task_id,
+        md5(concat_ws(chr(0), sample_id, coalesce(reader, ''), completion_md5)) as answer,
+        rater,
+        is_match,
+        true as is_scored
+    from verdicts
+),
+
+-- a rule says the same of equal answers, but what it weighs may differ: the first counts
+by_rule as (
+    select
+        scores.audit_run_id,
+        scores.task_id,
+        md5(concat_ws(chr(0), scores.sample_id, coalesce(variants.reader, ''), labelled.completion_md5)) as answer,
+        scores.scoring_method as rater,
+        -- what a rule cannot read it does not count as right
+        coalesce(arg_min(scores.is_correct, scores.prediction_id), false) as is_match,
+        arg_min(scores.score_state, scores.prediction_id) = 'scored' as is_scored
+    from scores
+    inner join labelled using (audit_run_id, prediction_id)
+    inner join variants
+        on scores.audit_run_id = variants.audit_run_id and scores.prompt_variant_id = variants.prompt_variant_id
+    where
+        not starts_with(scores.scoring_method, 'judge:')
+        and (scores.is_correct is not null or scores.score_state = 'unscored')
+        and {{ unscored_kind('scores.reason') }} not in ('no_answer', 'no_key')
+        and exists (
+            select 1 from ruled
+            where ruled.audit_run_id = scores.audit_run_id and ruled.task_id = scores.task_id
+        )
+    group by all
+),
+
+rated as (
+    select * from ruled
+    where is_match is not null
+    union all by name
+    select by_rule.* from by_rule
+    semi join ruled using (audit_run_id, task_id, answer)
+),
+
+final as (
+    select
+        *,
+        case
+            when starts_with(rater, 'person:') then 'person'
+            when starts_with(rater, 'judge:') then 'judge'
+            else 'rule'
+        end as kind
+    from rated
+)
+
+select * from final

@@ -1,0 +1,154 @@
+-- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, option_loglikelihood.
+with tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where list_has_any(scoring_methods, {{ text_rules() }}) and {{ in_this_build() }}
+),
+
+labelled as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where {{ in_this_build() }}
+),
+
+landed as (
+    select * from {{ ref('stg_predictions') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+predictions as (
+    select
+        labelled.audit_run_id,
+        labelled.prediction_id,
+        labelled.task_id,
+        labelled.sample_id,
+        labelled.answer_status,
+        labelled.gold_label,
+        labelled.completion_md5,
+        landed.completion,
+        landed.option_loglikelihoods,
+        landed.token_logprobs,
+        variants.reader,
+        tasks.token_f1_threshold,
+        unnest(tasks.scoring_methods) as scoring_method
+    from labelled
+    inner join tasks using (audit_run_id, task_id)
+    inner join landed using (audit_run_id, prediction_id)
+    inner join variants
+        on labelled.audit_run_id = variants.audit_run_id and labelled.prompt_variant_id = variants.prompt_variant_id
+),
+
+-- models repeat themselves: each distinct answer to a question is scored once
+answers as (
+    select distinct
+        predictions.audit_run_id,
+        predictions.task_id,
+        predictions.sample_id,
+        predictions.completion_md5,
+        predictions.completion,
+        predictions.scoring_method,
+        samples.reference_answers
+    from predictions
+    inner join samples using (audit_run_id, task_id, sample_id)
+    where predictions.answer_status = 'valid' and samples.reference_answers is not null
+),
+
+by_words as (
+    select
+        * exclude (completion, reference_answers),
+        token_f1(completion, reference_answers) as score,
+        null::varchar as reason
+    from answers
+    where scoring_method = 'token_f1'
+),
+
+formulas as (
+    select
+        *,
+        math_equal(completion, reference_answers) as reading
+    from answers
+    where scoring_method = 'math_equal'
+),
+
+by_mathematics as (
+    select
+        * exclude (completion, reference_answers, reading),
+        reading.is_equal::integer::double as score,
+        reading.reason as reason
+    from formulas
+),
+
+texts as (
+    select * from by_words
+    union all by name
+    select * from by_mathematics
+),
+
+by_text as (
+    select
+        predictions.audit_run_id,
+        predictions.prediction_id,
+        predictions.scoring_method,
+        texts.score,
+        case
+            when predictions.scoring_method = 'math_equal' then texts.score = 1
+            else texts.score >= predictions.token_f1_threshold
+        end as is_correct,
+        case
+            when predictions.answer_status != 'valid' then predictions.answer_status
+            when texts.audit_run_id is null then 'no reference'
+            else texts.reason
+        end as reason
+    from predictions
+    left join texts using (audit_run_id, task_id, sample_id, completion_md5, scoring_method)
+    where predictions.scoring_method in ('token_f1', 'math_equal')
+),
+
+weighed as (
+    select
+        *,
+        likeliest_option(scoring_method, option_loglikelihoods, token_logprobs, reader) as likeliest
+    from predictions
+    where starts_with(scoring_method, 'option_loglikelihood')
+),
+
+by_likelihood as (
+    select
+        weighed.audit_run_id,
+        weighed.prediction_id,
+        weighed.scoring_method,
+        (labels.label = weighed.gold_label)::integer::double as score,
+        labels.label = weighed.gold_label as is_correct,
+        case
+            when weighed.answer_status = 'error' then 'error'
+            when weighed.gold_label is null then 'no gold label'
+            else weighed.likeliest.reason
+        end as reason
+    from weighed
+    left join labels
+        on
+            weighed.audit_run_id = labels.audit_run_id
+            and weighed.task_id = labels.task_id
+            and weighed.likeliest.option_index = labels.label_index
+),
+
+final as (
+    select * from by_text
+    union all by name
+    select * from by_likelihood
+)
+
+select * from final

@@ -1,0 +1,53 @@
+-- One row per run, model, task, strategy, prompt variant, sample and scoring method: the mean over its repetitions.
+-- An unscored answer counts 0 in accuracy and not at all in accuracy_scored. An error, and a ruling that was never made,
+-- is missing and counts in neither, nor does a sample of which it is not known what is right.
+with scored as (
+    select * from {{ ref('fct_scores') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select * from {{ ref('int_variants_measured') }}
+    where not is_quarantined and {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('stg_samples') }}
+    where {{ in_this_build() }}
+),
+
+scores as (
+    select
+        *,
+        {{ unscored_kind('reason') }} in ('no_answer', 'no_ruling') as is_missing,
+        coalesce(is_correct::integer::double, score) as worth
+    from scored
+),
+
+final as (
+    select
+        scores.audit_run_id,
+        scores.model_id,
+        scores.task_id,
+        scores.strategy,
+        scores.prompt_variant_id,
+        scores.scoring_method,
+        samples.sample_index,
+        avg(coalesce(scores.worth, 0)) filter (samples.has_key and not scores.is_missing) as accuracy,
+        avg(scores.worth) filter (samples.has_key) as accuracy_scored,
+        count(*) filter (samples.has_key and scores.score_state = 'scored') as n_scored,
+        count(*) filter (samples.has_key and scores.score_state = 'unscored' and not scores.is_missing) as n_unscored,
+        count(*) filter (samples.has_key and scores.is_missing) as n_missing,
+        any_value(scores.is_correct::integer) filter (samples.has_key and scores.repetition = 1) as first_is_correct,
+        coalesce(bool_or(scores.score is not null and scores.is_correct is null), false) as is_graded
+    from scores
+    inner join variants using (audit_run_id, model_id, prompt_variant_id)
+    inner join samples
+        on
+            scores.audit_run_id = samples.audit_run_id
+            and scores.task_id = samples.task_id
+            and scores.sample_id = samples.sample_id
+    group by all
+)
+
+select * from final

@@ -1,0 +1,83 @@
+-- One row per run, rater and answer or control that was ruled on: the majority of a rater's repetitions, or of a panel.
+-- A tie decides nothing; a verdict that could not be read is no vote.
+with verdicts as (
+    select * from {{ ref('int_verdicts_read') }}
+    where {{ in_this_build() }}
+),
+
+judges as (
+    select * from {{ ref('stg_judges') }}
+    where panel is not null and {{ in_this_build() }}
+),
+
+votes as (
+    select
+        audit_run_id,
+        rater,
+        min(prediction_id) as prediction_id,
+        control_id,
+        task_id,
+        sample_id,
+        completion_md5,
+        reader,
+        count(*) filter (is_match) as n_match,
+        count(*) filter (not is_match) as n_no_match,
+        min(unscored_because) as unscored_because
+    from verdicts
+    group by all
+),
+
+raters as (
+    select
+        *,
+        n_match > n_no_match as is_majority,
+        n_match != n_no_match as is_decided
+    from votes
+),
+
+panels as (
+    select
+        audit_run_id,
+        'judge:' || judge_id as rater,
+        'judge:' || unnest(from_json(panel, '["VARCHAR"]')) as member
+    from judges
+),
+
+panel_votes as (
+    select
+        raters.audit_run_id,
+        panels.rater,
+        min(raters.prediction_id) as prediction_id,
+        raters.control_id,
+        raters.task_id,
+        raters.sample_id,
+        raters.completion_md5,
+        raters.reader,
+        count(*) filter (raters.is_decided and raters.is_majority) as n_match,
+        count(*) filter (raters.is_decided and not raters.is_majority) as n_no_match,
+        min(raters.unscored_because) as unscored_because
+    from raters
+    inner join panels
+        on raters.audit_run_id = panels.audit_run_id and raters.rater = panels.member
+    group by all
+),
+
+everybody as (
+    select * exclude (is_majority, is_decided) from raters
+    union all by name
+    select * from panel_votes
+),
+
+final as (
+    select
+        * exclude (unscored_because),
+        if(n_match = n_no_match, null, n_match > n_no_match) as is_match,
+        case
+            when n_match != n_no_match then null
+            when n_match > 0 then 'tie'
+            else coalesce(unscored_because, 'tie') -- of a panel whose members are all undecided
+        end as unscored_because
+    from everybody
+)
+
+select * from final

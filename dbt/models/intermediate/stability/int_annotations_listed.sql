@@ -1,0 +1,30 @@
+-- One row per run, scope and group: its annotations as parallel lists, ready for krippendorff's alpha.
+with annotators as (
+    select * from {{ ref('int_annotators') }}
+    where {{ in_this_build() }}
+),
+
+measured as (
+    select * from {{ ref('int_predictions_measured') }}
+    where {{ in_this_build() }}
+),
+
+final as (
+    select
+        annotators.audit_run_id,
+        annotators.scope,
+        annotators.group_model_id as model_id,
+        annotators.task_id,
+        annotators.strategy,
+        annotators.group_temperature as paraphrase_temperature,
+        list(measured.sample_index) as samples,
+        list(annotators.annotator) as annotators,
+        list(annotators.replicate) as replicates,
+        list(measured.annotation) as annotations,
+        list(measured.completion_md5) as completions
+    from annotators
+    inner join measured using (audit_run_id, model_id, prompt_variant_id, repetition)
+    group by all
+)
+
+select * from final

@@ -1,0 +1,21 @@
+-- One row per run, model, task, strategy, prompt variant and sample: shares of its repetitions right and invalid.
+with predictions as (
+    select * from {{ ref('int_predictions_measured') }}
+    where {{ in_this_build() }}
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        prompt_variant_id,
+        sample_index,
+        avg(is_correct::integer) as accuracy,
+        avg((answer_status != 'valid')::integer) as invalid_share
+    from predictions
+    group by all
+)
+
+select * from final

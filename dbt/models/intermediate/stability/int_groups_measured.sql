@@ -1,0 +1,123 @@
+-- One row per run, model, task and strategy: the measures that take a whole group at once, with their intervals.
+with runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+wordings as (
+    select * from {{ ref('int_wordings_shared') }}
+    where {{ in_this_build() }}
+),
+
+by_gold as (
+    select * from {{ ref('int_p_tau_by_gold') }}
+    where {{ in_this_build() }}
+),
+
+averaged as (
+    select * from {{ ref('int_cells_averaged') }}
+    where {{ in_this_build() }}
+),
+
+classes as (
+    select
+        audit_run_id,
+        task_id,
+        count(*)::integer + 1 as n_classes
+    from labels
+    group by all
+),
+
+sensitivities as (
+    select
+        wordings.audit_run_id,
+        wordings.model_id,
+        wordings.task_id,
+        wordings.strategy,
+        sensitivity_interval(
+            list(wordings.sample_index),
+            list(wordings.wording_index),
+            list(wordings.label_index),
+            list(wordings.p_wording),
+            any_value(classes.n_classes)
+        ) as sensitivity
+    from wordings
+    inner join classes using (audit_run_id, task_id)
+    group by all
+),
+
+consistencies as (
+    select
+        by_gold.audit_run_id,
+        by_gold.model_id,
+        by_gold.task_id,
+        by_gold.strategy,
+        consistency(
+            list(by_gold.gold_index),
+            list(by_gold.sample_index),
+            list(by_gold.label_index),
+            list(by_gold.p_tau),
+            any_value(runs.seed),
+            any_value(runs.n_resamples)
+        ) as consistency
+    from by_gold
+    inner join runs using (audit_run_id)
+    group by all
+),
+
+-- numbered among the cells that have a figure
+cells_with_gold as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+    from averaged
+    where accuracy is not null
+),
+
+accuracies as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        two_way_interval(list(sample_index), list(variant), list(accuracy)) as micro_f1
+    from cells_with_gold
+    group by all
+),
+
+cells as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+    from averaged
+),
+
+invalids as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        two_way_interval(list(sample_index), list(variant), list(invalid_share)) as invalid_rate
+    from cells
+    group by all
+),
+
+final as (
+    select
+        sensitivities.*,
+        consistencies.consistency,
+        accuracies.micro_f1,
+        invalids.invalid_rate
+    from sensitivities
+    inner join invalids using (audit_run_id, model_id, task_id, strategy)
+    left join consistencies using (audit_run_id, model_id, task_id, strategy)
+    left join accuracies using (audit_run_id, model_id, task_id, strategy)
+)
+
+select * from final

@@ -1,0 +1,29 @@
+-- One row per run, model, task, strategy and sample with a gold label: its mean consistency with the others of its class.
+with by_gold as (
+    select * from {{ ref('int_p_tau_by_gold') }}
+    where {{ in_this_build() }}
+),
+
+compared as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        unnest(mean_consistency(list(gold_index), list(sample_index), list(label_index), list(p_tau))) as pair
+    from by_gold
+    group by all
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        pair.sample as sample_index,
+        pair.mean_consistency as mean_consistency
+    from compared
+)
+
+select * from final

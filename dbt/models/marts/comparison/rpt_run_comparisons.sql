@@ -1,0 +1,126 @@
+-- One row per base run, candidate run, model, task, strategy and measure: is the difference more than chance, and why.
+-- Comes after the flips, so that a comparison which has rows here has them there.
+-- depends_on: {{ ref('fct_flips') }}
+with measures as (
+    select * from {{ ref('int_differences_judged') }}
+),
+
+changes as (
+    select * from {{ ref('int_changes_attributed') }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+),
+
+{% if is_incremental() -%}
+    -- pairs of earlier runs between which the provider named the same model and nothing changed
+    steady as (
+        select * from {{ this }}
+        where
+            measure = 'label_churn'
+            and base_run_id != candidate_run_id
+            and cause = 'nothing_changed'
+            and verdict = 'within_noise'
+    ),
+{%- else -%}
+    steady as (
+        select * from measures
+        where false
+    ),
+{%- endif %}
+
+-- how often a cell differs between two nights when nothing changed, whatever order they were built in
+nights as (
+    select
+        measures.comparison_id,
+        measures.model_id,
+        measures.task_id,
+        measures.strategy,
+        median(steady.candidate) as churn_between_nights
+    from measures
+    inner join runs as own on measures.base_run_id = own.audit_run_id
+    inner join steady
+        on
+            measures.audit_id = steady.audit_id
+            and measures.model_id = steady.model_id
+            and measures.task_id = steady.task_id
+            and measures.strategy = steady.strategy
+            and measures.measure = steady.measure
+    inner join runs as candidates on steady.candidate_run_id = candidates.audit_run_id
+    where measures.measure = 'label_churn' and candidates.started_at <= own.started_at
+    group by all
+),
+
+attributed as (
+    select
+        measures.*,
+        changes.causes,
+        coalesce(nights.churn_between_nights, measures.churn_within_a_run) as noise_floor,
+        case
+            when nights.churn_between_nights is not null then 'past_runs'
+            when measures.churn_within_a_run is not null then 'repetitions'
+            else 'unknown'
+        end as noise_source,
+        case
+            when measures.model_id != measures.base_model_id then 'other_model'
+            when measures.measure like 'accuracy%' then coalesce(changes.cause, 'nothing_changed')
+            else coalesce(changes.cause_of_labels, 'nothing_changed') -- a judge scores, and reads no label
+        end as cause
+    from measures
+    left join changes using (comparison_id, model_id, task_id, strategy)
+    left join nights using (comparison_id, model_id, task_id, strategy)
+),
+
+final as (
+    select
+        comparison_id,
+        base_run_id,
+        candidate_run_id,
+        audit_id,
+        base_model_id,
+        model_id,
+        task_id,
+        strategy,
+        measure,
+        base,
+        candidate,
+        difference,
+        difference_low,
+        difference_high,
+        p_value,
+        p_value_samples,
+        p_value_variants,
+        q_value,
+        min_effect,
+        detectable_difference(standard_error, n_tests::integer) as detectable_difference,
+        verdict,
+        case
+            when reason is not null then reason
+            when verdict = 'not_comparable' then 'too little to test'
+            when verdict = 'not_judged' then 'no threshold in the audit''s card'
+            when cause = 'other_model' then 'two models'
+            when causes is not null
+                then array_to_string(
+                    list_transform(causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'), '; '
+                )
+            else
+                'nothing that was recorded changed: '
+                || case churn_state
+                    when 'drift' then 'drift, since the same cells are answered otherwise than when they are asked again'
+                    when 'noise' then 'noise, since the same cells differ no more than when they are asked again'
+                    else 'drift or noise, which nothing here tells apart'
+                end
+                || coalesce(printf(' (%.1f %% of pairs)', 100 * noise_floor), '')
+        end as reason,
+        cause,
+        noise_floor,
+        noise_source,
+        n_samples,
+        n_variants,
+        n_repetitions,
+        {{ measure_version() }}
+    from attributed
+)
+
+select * from final

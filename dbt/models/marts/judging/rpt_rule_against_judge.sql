@@ -1,0 +1,163 @@
+-- One row per run, model, task, rule and judge: the spread of accuracy over templates under each, and what the judge removes.
+-- A judge that errs removes spread of itself: where people ruled enough, its Youden index takes that back (rectified).
+with averaged as (
+    select * from {{ ref('int_scores_averaged') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+judged as (
+    select * from {{ ref('int_judges_verified') }}
+    where {{ in_this_build() }}
+),
+
+controls as (
+    select * from {{ ref('fct_judge_controls') }}
+    where {{ in_this_build() }}
+),
+
+spreads as (
+    select * from {{ ref('fct_scoring_sensitivity') }}
+    where {{ in_this_build() }}
+),
+
+cells as (
+    select
+        *,
+        starts_with(scoring_method, 'judge:') as is_judge,
+        dense_rank() over (partition by audit_run_id, task_id order by prompt_variant_id) as variant
+    from averaged
+),
+
+measured as (
+    select
+        rules.audit_run_id,
+        rules.model_id,
+        rules.task_id,
+        rules.scoring_method as rule,
+        judges.scoring_method as judge,
+        any_value(judged.youden_index) as youden_index,
+        any_value(judged.n_ruled_right) as n_ruled_right,
+        any_value(judged.n_ruled_wrong) as n_ruled_wrong,
+        coalesce(any_value(judged.judge_state), 'judge_unverified') as judge_state,
+        {%- for accuracy in ['accuracy', 'accuracy_scored'] %}
+            rule_against_judge(
+                list(rules.sample_index),
+                list(rules.variant),
+                list(rules.{{ accuracy }}),
+                list(judges.{{ accuracy }}),
+                any_value(if(judged.judge_state = 'verified', judged.youden_index, null)),
+                any_value(runs.seed),
+                any_value(runs.n_resamples)
+            ) as by_{{ accuracy }},
+        {%- endfor %}
+        bool_or(rules.is_graded) as is_rule_graded,
+        sum(judges.n_missing)::bigint as n_missing
+    from cells as rules
+    inner join cells as judges
+        on
+            rules.audit_run_id = judges.audit_run_id
+            and rules.model_id = judges.model_id
+            and rules.prompt_variant_id = judges.prompt_variant_id
+            and rules.sample_index = judges.sample_index
+            and judges.is_judge
+    inner join runs
+        on rules.audit_run_id = runs.audit_run_id
+    left join judged
+        on
+            rules.audit_run_id = judged.audit_run_id
+            and rules.task_id = judged.task_id
+            and judges.scoring_method = judged.judge
+    where not rules.is_judge
+    group by rules.audit_run_id, rules.model_id, rules.task_id, rules.scoring_method, judges.scoring_method
+),
+
+error_rates as (
+    select
+        audit_run_id,
+        task_id,
+        scoring_method as judge,
+        any_value(error_rate) filter (kind = 'right') as error_rate_right,
+        any_value(error_rate) filter (kind = 'wrong') as error_rate_wrong,
+        any_value(error_rate) filter (kind = 'blank') as error_rate_blank,
+        any_value(error_rate) filter (kind = 'injected') as error_rate_injected
+    from controls
+    group by all
+),
+
+final as (
+    select
+        measured.audit_run_id,
+        measured.model_id,
+        measured.task_id,
+        measured.rule,
+        measured.judge,
+        by_rule.accuracy_mean as accuracy_rule,
+        by_judge.accuracy_mean as accuracy_judge,
+        measured.by_accuracy.std_rule,
+        measured.by_accuracy.std_judge,
+        measured.by_accuracy.spread_rule,
+        by_rule.accuracy_std_corrected_low as spread_rule_low,
+        by_rule.accuracy_std_corrected_high as spread_rule_high,
+        measured.by_accuracy.spread_judge,
+        by_judge.accuracy_std_corrected_low as spread_judge_low,
+        by_judge.accuracy_std_corrected_high as spread_judge_high,
+        -- a share of words and a verdict are not on one scale
+        {%- for figure in ['difference', 'share_removed'] %}
+            {%- for ending in ['', '_low', '_high'] %}
+                if(measured.is_rule_graded, null, measured.by_accuracy.{{ figure }}{{ ending }}) as {{ figure }}{{ ending }},
+            {%- endfor %}
+        {%- endfor %}
+        measured.by_accuracy.spread_judge_rectified,
+        {%- for figure in ['difference_rectified', 'share_removed_rectified'] %}
+            {%- for ending in ['', '_low', '_high'] %}
+                if(measured.is_rule_graded, null, measured.by_accuracy.{{ figure }}{{ ending }}) as {{ figure }}{{ ending }},
+            {%- endfor %}
+        {%- endfor %}
+        measured.by_accuracy_scored.spread_rule as spread_rule_scored,
+        measured.by_accuracy_scored.spread_judge as spread_judge_scored,
+        {%- for figure in ['difference', 'share_removed'] %}
+            {%- for ending in ['', '_low', '_high'] %}
+                if(measured.is_rule_graded, null, measured.by_accuracy_scored.{{ figure }}{{ ending }})
+                    as {{ figure }}_scored{{ ending }},
+            {%- endfor %}
+        {%- endfor %}
+        measured.youden_index,
+        coalesce(measured.n_ruled_right, 0)::integer as n_ruled_right,
+        coalesce(measured.n_ruled_wrong, 0)::integer as n_ruled_wrong,
+        coalesce(measured.n_ruled_right + measured.n_ruled_wrong, 0)::integer as n_ruled_by_people,
+        measured.judge_state,
+        error_rates.error_rate_right,
+        error_rates.error_rate_wrong,
+        error_rates.error_rate_blank,
+        error_rates.error_rate_injected,
+        measured.is_rule_graded,
+        measured.by_accuracy.n_variants::integer as n_variants,
+        measured.by_accuracy.n_samples::integer as n_samples,
+        measured.n_missing,
+        {{ measure_version() }}
+    from measured
+    left join spreads as by_rule
+        on
+            measured.audit_run_id = by_rule.audit_run_id
+            and measured.model_id = by_rule.model_id
+            and measured.task_id = by_rule.task_id
+            and measured.rule = by_rule.scoring_method
+    left join spreads as by_judge
+        on
+            measured.audit_run_id = by_judge.audit_run_id
+            and measured.model_id = by_judge.model_id
+            and measured.task_id = by_judge.task_id
+            and measured.judge = by_judge.scoring_method
+    left join error_rates
+        on
+            measured.audit_run_id = error_rates.audit_run_id
+            and measured.task_id = error_rates.task_id
+            and measured.judge = error_rates.judge
+)
+
+select * from final

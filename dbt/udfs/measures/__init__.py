@@ -1,0 +1,1 @@
+"""Measures of how much the answers of one group depend on the wording."""

@@ -1,0 +1,1 @@
+"""Agreement of judges, people and rules."""

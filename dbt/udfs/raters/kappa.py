@@ -1,0 +1,142 @@
+"""Agreement of raters beyond chance: Cohen's kappa of two, Fleiss' kappa of several, and a judge's Youden index."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_UNRATED = -1
+
+
+class Agreement(NamedTuple):
+    """How far one set of raters agrees on the items that each of them rated; NaN where undefined."""
+
+    cohen_kappa: float
+    fleiss_kappa: float
+    agreement_rate: float
+    perfect_agreement_rate: float
+    n_rated: int
+
+
+def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+    """Returns Cohen's kappa of two raters: (p_o - p_e) / (1 - p_e), p_e from each rater's own shares of the categories.
+
+    Args:
+        first: shape (n_items,), dense codes of the first rater's categories.
+        second: shape (n_items,), the second's, in the same codes.
+
+    Returns:
+        1 for perfect agreement, 0 for chance, negative below it, -1 at least. NaN without items and where both raters
+        gave one and the same category throughout, when chance agrees fully too.
+
+    Source:
+        Cohen 1960, equation 1.
+    """
+    n = len(first)
+    if n == 0:
+        return np.nan
+    n_categories = int(max(first.max(), second.max())) + 1
+    # n^2 p_e, in whole numbers: 1 - p_e is 0 or it is not
+    by_chance = int(np.bincount(first, minlength=n_categories) @ np.bincount(second, minlength=n_categories))
+    if by_chance == n * n:
+        return np.nan
+    return (n * int((first == second).sum()) - by_chance) / (n * n - by_chance)
+
+
+def fleiss_kappa(counts: NDArray[np.int64]) -> float:
+    """Returns Fleiss' kappa of equally many raters an item: (P - P_e) / (1 - P_e), P_e from the pooled shares of categories.
+
+    Args:
+        counts: shape (n_items, n_categories), how many raters put the item into the category.
+
+    Returns:
+        1 for perfect agreement, 0 for chance, -1 / (m - 1) at least with m raters. NaN without items, with fewer than
+        two raters, and where all ratings are one category.
+
+    Raises:
+        ValueError: items differ in their number of raters.
+
+    Source:
+        Fleiss 1971, equations 3 to 7.
+    """
+    n_raters = counts.sum(axis=1)
+    if len(counts) == 0 or n_raters[0] < 2:
+        return np.nan
+    if (n_raters != n_raters[0]).any():
+        message = f"fleiss_kappa: items must have equally many raters, got {n_raters.min()} to {n_raters.max()}"
+        raise ValueError(message)
+    totals = counts.sum(axis=0)
+    n_ratings = int(totals.sum())
+    by_chance = int(totals @ totals)
+    if by_chance == n_ratings**2:
+        return np.nan
+    chance = by_chance / n_ratings**2
+    return float((_pair_agreement(counts).mean() - chance) / (1 - chance))
+
+
+def _pair_agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Share of each item's pairs of raters that agree, shape (n_items,); at least two raters an item."""
+    n_raters = counts.sum(axis=1)
+    return np.asarray(((counts**2).sum(axis=1) - n_raters) / (n_raters * (n_raters - 1)), np.float64)
+
+
+def agreement(item: NDArray[np.int64], rater: NDArray[np.int64], rating: NDArray[np.int64]) -> Agreement:
+    """Returns the agreement of one set of raters over the items that all of them rated.
+
+    Raters may be people, judges, or, for correctness over templates, the templates themselves.
+
+    Args:
+        item: shape (n,), dense codes.
+        rater: shape (n,), dense codes; a rater who rated nothing is not known of.
+        rating: shape (n,), dense codes of the categories, at most one per (item, rater). Missing ones are left out.
+
+    Returns:
+        `cohen_kappa`: NaN unless there are exactly two raters; `fleiss_kappa`; `agreement_rate`: mean over items of
+        the share of pairs of raters that agree; `perfect_agreement_rate`: share of items on which all agree; `n_rated`:
+        items that every rater rated, others drop out. Kappas are NaN where all ratings are one category, the rates
+        stand. All but `n_rated` are NaN below two raters or without such items.
+    """
+    if len(item) == 0:
+        return Agreement(np.nan, np.nan, np.nan, np.nan, 0)
+    n_raters, n_categories = int(rater.max()) + 1, int(rating.max()) + 1
+    table = np.full((int(item.max()) + 1, n_raters), _UNRATED, np.int64)
+    table[item, rater] = rating
+    table = table[(table != _UNRATED).all(axis=1)]
+    n_rated = len(table)
+    if n_raters < 2 or n_rated == 0:
+        return Agreement(np.nan, np.nan, np.nan, np.nan, n_rated)
+    cell = table + n_categories * np.arange(n_rated)[:, None]
+    counts = np.bincount(cell.ravel(), minlength=n_rated * n_categories).reshape(n_rated, n_categories)
+    return Agreement(
+        cohen_kappa=cohen_kappa(table[:, 0], table[:, 1]) if n_raters == 2 else np.nan,
+        fleiss_kappa=fleiss_kappa(counts),
+        agreement_rate=float(_pair_agreement(counts).mean()),
+        perfect_agreement_rate=float((counts.max(axis=1) == n_raters).mean()),
+        n_rated=n_rated,
+    )
+
+
+def youden_index(
+    is_match: NDArray[np.bool_], is_right: NDArray[np.bool_], weight: NDArray[np.float64] | None = None
+) -> float:
+    """Returns a judge's sensitivity + specificity - 1 against people: the factor by which its errors shrink differences.
+
+    Args:
+        is_match: shape (n,), the judge's verdict on each answer.
+        is_right: shape (n,), the people's.
+        weight: shape (n,), positive: how many answers each stands for, where they were not drawn evenly. None: one each.
+
+    Returns:
+        1 for a judge without error, 0 for one that does not look at the answer, negative for one that passes wrong
+        answers more often than right ones. NaN where people called no answer right, or none wrong.
+
+    Source:
+        Youden 1950.
+    """
+    if not is_right.any() or is_right.all():
+        return np.nan
+    weights = np.ones(len(is_match)) if weight is None else weight
+    sensitivity, false_alarms = (np.average(is_match[those], weights=weights[those]) for those in (is_right, ~is_right))
+    return float(sensitivity - false_alarms)

@@ -1,0 +1,148 @@
+"""Gives SQL the measures of one group of answers: entropy, sensitivity, consistency and their intervals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from udfs import resampling
+from udfs.codes import dense_codes
+from udfs.measures import consistency, entropy, sensitivity
+from udfs.sql.columns import (
+    Column,
+    all_present,
+    doubles,
+    flattened,
+    integers,
+    list_array,
+    null_for_nan,
+    present,
+    structs,
+    values_of,
+    whole,
+)
+
+
+def normalised_entropy(p: Column, n_classes: Column) -> Column:
+    """Returns the entropy of each list of probabilities over ln C; NULL entries count as absent."""
+    entries = flattened("normalised_entropy", {"p": p})
+    (values,) = entries.lists
+    is_present = present(values)
+    lengths = np.bincount(entries.rows()[is_present], minlength=len(entries.offsets) - 1)
+    offsets = np.append(0, np.cumsum(lengths))
+    classes = integers(whole(n_classes))
+    return null_for_nan(entropy.normalised_entropy(doubles(values)[is_present], offsets, classes))
+
+
+def corrected_sensitivity(variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
+    """Returns the corrected sensitivity of each sample; a NULL label is the class N/A."""
+    entries = flattened("corrected_sensitivity", {"variant": variant, "label": label, "p": p})
+    variants, labels, shares = entries.lists
+    kept = all_present([variants, shares])
+    return null_for_nan(
+        sensitivity.corrected_sensitivity(
+            entries.rows()[kept],
+            dense_codes(integers(variants)[kept])[0],
+            dense_codes(integers(labels)[kept], present(labels)[kept])[0],
+            doubles(shares)[kept],
+            integers(whole(n_classes)),
+        )
+    )
+
+
+def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
+    """Returns the mean corrected sensitivity of each group of samples with its interval; a NULL label is the class N/A."""
+    columns = {"sample": sample, "variant": variant, "label": label, "p": p}
+    entries = flattened("sensitivity_interval", columns)
+    samples, variants, labels, shares = entries.lists
+    kept = all_present([samples, variants, shares])
+    codes = [integers(array) for array in (samples, variants, labels)]
+    is_label, values = present(labels), doubles(shares)
+    rows = []
+    for group, classes in zip(entries.groups(), integers(whole(n_classes)).tolist(), strict=True):
+        own = kept[group]
+        rows.append(
+            sensitivity.sensitivity_interval(
+                dense_codes(codes[0][group][own])[0],
+                dense_codes(codes[1][group][own])[0],
+                dense_codes(codes[2][group][own], is_label[group][own])[0],
+                values[group][own],
+                classes,
+            )
+        )
+    return structs(rows, sensitivity.SensitivityInterval._fields)
+
+
+def consistency_of_classes(
+    gold: Column, sample: Column, label: Column, p: Column, seed: Column, n_resamples: Column
+) -> Column:
+    """Returns the consistency of each group's gold classes, pooled. Entries without gold are left out; a NULL label is N/A."""
+    groups = _gold_groups("consistency", gold, sample, label, p).groups
+    scalars = zip(groups, values_of(seed), values_of(n_resamples), strict=True)
+    # without a seed there is nothing to draw from
+    rows = [consistency.consistency(*group, s or 0, 0 if s is None else b or 0) for group, s, b in scalars]
+    return structs(rows, consistency.Consistency._fields)
+
+
+def mean_consistency(gold: Column, sample: Column, label: Column, p: Column) -> Column:
+    """Returns each group's samples with their mean consistency with the others of their class."""
+    groups, distinct = _gold_groups("mean_consistency", gold, sample, label, p)
+    results = [consistency.mean_consistency(*group) for group in groups]
+    codes = [samples[result.sample] for samples, result in zip(distinct, results, strict=True)]
+    structs = pa.StructArray.from_arrays(
+        [
+            pa.array(np.concatenate([np.empty(0, np.int64), *codes])),
+            null_for_nan(np.concatenate([np.empty(0), *(result.mean_consistency for result in results)])),
+        ],
+        ["sample", "mean_consistency"],
+    )
+    return list_array(codes, structs)
+
+
+class _GoldGroups(NamedTuple):
+    """Groups of (gold, sample, label, p) entries with dense codes, and each group's sample codes."""
+
+    groups: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]
+    samples: list[NDArray[np.int64]]
+
+
+def _gold_groups(function: str, gold: Column, sample: Column, label: Column, p: Column) -> _GoldGroups:
+    entries = flattened(function, {"gold": gold, "sample": sample, "label": label, "p": p})
+    kept = all_present([entries.lists[0], entries.lists[1], entries.lists[3]])
+    golds, samples, labels = (integers(array) for array in entries.lists[:3])
+    is_label, shares = present(entries.lists[2]), doubles(entries.lists[3])
+    groups, distinct = [], []
+    for group in entries.groups():
+        own = kept[group]
+        sample_code, sample_codes = dense_codes(samples[group][own])
+        label_code, _ = dense_codes(labels[group][own], is_label[group][own])
+        groups.append((dense_codes(golds[group][own])[0], sample_code, label_code, shares[group][own]))
+        distinct.append(sample_codes)
+    return _GoldGroups(groups, distinct)
+
+
+def two_way_interval(sample: Column, variant: Column, value: Column) -> Column:
+    """Returns the mean over variants of each group, its spread and its interval."""
+    entries = flattened("two_way_interval", {"sample": sample, "variant": variant, "value": value})
+    kept = all_present(entries.lists)
+    samples, variants = (integers(array) for array in entries.lists[:2])
+    values = doubles(entries.lists[2])
+    rows = [
+        resampling.two_way_interval(
+            dense_codes(samples[group][kept[group]])[0],
+            dense_codes(variants[group][kept[group]])[0],
+            values[group][kept[group]],
+        )
+        for group in entries.groups()
+    ]
+    return structs(rows, resampling.TwoWayMean._fields)
+
+
+def jackknife_half_width(replicate: Column) -> Column:
+    """Returns the half-width of the jackknife-t interval of each list of leave-one-out figures."""
+    entries = flattened("jackknife_half_width", {"replicate": replicate})
+    figures = doubles(entries.lists[0])
+    return null_for_nan([resampling.jackknife_half_width(figures[group]) for group in entries.groups()])

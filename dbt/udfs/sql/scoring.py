@@ -1,0 +1,65 @@
+"""Gives SQL what scores completions."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+import pyarrow as pa
+
+from udfs.scoring import option_loglikelihood, token_f1
+from udfs.scoring.math.equal import MathEqual
+from udfs.scoring.option_letter import OptionReading
+from udfs.sql.columns import Column, null_for_nan, values_of
+
+MATHEMATICS = MathEqual()
+"""One worker for all chunks of a build: it starts with the first formula, and ends with this process."""
+
+
+def score_token_f1(completion: Column, references: Column) -> Column:
+    """Returns the token F1 of each completion with its best reference."""
+    pairs = zip(values_of(completion), values_of(references), strict=True)
+    return null_for_nan([token_f1.token_f1(text, known or []) for text, known in pairs])
+
+
+def score_math_equal(completion: Column, references: Column) -> Column:
+    """Returns whether each completion's final answer equals a reference, and why that is not known."""
+    pairs = [(text, known or []) for text, known in zip(values_of(completion), values_of(references), strict=True)]
+    readings = MATHEMATICS.equal_all(pairs)
+    arrays: list[Column] = [
+        pa.array([reading.is_equal for reading in readings], pa.bool_()),
+        pa.array([reading.reason for reading in readings], pa.string()),
+    ]
+    return pa.StructArray.from_arrays(arrays, ["is_equal", "reason"])
+
+
+def score_option_loglikelihood(
+    method: Column, option_loglikelihoods: Column, token_logprobs: Column, reader: Column
+) -> Column:
+    """Returns the place of each prediction's likeliest option, and why there is none."""
+    columns = (method, option_loglikelihoods, token_logprobs, reader)
+    readings = [_weighed(*row) for row in zip(*(values_of(column) for column in columns), strict=True)]
+    arrays: list[Column] = [
+        pa.array([reading.index for reading in readings], pa.int32()),
+        pa.array([reading.reason for reading in readings], pa.string()),
+    ]
+    return pa.StructArray.from_arrays(arrays, ["option_index", "reason"])
+
+
+def _weighed(method: str, weights: str | None, top: str | None, reader: str | None) -> OptionReading:
+    """By the log-likelihoods of the options where an engine gave them, else by the first token's likeliest."""
+    if weights is None:
+        if method != "option_loglikelihood" or top is None:
+            return OptionReading(None, "no log-likelihoods")
+        return option_loglikelihood.from_top_logprobs(option_loglikelihood.first_token(top), _signs(reader))
+    options = json.loads(weights)
+    nats = [option["nats"] for option in options]
+    unit = method.removeprefix("option_loglikelihood").removeprefix("_per_")
+    units = [option[f"n_{unit}s"] for option in options] if unit else None
+    return option_loglikelihood.from_loglikelihoods(nats, units)
+
+
+@lru_cache(maxsize=256)
+def _signs(reader: str | None) -> tuple[str, ...]:
+    found = json.loads(reader) if reader else None
+    return tuple(found.get("option_letter", ())) if isinstance(found, dict) else ()

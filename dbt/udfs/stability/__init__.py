@@ -1,0 +1,1 @@
+"""Prompt stability: agreement of annotators, which are repetitions, prompt variants or models."""

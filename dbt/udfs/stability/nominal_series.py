@@ -1,0 +1,190 @@
+"""All series of a small nominal table at once: what a jackknife of each needs, in a few calls of numpy for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.stability.agreement import alpha
+from udfs.stability.ratings import DENSE_UP_TO, Ratings, UnitCounts
+
+_BATCHED_CELLS = 1 << 20  # series x labels x units: beyond it a series at a time takes less memory and no more time
+
+
+def series_counts(codes: NDArray[np.int64], n_labels: int, is_pairable: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Returns how many pairable values of each label each unit has, in each series of `cumulative_and_adjacent`.
+
+    Args:
+        codes: shape (n_annotators, n_units), at most 60 annotators; labels that are left out of it are not counted.
+        n_labels: of the codes.
+        is_pairable: shape (2 (K - 1), n_units), where a unit has two values in the series.
+
+    Returns:
+        Shape (2 (K - 1), n_labels, n_units).
+    """
+    given = (codes[:, None, :] == np.arange(n_labels)[:, None]).astype(np.int8)
+    counts = np.concatenate([np.cumsum(given, axis=0, dtype=np.int8)[1:], given[1:] + given[:-1]])
+    return np.asarray(counts * is_pairable[:, None, :], np.int8)
+
+
+@dataclass(frozen=True)
+class SeriesAlphas:
+    """Alpha of every series and what its intervals need; arrays over series, NaN where undefined.
+
+    Attributes:
+        alpha: mean over the replicates that have one.
+        variance: of the jackknife over units.
+        grown_alpha: the same with one unit more, split between the two commonest labels.
+        grown_variance: of that.
+        n_units: units that are pairable in any replicate.
+        n_annotations: their values over all replicates.
+        is_degenerate: whether only one label occurs in each replicate.
+    """
+
+    alpha: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    grown_alpha: NDArray[np.float64]
+    grown_variance: NDArray[np.float64]
+    n_units: NDArray[np.int64]
+    n_annotations: NDArray[np.int64]
+    is_degenerate: NDArray[np.bool_]
+
+
+def series_alphas(replicates: Sequence[Ratings], unit_counts: Sequence[UnitCounts]) -> SeriesAlphas | None:
+    """Returns alphas and jackknife variances of every series of nominal tables; None where the tables are too large for it.
+
+    The figures are those of `leave_one_out.NominalTable`, series by series.
+    """
+    first = replicates[0]
+    if not 0 < 2 * first.codes.size * first.n_labels <= _BATCHED_CELLS or len(first.codes) > DENSE_UP_TO:
+        return None
+    prepared = [_Replicate.of(ratings, n) for ratings, n in zip(replicates, unit_counts, strict=True)]
+    figures = np.stack([each.alphas() for each in prepared])
+    grown = [each.grown() for each in prepared]
+    grown_figures = np.stack([each.alphas() for each in grown])
+    is_undefined = np.isnan(figures)
+    grown_figures[is_undefined] = np.nan
+    is_unit = np.logical_or.reduce([each.n_values > 0 for each in prepared])
+    whole = mean_defined(figures)
+    left_out = mean_defined(np.stack([each.leave_one_out() for each in prepared]))
+    without = np.stack([each.leave_one_out() for each in grown])
+    without[is_undefined] = np.nan
+    grown_left_out = np.append(mean_defined(without), whole[:, None], axis=1)
+    return SeriesAlphas(
+        alpha=whole,
+        variance=_jackknife_variances(left_out, is_unit),
+        grown_alpha=mean_defined(grown_figures),
+        grown_variance=_jackknife_variances(
+            grown_left_out, np.append(is_unit, np.ones((len(whole), 1), np.bool_), axis=1)
+        ),
+        n_units=is_unit.sum(axis=1),
+        n_annotations=np.sum([each.n_values.sum(axis=1) for each in prepared], axis=0),
+        is_degenerate=np.logical_and.reduce(
+            [
+                (np.count_nonzero(each.totals, axis=1) == 1) | np.isnan(own)
+                for each, own in zip(prepared, figures, strict=True)
+            ]
+        ),
+    )
+
+
+def mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the mean over the first axis of what is defined; NaN where nothing is."""
+    is_defined = ~np.isnan(figures)
+    n_defined = is_defined.sum(axis=0)
+    sums = np.where(is_defined, figures, 0.0).sum(axis=0)
+    return np.where(n_defined > 0, sums / np.maximum(n_defined, 1), np.nan)
+
+
+def _jackknife_variances(left_out: NDArray[np.float64], is_unit: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(n - 1)/n times the sum of squared deviations of each row's n leave-one-out figures; NaN without any."""
+    variances = np.full(len(left_out), np.nan)
+    is_full = is_unit.all(axis=1) & (left_out.shape[1] > 0)
+    variances[is_full] = (left_out.shape[1] - 1) * left_out[is_full].var(axis=1)
+    for row in np.flatnonzero(~is_full & is_unit.any(axis=1)):
+        own = left_out[row, is_unit[row]]
+        variances[row] = (len(own) - 1) * own.var()
+    return variances
+
+
+@dataclass(frozen=True)
+class _Replicate:
+    """All series of one replicate: rows are series."""
+
+    counts: NDArray[np.float64]
+    n_values: NDArray[np.int32]
+    squares: NDArray[np.int32]
+    observed: NDArray[np.float64]
+    totals: NDArray[np.float64]  # of each label, and last of one that nobody gave
+    extra_observed: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, ratings: Ratings, n: UnitCounts) -> _Replicate:
+        """Returns the table of these labels and counts of the units."""
+        is_pairable = n.n_values >= 2
+        counts = series_counts(ratings.codes, ratings.n_labels, is_pairable)
+        n_values, squares = np.where(is_pairable, n.n_values, 0), np.where(is_pairable, n.squares, 0)
+        totals = counts.sum(axis=2, dtype=np.float64)
+        return cls(
+            counts=counts.astype(np.float64),
+            n_values=n_values,
+            squares=squares,
+            observed=(n_values**2 - squares) / np.maximum(n_values - 1, 1),
+            totals=np.append(totals, np.zeros((len(totals), 1)), axis=1),
+            extra_observed=np.zeros(len(totals)),
+        )
+
+    def _sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Observed disagreement, values and their squared label counts of each series."""
+        squares = np.einsum("sc,sc->s", self.totals, self.totals)
+        return self.observed.sum(axis=1) + self.extra_observed, self.totals.sum(axis=1), squares
+
+    def alphas(self) -> NDArray[np.float64]:
+        """Returns Krippendorff's alpha of each series."""
+        observed, n, squares = self._sums()
+        return alpha(observed, n, n**2 - squares)
+
+    def leave_one_out(self) -> NDArray[np.float64]:
+        """Returns the same without each unit, of shape (n_series, n_units)."""
+        observed, n, squares = (each[:, None] for each in self._sums())
+        n = n - self.n_values
+        overlap = (self.totals[:, None, :-1] @ self.counts)[:, 0]
+        squares = squares - 2 * overlap + self.squares
+        return alpha(observed - self.observed, n, n**2 - squares)
+
+    def grown(self) -> _Replicate:
+        """Returns the series with a unit of median size more, split evenly between the two commonest labels."""
+        rows = np.arange(len(self.totals))
+        is_unit = self.n_values > 0
+        ranked = np.sort(np.where(is_unit, self.n_values, np.iinfo(np.int32).max), axis=1)
+        n_units = np.maximum(is_unit.sum(axis=1), 1)
+        median = (ranked[rows, (n_units - 1) // 2].astype(np.int64) + ranked[rows, n_units // 2]) // 2
+        size = np.where(is_unit.any(axis=1), np.maximum(2, median), 2)
+        first = self.totals.argmax(axis=1)
+        others = self.totals.copy()
+        others[rows, first] = 0
+        second = np.where(others.any(axis=1), others.argmax(axis=1), self.totals.shape[1] - 1)
+        extra = np.zeros_like(self.totals)
+        extra[rows, first] += size - size // 2
+        extra[rows, second] += size // 2
+        extra_observed = (size**2 - np.einsum("sc,sc->s", extra, extra)) / (size - 1)
+        return replace(self, totals=self.totals + extra, extra_observed=extra_observed)
+
+
+def alphas_without_each(ratings: Ratings) -> NDArray[np.float64] | None:
+    """Returns alpha of a nominal table without each annotator, of shape (n_annotators,); None where the table is too large."""
+    codes, n_labels = ratings.codes, ratings.n_labels
+    if codes.size * n_labels > _BATCHED_CELLS:
+        return None
+    given = codes[:, None, :] == np.arange(n_labels)[:, None]
+    counts = given.sum(axis=0) - given
+    n_values = counts.sum(axis=1)
+    is_pairable = n_values >= 2
+    counts = counts * is_pairable[:, None, :]
+    within = np.where(is_pairable, n_values**2 - (counts**2).sum(axis=1), 0) / np.maximum(n_values - 1, 1)
+    totals = counts.sum(axis=2).astype(np.float64)
+    n = totals.sum(axis=1)
+    return alpha(within.sum(axis=1), n, n**2 - (totals**2).sum(axis=1))

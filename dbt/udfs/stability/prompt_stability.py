@@ -1,0 +1,298 @@
+"""Prompt stability (PSS): Krippendorff's alpha over growing and neighbouring annotators, with its intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.resampling import UNDEFINED, Interval, generator, percentile_interval, t_quantile
+from udfs.stability.agreement import LEVELS, Level
+from udfs.stability.leave_one_out import SeriesTable, series_table
+from udfs.stability.nominal_series import alphas_without_each, mean_defined, series_alphas
+from udfs.stability.ratings import (
+    MISSING,
+    Ratings,
+    Series,
+    cumulative_and_adjacent,
+    is_shown,
+    ratings_by_replicate,
+    unit_counts,
+    unit_counts_of_all,
+    without_each_annotator,
+)
+from udfs.stability.resamples import bootstrap_alphas, cell_alphas
+
+__all__ = ["MISSING", "StabilityRow", "prompt_stability"]
+
+FEW_DISAGREEING = 5
+"""Below so many units with any disagreement a jackknife has seen too little to bound alpha from above."""
+
+_CUT = 4  # purpose of the generator
+
+
+@dataclass(frozen=True)
+class StabilityRow:
+    """One figure of prompt stability; NaN where undefined."""
+
+    series: str
+    n_annotators: int
+    pss: float
+    pss_low: float
+    pss_high: float
+    pss_boot_low: float
+    pss_boot_high: float
+    pss_cell_low: float
+    pss_cell_high: float
+    pss_wordings_low: float
+    pss_wordings_high: float
+    is_degenerate: bool | None
+    n_samples: int
+    n_annotations: int
+
+
+def prompt_stability(
+    sample: NDArray[np.int64],
+    annotator: NDArray[np.int64],
+    replicate: NDArray[np.int64],
+    label: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    level: Level,
+    *,
+    is_balanced: bool,
+    seed: int,
+    n_resamples: int,
+    is_all_alone: bool = False,
+) -> list[StabilityRow]:
+    """Returns every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
+
+    Args:
+        sample: shape (n,), any codes.
+        annotator: shape (n,), any codes; annotators join in ascending order.
+        replicate: shape (n,), any codes; several give one alpha each, and their mean is published.
+        label: shape (n,), position in numbers; -1 for a missing label, whose annotator counts all the same.
+        numbers: shape (n_labels,), the labels as numbers, ascending at ordinal level (where order alone counts) and at
+            interval level; any at nominal.
+        level: nominal, ordinal or interval.
+        is_balanced: cut every annotator to the smallest number of labels first, by a seeded draw.
+        seed: of all draws.
+        n_resamples: B; 0 leaves the bootstrap intervals undefined.
+        is_all_alone: give the row `all` alone, with the jackknife over samples as its only interval; a fraction of the time.
+
+    Returns:
+        `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2. `pss` in (-1, 1]: 1 and
+        degenerate without any variation, NaN with nothing pairable (`is_degenerate` None).
+        `pss_low`, `pss_high`: jackknife-t over samples on ln(1 - alpha). `low` is the smaller of that and the same with
+        one unit added, split evenly between the two commonest labels, so that unanimous data are not taken for
+        certain; it is not below -1, where no alpha lies. `high` is 1 with fewer than five disagreeing units.
+        `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at
+        most 300,000 labels. `pss_wordings_*`: samples and annotators together, for `all` and K >= 3.
+        `n_samples`: units pairable in any replicate; `n_annotations`: their labels over all replicates.
+
+    Raises:
+        ValueError: an unknown level.
+
+    Source:
+        Barrie et al. 2025 (PSS), Krippendorff (alpha).
+    """
+    if level not in LEVELS:
+        message = f"level must be one of {', '.join(LEVELS)}, got {level!r}"
+        raise ValueError(message)
+    cut_rng = generator(seed, _CUT) if is_balanced else None
+    replicates = ratings_by_replicate(sample, annotator, replicate, label, numbers, level, cut_rng)
+    if not replicates or len(replicates[0].codes) < 2:
+        return []
+    if is_all_alone:
+        return [_row("all", len(replicates[0].codes), _jackknife_of_all(replicates), UNDEFINED)]
+    all_series = cumulative_and_adjacent(len(replicates[0].codes))
+    shown = is_shown(len(replicates[0].codes))
+    has_units = replicates[0].codes.shape[1] > 0
+    boot = np.full((len(all_series), 2), np.nan)
+    if has_units and n_resamples > 0:
+        boot = percentile_interval(bootstrap_alphas(replicates, seed, n_resamples))
+
+    rows = []
+    everyone = None
+    for index, jackknife in _jackknives(replicates, all_series, np.flatnonzero(shown).tolist()):
+        series = all_series[index]
+        rows.append(_row(series.name, series.stop, jackknife, Interval(*boot[index].tolist())))
+        if series.name == "cumulative":
+            everyone = jackknife
+    last = len(all_series) // 2 - 1
+    if everyone is not None:
+        cells = wordings = UNDEFINED
+        if has_units and n_resamples > 0:
+            cells = Interval(*percentile_interval(cell_alphas(replicates, seed, n_resamples)).tolist())
+        if len(replicates[0].codes) >= 3:
+            wordings = everyone.interval(annotator_alphas(replicates))
+        boot_all = Interval(*boot[last].tolist())
+        rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, wordings))
+    return rows
+
+
+def _jackknives(
+    replicates: Sequence[Ratings], all_series: Sequence[Series], shown: Sequence[int]
+) -> Iterator[tuple[int, UnitJackknife]]:
+    """The position and the jackknife of each series that is shown."""
+    counts = [unit_counts(ratings.codes) for ratings in replicates]
+    numbers, level = replicates[0].numbers, replicates[0].level
+    is_disagreeing = np.logical_or.reduce([n.squares < n.n_values**2 for n in counts])
+    at_once = series_alphas(replicates, counts) if level == "nominal" else None
+    if at_once is not None:
+        n_disagreeing = is_disagreeing.sum(axis=1).tolist()
+        columns = [getattr(at_once, field.name).tolist() for field in fields(at_once)]
+        for index, row in enumerate(zip(*columns, n_disagreeing, strict=True)):
+            yield index, UnitJackknife(*row)
+        return
+    for index in shown:
+        series = all_series[index]
+        tables = [
+            series_table(ratings.codes[series.start : series.stop], n.n_values[index], n.squares[index], numbers, level)
+            for ratings, n in zip(replicates, counts, strict=True)
+        ]
+        yield index, unit_jackknife(tables, is_disagreeing[index])
+
+
+def _jackknife_of_all(replicates: Sequence[Ratings]) -> UnitJackknife:
+    """The jackknife of all annotators together."""
+    counts = [unit_counts_of_all(ratings.codes) for ratings in replicates]
+    tables = [
+        series_table(ratings.codes, n.n_values, n.squares, ratings.numbers, ratings.level)
+        for ratings, n in zip(replicates, counts, strict=True)
+    ]
+    return unit_jackknife(tables, np.logical_or.reduce([n.squares < n.n_values**2 for n in counts]))
+
+
+def _row(
+    series: str,
+    n_annotators: int,
+    jackknife: UnitJackknife,
+    boot: Interval,
+    cells: Interval = UNDEFINED,
+    wordings: Interval = UNDEFINED,
+) -> StabilityRow:
+    interval = jackknife.interval()
+    is_defined = not np.isnan(jackknife.alpha)
+    return StabilityRow(
+        series=series,
+        n_annotators=n_annotators,
+        pss=jackknife.alpha,
+        pss_low=interval.low,
+        pss_high=interval.high,
+        pss_boot_low=boot.low,
+        pss_boot_high=boot.high,
+        pss_cell_low=cells.low if is_defined else np.nan,
+        pss_cell_high=cells.high if is_defined else np.nan,
+        pss_wordings_low=wordings.low,
+        pss_wordings_high=wordings.high,
+        is_degenerate=jackknife.is_degenerate if is_defined else None,
+        n_samples=jackknife.n_units,
+        n_annotations=jackknife.n_annotations,
+    )
+
+
+def annotator_alphas(replicates: Sequence[Ratings]) -> NDArray[np.float64]:
+    """Returns mean alpha over replicates without each annotator, of shape (n_annotators,); NaN where it is undefined."""
+    return mean_defined(np.array([_without_each(ratings) for ratings in replicates]))
+
+
+def _without_each(ratings: Ratings) -> NDArray[np.float64]:
+    at_once = alphas_without_each(ratings) if ratings.level == "nominal" else None
+    if at_once is not None:
+        return at_once
+    tables = (
+        series_table(codes, n.n_values, n.squares, ratings.numbers, ratings.level)
+        for codes, n in without_each_annotator(ratings.codes)
+    )
+    return np.array([table.alpha() for table in tables])
+
+
+def _jackknife_variance(left_out: NDArray[np.float64]) -> float:
+    """(n - 1)/n times the sum of squared deviations of n leave-one-out figures."""
+    return float((len(left_out) - 1) * left_out.var())
+
+
+@dataclass(frozen=True)
+class UnitJackknife:
+    """alpha of one series, averaged over replicates, and what leaving out one unit at a time says of it."""
+
+    alpha: float
+    variance: float
+    grown_alpha: float
+    grown_variance: float
+    n_units: int
+    n_annotations: int
+    is_degenerate: bool
+    n_disagreeing: int
+
+    def interval(self, annotator_figures: NDArray[np.float64] | None = None) -> Interval:
+        """Returns bounds for other samples, or with alphas less each annotator for other samples and other annotators."""
+        if np.isnan(self.alpha):
+            return UNDEFINED
+        added, n_most = 0.0, np.inf
+        if annotator_figures is not None:
+            if np.isnan(annotator_figures).any():
+                return UNDEFINED
+            added, n_most = _jackknife_variance(annotator_figures), len(annotator_figures)
+        plain = log_interval(self.alpha, self.variance + added, min(self.n_units, n_most) - 1)
+        grown = log_interval(self.grown_alpha, self.grown_variance + added, min(self.n_units + 1, n_most) - 1)
+        high = 1.0 if self.n_disagreeing < FEW_DISAGREEING else plain.high
+        return Interval(max(-1.0, float(np.fmin(plain.low, grown.low))), high)
+
+
+def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.bool_]) -> UnitJackknife:
+    """Returns the jackknife over units of a series, from its replicates' tables and which units disagree inside in any."""
+    figures = [table.alpha() for table in tables]
+    defined = [(table, a) for table, a in zip(tables, figures, strict=True) if not np.isnan(a)]
+    is_unit = np.logical_or.reduce([table.n_values > 0 for table in tables])
+    alpha = variance = grown_alpha = grown_variance = np.nan
+    if defined:
+        kept = [table for table, _ in defined]
+        alpha = float(np.mean([a for _, a in defined]))
+        variance = _jackknife_variance(_mean_left_out(kept)[is_unit])
+        grown = [table.with_unit(typical_split(table)) for table in kept]
+        grown_alpha = float(np.mean([table.alpha() for table in grown]))
+        grown_variance = _jackknife_variance(np.append(_mean_left_out(grown)[is_unit], alpha))
+    return UnitJackknife(
+        alpha=alpha,
+        variance=variance,
+        grown_alpha=grown_alpha,
+        grown_variance=grown_variance,
+        n_units=int(is_unit.sum()),
+        n_annotations=int(sum(table.n_values.sum() for table in tables)),
+        is_degenerate=all(np.count_nonzero(table.label_counts) == 1 for table, _ in defined),
+        n_disagreeing=int(is_disagreeing.sum()),
+    )
+
+
+def log_interval(alpha: float, variance: float, degrees_of_freedom: float) -> Interval:
+    """Returns 1 - (1 - alpha) exp(-+ t se / (1 - alpha)), a t interval on ln(1 - alpha); NaN at alpha 1 and for no freedom."""
+    if alpha >= 1 or np.isnan(variance) or degrees_of_freedom < 1:
+        return UNDEFINED
+    exponent = t_quantile(degrees_of_freedom) * np.sqrt(variance) / (1 - alpha)
+    # beyond e^50 the bound is past -1 anyway
+    return Interval(float(1 - (1 - alpha) * np.exp(min(exponent, 50.0))), float(1 - (1 - alpha) * np.exp(-exponent)))
+
+
+def typical_split(table: SeriesTable) -> NDArray[np.float64]:
+    """Returns label counts of a unit of median size split evenly between the series' two commonest labels.
+
+    An odd value goes to the commoner. Where only one label occurs the other half goes to a phantom label.
+    """
+    counts = table.label_counts
+    n_values = table.n_values[table.n_values > 0]
+    size = max(2, int(np.median(n_values)))
+    extra = np.zeros(len(counts))
+    first = int(counts.argmax())
+    others = counts.copy()
+    others[first] = 0
+    second = int(others.argmax()) if others.any() else len(counts) - 2
+    extra[first], extra[second] = size - size // 2, size // 2
+    return extra
+
+
+def _mean_left_out(tables: Sequence[SeriesTable]) -> NDArray[np.float64]:
+    """Mean over replicates of alpha without each unit; replicates that the unit alone made pairable drop out."""
+    return mean_defined(np.stack([table.leave_one_out() for table in tables]))

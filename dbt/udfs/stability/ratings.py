@@ -1,0 +1,157 @@
+"""Who gave which label to which unit: the annotators x units table of prompt stability, and the series cut from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.stability.agreement import Level
+
+DENSE_UP_TO = 60
+MISSING = -1
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Labels of one replicate.
+
+    Attributes:
+        codes: shape (n_annotators, n_units), code of the label, -1 where it is missing.
+        numbers: shape (n_labels,), the labels as numbers: ascending at ordinal and interval level, unused at nominal.
+        level: measurement level.
+    """
+
+    codes: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    level: Level
+
+    @property
+    def n_labels(self) -> int:
+        """Returns the number of distinct labels, those of dropped units included."""
+        return len(self.numbers)
+
+
+class Series(NamedTuple):
+    """Consecutive annotators whose agreement is one figure: annotators start to stop of the table."""
+
+    name: str
+    start: int
+    stop: int
+
+
+def cumulative_and_adjacent(n_annotators: int) -> list[Series]:
+    """Returns the first k annotators for k = 2..K, then annotator k against k - 1 for k = 2..K."""
+    ks = range(2, n_annotators + 1)
+    return [Series("cumulative", 0, k) for k in ks] + [Series("adjacent", k - 2, k) for k in ks]
+
+
+def is_shown(n_annotators: int) -> NDArray[np.bool_]:
+    """Returns which series of `cumulative_and_adjacent` become rows, of shape (2 (K - 1),).
+
+    All up to 60 annotators, then every tenth and the last: a curve over 250 templates is read at no more places, and the
+    others would take three quarters of the time.
+    """
+    ks = np.arange(2, n_annotators + 1)
+    return np.tile((ks <= DENSE_UP_TO) | (ks % 10 == 0) | (ks == n_annotators), 2)
+
+
+def ratings_by_replicate(
+    sample: NDArray[np.int64],
+    annotator: NDArray[np.int64],
+    replicate: NDArray[np.int64],
+    label: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    level: Level,
+    cut_rng: np.random.Generator | None,
+) -> list[Ratings]:
+    """Returns one table a replicate, over the same annotators and units, both in ascending order of their codes.
+
+    Args:
+        sample: shape (n,), any codes.
+        annotator: shape (n,), any codes.
+        replicate: shape (n,), any codes. Where a (sample, annotator, replicate) stands twice its last label counts.
+        label: shape (n,), position in numbers, -1 for a missing label; its annotator counts all the same.
+        numbers: shape (n_labels,).
+        level: measurement level.
+        cut_rng: where given, every annotator of a replicate is cut to the smallest number of labels any of them gave,
+            by a draw from it; an annotator without labels leaves the replicate without any.
+
+    Returns:
+        Tables without the units that have fewer than two labels in every replicate.
+    """
+    unit, units = dense_codes(sample)
+    row, annotators = dense_codes(annotator)
+    layer, layers = dense_codes(replicate)
+    codes = np.full((len(layers), len(annotators), len(units)), MISSING, np.int64)
+    codes[layer, row, unit] = label
+    if cut_rng is not None:
+        for table in codes:
+            _cut_to_smallest(table, cut_rng)
+    is_pairable = ((codes != MISSING).sum(axis=1) >= 2).any(axis=0)
+    return [Ratings(np.ascontiguousarray(table[:, is_pairable]), numbers, level) for table in codes]
+
+
+def _cut_to_smallest(codes: NDArray[np.int64], rng: np.random.Generator) -> None:
+    """Blank all but a random choice of the smallest annotator's number of labels, in place."""
+    is_given = codes != MISSING
+    smallest = int(is_given.sum(axis=1).min())
+    order = np.argsort(np.where(is_given, rng.random(codes.shape), 2.0), axis=1)
+    np.put_along_axis(codes, order[:, smallest:], MISSING, axis=1)
+
+
+class UnitCounts(NamedTuple):
+    """Of each series (rows, as in `cumulative_and_adjacent`) and unit: values, and squares of the labels' counts."""
+
+    n_values: NDArray[np.int32]
+    squares: NDArray[np.int32]
+
+
+def unit_counts(codes: NDArray[np.int64], counted: NDArray[np.bool_] | None = None) -> UnitCounts:
+    """Returns values and the sum over labels of squared counts, in every series at once; shape (2 (K - 1), n_units) each.
+
+    Adding a label that the unit has n times already raises the sum of squares by 2 n + 1, so one look back a label
+    serves all cumulative series.
+
+    Args:
+        codes: shape (n_annotators, n_units).
+        counted: same shape; only these labels are counted. None counts all that are given.
+    """
+    if counted is None:
+        counted = codes != MISSING
+    # 32 bits hold K^2, and at 130,000 units these tables are what memory goes to
+    growth = np.zeros(codes.shape, np.int32)
+    for k in range(len(codes)):
+        earlier = np.count_nonzero((codes[:k] == codes[k]) & counted[:k], axis=0)
+        growth[k] = np.where(counted[k], 2 * earlier + 1, 0)
+    both = counted[1:].astype(np.int32) + counted[:-1]
+    is_same = counted[1:] & counted[:-1] & (codes[1:] == codes[:-1])
+    return UnitCounts(
+        n_values=np.concatenate([np.cumsum(counted, axis=0, dtype=np.int32)[1:], both]),
+        squares=np.concatenate([np.cumsum(growth, axis=0, dtype=np.int32)[1:], both + 2 * is_same.astype(np.int32)]),
+    )
+
+
+def unit_counts_of_all(codes: NDArray[np.int64]) -> UnitCounts:
+    """Returns the counts of `unit_counts` over all annotators alone; shape (n_units,) each."""
+    is_given = codes != MISSING
+    squares = np.where(is_given, _own_counts(codes), 0).sum(axis=0, dtype=np.int32)
+    return UnitCounts(is_given.sum(axis=0, dtype=np.int32), squares)
+
+
+def _own_counts(codes: NDArray[np.int64]) -> NDArray[np.int32]:
+    """How many annotators gave the unit what this one gave it; same shape."""
+    return np.stack([np.count_nonzero(codes == row, axis=0) for row in codes]).astype(np.int32)
+
+
+def without_each_annotator(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], UnitCounts]]:
+    """The table less each annotator in turn, with the unit counts of what is left; shape (n_units,) each."""
+    is_given, own = codes != MISSING, _own_counts(codes)
+    n_values, squares = unit_counts_of_all(codes)
+    for k in range(len(codes)):
+        left = squares - np.where(is_given[k], 2 * own[k] - 1, 0)
+        yield np.delete(codes, k, axis=0), UnitCounts(n_values - is_given[k], left)

@@ -1,0 +1,139 @@
+"""How much of the spread over templates that a rule sees is gone when a judge scores the same answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.resampling import percentile_interval
+from udfs.templates.spread import bootstrap_variances, complete_table, corrected_variance, root, variant_means
+
+
+class RuleAgainstJudge(NamedTuple):
+    """Corrected spread under a rule and under a judge, and what lies between them; NaN where undefined."""
+
+    spread_rule: float
+    spread_judge: float
+    difference: float
+    difference_low: float
+    difference_high: float
+    share_removed: float
+    share_removed_low: float
+    share_removed_high: float
+    std_rule: float
+    std_judge: float
+    spread_judge_rectified: float
+    difference_rectified: float
+    difference_rectified_low: float
+    difference_rectified_high: float
+    share_removed_rectified: float
+    share_removed_rectified_low: float
+    share_removed_rectified_high: float
+    n_variants: int
+    n_samples: int
+
+
+class _Comparison(NamedTuple):
+    """Rule less judge, and 1 - judge / rule, each with its bounds."""
+
+    difference: float
+    difference_low: float
+    difference_high: float
+    share_removed: float
+    share_removed_low: float
+    share_removed_high: float
+
+
+def _compare(rule: NDArray[np.float64], judge: NDArray[np.float64], *, has_share: bool) -> _Comparison:
+    """Figures of spreads of shape (1 + n_resamples,): of the table first, then of its resamples."""
+    difference = rule - judge
+    share = np.full(len(rule), np.nan)
+    np.divide(judge, rule, out=share, where=has_share & (rule > 0))
+    share = 1 - share
+    low, high = percentile_interval(difference[1:]).tolist()
+    share_low, share_high = percentile_interval(share[1:]).tolist()
+    return _Comparison(float(difference[0]), low, high, float(share[0]), share_low, share_high)
+
+
+def rule_against_judge(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    rule: NDArray[np.float64],
+    judge: NDArray[np.float64],
+    youden: float,
+    seed: int,
+    n_resamples: int,
+) -> RuleAgainstJudge:
+    """Returns the spread over templates under a rule, under a judge, and the share of it that the judge removes.
+
+    A judge that errs at random removes spread too, 20 % of any when it is wrong in 10 % of cases: where people have
+    ruled, the rectified figures divide the judge's spread by its Youden index.
+
+    Args:
+        sample: shape (n,), codes.
+        variant: shape (n,), codes of the templates.
+        rule: shape (n,), in [0, 1], one per (sample, variant), the mean over repetitions; NaN is missing.
+        judge: shape (n,), the same of the judge. Cells that either lacks are left out.
+        youden: sensitivity + specificity - 1 of the judge against people (`kappa.youden_index`), NaN if unknown. Taken
+            as known: the bounds leave out how uncertain it is itself.
+        seed: of the bootstrap.
+        n_resamples: B; 0 leaves bounds and shares undefined.
+
+    Returns:
+        `spread_rule`, `spread_judge`: corrected standard deviations as of `spread.spread`, over the `n_samples` samples
+        for which every one of the `n_variants` templates has both values; `difference`: rule - judge;
+        `share_removed`: 1 - judge / rule, at most 1 and negative where the judge sees more spread. `_low`, `_high`:
+        percentiles over B resamples of samples, the same draws for both. A share is NaN unless the lower bound of the
+        rule's corrected variance is above 0, so that there is a spread to remove; resamples without one (2.5 % at most)
+        are left out of its bounds. `std_rule`, `std_judge`: raw, ddof 1, over all cells that both have.
+        `spread_judge_rectified` = spread_judge / youden, and difference and share with it in the judge's place: NaN
+        unless youden > 0.
+        All but the raw figures are NaN below two templates or two such samples, these below two templates. A judge whose
+        verdict on no sample differs between templates has a spread of 0 in every resample, and the share is 1 with
+        bounds [1, 1].
+
+    Coverage of the bounds, nominal 95 %, at 50 to 400 samples x 12 templates: difference .90 to .996, shares of 0, .2, .5
+    and 1 .905 to 1.0, the wide ones where the rule's spread is barely shown.
+    """
+    both = ~(np.isnan(rule) | np.isnan(judge))
+    sample, variant = dense_codes(sample[both])[0], dense_codes(variant[both])[0]
+    rule, judge = rule[both], judge[both]
+    n_variants = int(variant.max()) + 1 if len(variant) else 0
+    std_rule = std_judge = np.nan
+    n_samples = 0
+    spreads = [np.full(1, np.nan)] * 2
+    has_share = False
+    if n_variants > 1:
+        std_rule, std_judge = (float(variant_means(variant, value).std(ddof=1)) for value in (rule, judge))
+        tables = [complete_table(sample, variant, value) for value in (rule, judge)]
+        n_samples = len(tables[0])
+    if n_samples > 1:
+        drawn = bootstrap_variances(tables, seed, n_resamples)
+        has_share = bool(percentile_interval(drawn[0])[0] > 0)
+        spreads = [
+            root(np.append(corrected_variance(table), resampled))
+            for table, resampled in zip(tables, drawn, strict=True)
+        ]
+    by_rule, by_judge = spreads
+    plain = _compare(by_rule, by_judge, has_share=has_share)
+    rectified = by_judge / youden if youden > 0 else np.full(len(by_judge), np.nan)
+    beside = _compare(by_rule, rectified, has_share=has_share)
+    return RuleAgainstJudge(
+        spread_rule=float(by_rule[0]),
+        spread_judge=float(by_judge[0]),
+        **plain._asdict(),
+        std_rule=std_rule,
+        std_judge=std_judge,
+        spread_judge_rectified=float(rectified[0]),
+        difference_rectified=beside.difference,
+        difference_rectified_low=beside.difference_low,
+        difference_rectified_high=beside.difference_high,
+        share_removed_rectified=beside.share_removed,
+        share_removed_rectified_low=beside.share_removed_low,
+        share_removed_rectified_high=beside.share_removed_high,
+        n_variants=n_variants,
+        n_samples=n_samples,
+    )

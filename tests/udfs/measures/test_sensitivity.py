@@ -1,0 +1,143 @@
+"""Corrected sensitivity and its two-way jackknife against loops that leave out variants one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from udfs.measures.sensitivity import SensitivityInterval, corrected_sensitivity, sensitivity_interval
+
+Shares = NDArray[np.float64]
+
+
+def entropy(shares: Shares, n_classes: int) -> float:
+    p = shares.mean(axis=0)
+    p = p[p > 0]
+    return float(-(p * np.log(p)).sum() / np.log(n_classes))
+
+
+def corrected(shares: Shares, n_classes: int) -> float:
+    """Q S_Q - (Q - 1) S_{Q-1} of one sample; shares (Q, C)."""
+    q = len(shares)
+    if q == 1:
+        return entropy(shares, n_classes)
+    less_one = [entropy(np.delete(shares, v, axis=0), n_classes) for v in range(q)]
+    return q * entropy(shares, n_classes) - (q - 1) * float(np.mean(less_one))
+
+
+def interval_by_loops(shares: Shares, n_classes: int) -> SensitivityInterval:
+    n, q, _ = shares.shape
+    by_sample = np.array([corrected(own, n_classes) for own in shares])
+    less_one = np.array([[corrected(np.delete(own, v, axis=0), n_classes) for v in range(q)] for own in shares])
+    pseudo = q * by_sample[:, None] - (q - 1) * less_one
+    residual = pseudo - pseudo.mean(axis=1, keepdims=True) - pseudo.mean(axis=0) + pseudo.mean()
+    samples, variants = by_sample.var(ddof=1) / n, pseudo.mean(axis=0).var(ddof=1) / q
+    both = (residual**2).sum() / ((n - 1) * (q - 1)) / (n * q)
+    half = t.ppf(0.975, q - 1) * np.sqrt(max(samples + variants - both, samples, variants))
+    return SensitivityInterval(by_sample.mean(), by_sample.mean() - half, by_sample.mean() + half)
+
+
+def interval_of(shares: Shares, n_classes: int) -> SensitivityInterval:
+    sample, variant, label = np.nonzero(shares)
+    return sensitivity_interval(sample, variant, label, shares[sample, variant, label], n_classes)
+
+
+def random_shares(seed: int, n: int, q: int, repetitions: int = 1, n_labels: int = 4) -> Shares:
+    rng = np.random.default_rng(seed)
+    own = rng.dirichlet(np.ones(n_labels), n)
+    answers = np.array([[rng.multinomial(repetitions, p) for _ in range(q)] for p in own])
+    return answers / repetitions
+
+
+def test_thirty_variants_in_counts() -> None:
+    # 24 A, 3 B, 3 N/A: leaving out an A gives (23, 3, 3)/29, 24 times of 30, else (24, 2, 3)/29
+    shares = np.repeat(np.eye(3), [24, 3, 3], axis=0)
+
+    def s(*counts: int) -> float:
+        p = np.array(counts) / sum(counts)
+        return float(-(p * np.log(p)).sum() / np.log(3))
+
+    expected = 30 * s(24, 3, 3) - 29 * (0.8 * s(23, 3, 3) + 0.2 * s(24, 2, 3))
+    assert interval_of(shares[None], 3).corrected == pytest.approx(expected)
+
+
+def test_two_variants_leave_single_ones() -> None:
+    # two answers, both different: 2 * ln 2 / ln 3 - 0
+    assert interval_of(np.eye(3)[None, :2], 3).corrected == pytest.approx(2 * np.log(2) / np.log(3))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(3, 6), st.integers(1, 3))
+@settings(max_examples=30, deadline=None)
+def test_equals_leaving_out_variants_one_by_one(seed: int, n: int, q: int, repetitions: int) -> None:
+    shares = random_shares(seed, n, q, repetitions)
+    assert interval_of(shares, 5) == pytest.approx(interval_by_loops(shares, 5), abs=1e-9)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_names_and_order_change_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares = random_shares(seed, 6, 5, 2)
+    shuffled = shares[rng.permutation(6)][:, rng.permutation(5)][:, :, rng.permutation(4)]
+    assert interval_of(shuffled, 5) == pytest.approx(interval_of(shares, 5), abs=1e-9)
+
+
+def test_duplicated_variants_change_it() -> None:
+    # the plug-in figure stays (same p_tau), the corrected one takes copies for evidence
+    shares = random_shares(1, 5, 4)
+    doubled = np.repeat(shares, 2, axis=1)
+    assert entropy(doubled[0], 5) == pytest.approx(entropy(shares[0], 5))
+    assert interval_of(doubled, 5).corrected != pytest.approx(interval_of(shares, 5).corrected, abs=1e-3)
+
+
+def test_a_missing_cell_is_left_out() -> None:
+    shares = random_shares(3, 8, 6)
+    sample, variant, label = np.nonzero(shares)
+    kept = (sample != 2) | (variant != 4)
+    p = shares[sample, variant, label]
+    got = sensitivity_interval(sample[kept], variant[kept], label[kept], p[kept], 5)
+    expected = [corrected(np.delete(own, 4, axis=0) if i == 2 else own, 5) for i, own in enumerate(shares)]
+    assert got.corrected == pytest.approx(np.mean(expected))
+    assert got.high - got.low == pytest.approx(interval_of(shares, 5).high - interval_of(shares, 5).low, rel=0.5)
+
+
+def test_undefined_figures() -> None:
+    one, two = random_shares(0, 3, 1), random_shares(0, 3, 2)
+    assert np.isnan(interval_of(one, 5)).all()
+    assert np.isnan(interval_of(two, 5)).tolist() == [False, True, True]
+    assert np.isnan(interval_of(random_shares(0, 1, 5), 5)).tolist() == [False, True, True]
+    assert np.isnan(interval_of(two, 1)).all()
+    empty = np.empty(0, np.int64)
+    assert np.isnan(sensitivity_interval(empty, empty, empty, np.empty(0), 3)).all()
+    assert np.isnan(corrected_sensitivity(empty, empty, empty, np.empty(0), np.array([3, 3]))).all()
+
+
+def test_repetitions_alone_give_no_wording_spread_but_an_interval() -> None:
+    interval = interval_of(random_shares(5, 200, 20, 2), 4)
+    assert interval.low < interval.corrected < interval.high
+
+
+def test_the_interval_covers() -> None:
+    """One world, 60 audits of 150 samples x 12 variants: the true figure lies inside in about 95 % of them."""
+    rng = np.random.default_rng(7)
+    n_labels, n, q = 4, 150, 12
+
+    def probabilities(n_samples: int, n_variants: int) -> Shares:
+        logits = 2.5 * rng.standard_normal((n_samples, 1, n_labels)) + 0.7 * rng.standard_normal(
+            (1, n_variants, n_labels)
+        )
+        weight = np.exp(logits + 0.4 * rng.standard_normal((n_samples, n_variants, n_labels)))
+        return np.asarray(weight / weight.sum(axis=2, keepdims=True))
+
+    many = [probabilities(200, 200).mean(axis=1) for _ in range(20)]
+    truth = np.mean([-(p * np.log(p)).sum(axis=1).mean() / np.log(n_labels) for p in many])
+    n_covering = 0
+    for _ in range(60):
+        answer = (rng.random((n, q, 1)) > probabilities(n, q).cumsum(axis=2)).sum(axis=2)
+        interval = interval_of(np.eye(n_labels)[np.minimum(answer, n_labels - 1)], n_labels)
+        n_covering += interval.low <= truth <= interval.high
+    assert n_covering >= 52

@@ -1,0 +1,224 @@
+"""The SQL functions in a real DuckDB: nulls, empty tables, several chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from udfs import plugin
+from udfs.sql.measures import normalised_entropy
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        plugin.register(connection)
+        yield connection
+
+
+def one(con: duckdb.DuckDBPyConnection, expression: str) -> object:
+    row = con.sql(f"select {expression}").fetchone()
+    assert row is not None
+    return row[0]
+
+
+def test_entropy_of_thirty_variants(con: duckdb.DuckDBPyConnection) -> None:
+    assert one(con, "normalised_entropy([24/30, 3/30, 3/30], 3)") == pytest.approx(0.581672, abs=1e-6)
+    assert one(con, "normalised_entropy([24/30, NULL, 3/30, 0, 3/30], 3)") == pytest.approx(0.581672, abs=1e-6)
+
+
+@pytest.mark.parametrize("call", ["([], 3)", "(NULL, 3)", "([1.0], 1)", "([1.0], NULL)", "([NULL], 3)"])
+def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) -> None:
+    assert one(con, f"normalised_entropy{call}") is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "normalised_entropy([x], 3)",
+        "corrected_sensitivity([x], [x], [1], 3)",
+        "sensitivity_interval([x], [x], [x], [1], 3)",
+        "consistency([x], [x], [x], [1], 1, 10)",
+        "mean_consistency([x], [x], [x], [1])",
+        "prompt_stability([x], [x], [x], ['a'], 'nominal', false, 1, 10)",
+        "prompt_stability_of_all([x], [x], [x], ['a'], 'nominal')",
+        "two_way_interval([x], [x], [1])",
+    ],
+)
+def test_an_empty_table_keeps_its_types(con: duckdb.DuckDBPyConnection, call: str) -> None:
+    con.execute(f"create table empty_one as select {call} as figure from range(0) t(x)")
+    con.execute(f"create table full_one as select {call} as figure from range(5000) t(x)")
+    types = [con.table(name).types for name in ("empty_one", "full_one")]
+    assert types[0] == types[1]
+    assert con.sql("select count(*) from empty_one").fetchall() == [(0,)]
+    assert con.sql("select count(*) from full_one").fetchall() == [(5000,)]
+
+
+@pytest.mark.parametrize("lists", ["NULL, NULL, NULL", "[], [], []"])
+def test_no_entries_give_null_figures(con: duckdb.DuckDBPyConnection, lists: str) -> None:
+    assert one(con, f"corrected_sensitivity({lists}, 3)") is None
+    assert one(con, f"sensitivity_interval({lists}, [], 3).corrected") is None
+    assert one(con, f"consistency({lists}, [], 1, 10).consistency") is None
+    assert one(con, f"mean_consistency({lists}, [])") == []
+    assert one(con, f"prompt_stability({lists}, [], 'nominal', false, 1, 10)") == []
+    assert one(con, f"prompt_stability_of_all({lists}, [], 'nominal')") == []
+    assert one(con, f"two_way_interval({lists}).mean") is None
+
+
+def test_more_rows_than_a_chunk_are_kept_apart(con: duckdb.DuckDBPyConnection) -> None:
+    """Samples of growing numbers of variants, some of them filtered away so that lists arrive sliced."""
+    con.execute("""
+        create table answers as
+        select s as sample_id, v as variant, hash(s, v) % 3 as answer
+        from range(9000) samples(s), range(4) variants(v)
+        where v < 1 + s % 4 and s % 7 <> 0
+    """)
+    grouped = """
+        select sample_id, corrected_sensitivity(list(variant), list(answer::bigint), list(1.0), 4) as figure,
+            count(*) as q, list(answer order by variant) as answers
+        from answers group by sample_id
+    """
+    rows = con.sql(grouped).fetchall()
+    assert len(rows) > 3 * 2048
+    for sample_id, figure, q, answers in rows[:: len(rows) // 50]:
+        assert (figure is None) == (q < 2), sample_id
+        if q == 2:  # single answers have no entropy: 2 S_2 = 2 ln 2 / ln 4 if they differ
+            assert figure == pytest.approx(float(answers[0] != answers[1]))
+    case = "select count(case when sample_id % 3 = 1 and q > 1 then figure end), count_if(sample_id % 3 = 1 and q > 1)"
+    counted = con.sql(f"{case} from ({grouped})").fetchone()
+    assert counted is not None
+    assert counted[0] == counted[1]
+
+
+def test_a_null_label_is_a_class_whatever_the_codes(con: duckdb.DuckDBPyConnection) -> None:
+    # codes are hashes; 0 must not be taken for the NULL beside it
+    assert one(con, "corrected_sensitivity([-1, 9223372036854775807], [NULL, 0], [1, 1], 4)") == pytest.approx(1)
+    assert one(con, "corrected_sensitivity([5, 6], [NULL, NULL], [1, 1], 4)") == 0
+    same = "consistency([7, 7], [1, 2], [NULL, {}], [1, 1], 1, 0).consistency"
+    assert one(con, same.format("NULL")) == 1
+    assert one(con, same.format("0")) == 0.5
+
+
+def test_samples_without_gold_are_left_out(con: duckdb.DuckDBPyConnection) -> None:
+    call = "mean_consistency([NULL, 1, 1, 2], [-5, 7, 8, 9], [1, 1, 1, 1], [1, 1, 1, 1])"
+    assert one(con, call) == [
+        {"sample": 7, "mean_consistency": 1.0},
+        {"sample": 8, "mean_consistency": 1.0},
+        {"sample": 9, "mean_consistency": None},
+    ]
+
+
+def test_prompt_stability_of_three_annotators(con: duckdb.DuckDBPyConnection) -> None:
+    # units aab, bbb: alpha 1 - (2/6)/(16/30); the third annotator is first by its code, -4
+    call = """prompt_stability(
+        [1, 1, 1, 2, 2, 2], [3, 8, -4, 3, 8, -4], [NULL, NULL, NULL, NULL, NULL, NULL],
+        ['a', 'a', 'b', 'b', 'b', 'b'], 'nominal', false, 1, 100)"""
+    rows = con.sql(f"select unnest({call}, recursive := true)").fetchall()
+    assert [(row[0], row[1]) for row in rows] == [
+        ("cumulative", 2),
+        ("cumulative", 3),
+        ("adjacent", 2),
+        ("adjacent", 3),
+        ("all", 3),
+    ]
+    # first two by code: ba, bb; counts a 1, b 3: 1 - (2/4)/(6/12) = 0
+    assert rows[0][2] == pytest.approx(0)
+    assert rows[-1][2] == pytest.approx(1 - (2 / 6) / (16 / 30))
+    assert rows[-1][-3:] == (False, 2, 6)
+
+
+def test_missing_labels_count_their_annotator(con: duckdb.DuckDBPyConnection) -> None:
+    labels = "list(case when a < 2 then s % 2 || 'x' end)"
+    call = f"prompt_stability(list(s), list(a), list(1), {labels}, 'nominal', {{}}, 1, 50)"
+    table = "from range(30) s(s), range(3) a(a)"
+    rows = con.sql(f"select unnest({call.format('false')}, recursive := true) {table}").fetchall()
+    assert [(row[1], row[2], row[-2]) for row in rows if row[0] == "cumulative"] == [(2, 1.0, 30), (3, 1.0, 30)]
+    assert rows[3][2] is None  # adjacent, nothing pairable
+    assert rows[3][-3] is None
+    balanced = con.sql(f"select unnest({call.format('true')}, recursive := true) {table}").fetchall()
+    assert {row[2] for row in balanced} == {None}
+
+
+def test_ordinal_labels_are_ranks_not_text(con: duckdb.DuckDBPyConnection) -> None:
+    call = "prompt_stability([1, 1, 2, 2, 3, 3], [1, 2, 1, 2, 1, 2], [1, 1, 1, 1, 1, 1], {}, {}, false, 1, 0)[1].pss"
+    spread, ranked = "['2', '10', '1', '1', '30', '30']", "['2', '3', '1', '1', '4', '4']"
+    assert one(con, call.format(spread, "'ordinal'")) == pytest.approx(one(con, call.format(ranked, "'ordinal'")))
+    assert one(con, call.format(spread, "'interval'")) != one(con, call.format(ranked, "'interval'"))
+    assert one(con, call.format("['1', '1.0', '2', '2', '3', '3e0']", "'interval'")) == 1
+
+
+def test_every_alpha_of_the_four_coders(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("""
+        create table coders as select unit, coder, label from (
+            select generate_subscripts(l, 1) as unit, coder, unnest(l) as label from (values
+                (1, [1, 2, 3, 3, 2, 1, 4, 1, 2, NULL, NULL, NULL]), (2, [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NULL, 3]),
+                (3, [NULL, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NULL]), (4, [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NULL])
+            ) t(coder, l))
+    """)
+    for level, published in (("nominal", 0.743421), ("ordinal", 0.815388), ("interval", 0.849107)):
+        call = f"prompt_stability(list(unit), list(coder), list(1), list(label::varchar), '{level}', false, 1, 200)"
+        figures = con.sql(f"select {call}[-1] from coders").fetchone()
+        assert figures is not None
+        row = figures[0]
+        assert row["pss"] == pytest.approx(published, abs=1e-6)
+        assert row["pss_low"] < row["pss_boot_low"] < row["pss"] < row["pss_boot_high"]
+        assert (row["n_annotators"], row["n_samples"], row["n_annotations"]) == (4, 11, 40)
+
+
+def test_groups_of_one_query_equal_groups_alone(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("""
+        create table asked as select g, s, a, (hash(s, a // (1 + g)) % 3)::varchar as label
+        from range(5) g(g), range(20) s(s), range(4) a(a)
+    """)
+    call = "prompt_stability(list(s), list(a), list(1), list(label), 'nominal', false, 7, 100)"
+    together = dict(con.sql(f"select g, {call} from asked group by g").fetchall())
+    for g in range(5):
+        alone = con.sql(f"select {call} from (from asked where g = {g} order by hash(s + a))").fetchone()
+        assert alone is not None
+        assert together[g] == alone[0]
+
+
+def test_lists_of_unequal_length_are_refused(con: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(duckdb.Error, match=r"two_way_interval: .* got 2 sample and 1 variant"):
+        one(con, "two_way_interval([1, 2], [1], [1, 1])")
+
+
+@pytest.mark.parametrize(
+    ("labels", "level", "message"),
+    [("['1', 'x']", "interval", "'x'|x"), ("['1', 'nan']", "ordinal", "nan"), ("['1', '2']", "ratio", "nominal")],
+)
+def test_labels_that_are_no_numbers_are_refused(
+    con: duckdb.DuckDBPyConnection, labels: str, level: str, message: str
+) -> None:
+    with pytest.raises(duckdb.Error, match=message):
+        one(con, f"prompt_stability([1, 1], [1, 2], [1, 1], {labels}, '{level}', false, 1, 0)")
+
+
+def test_no_nan_leaves(con: duckdb.DuckDBPyConnection) -> None:
+    figures = con.sql("""
+        select unnest(prompt_stability([1, 2], [1, 2], [1, 1], ['a', 'b'], 'nominal', false, 1, 10), recursive := true)
+    """).fetchall()
+    assert all(value is None or value == value for row in figures for value in row)  # noqa: PLR0124 - NaN is not itself
+
+
+def test_accuracies_of_templates(con: duckdb.DuckDBPyConnection) -> None:
+    lists = "[1,1,1,2,2,2,3,3,3,4,4,4], [1,2,3,1,2,3,1,2,3,1,2,3], [1,1,0,1,0,0,1,1,1,0,1,0]"
+    row = one(con, f"two_way_interval({lists})")
+    assert isinstance(row, dict)
+    assert row["mean"] == pytest.approx(1.75 / 3)
+    assert row["low"] < row["mean"] < row["high"]
+
+
+def test_arrow_slices_and_chunks() -> None:
+    """What DuckDB may hand over: a slice with an offset, nulls, several chunks."""
+    lists = pa.array([[9.0], [0.5, 0.5], None, [], [1.0]], pa.list_(pa.float64()))
+    classes = pa.array([2, 2, 2, 2, 2])
+    expected = [1.0, None, None]
+    assert normalised_entropy(lists.slice(1, 3), classes.slice(1, 3)).to_pylist() == expected
+    chunked = pa.chunked_array([lists.slice(1, 2), lists.slice(3, 1)])
+    assert normalised_entropy(chunked, pa.chunked_array([classes.slice(0, 3)])).to_pylist() == expected
+    nothing = pa.chunked_array([lists.slice(0, 0)])
+    assert normalised_entropy(nothing, pa.chunked_array([classes.slice(0, 0)])).to_pylist() == []

@@ -1,0 +1,289 @@
+"""Prompt stability against the plain alpha, leave-one-out loops and explicit resamples."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from udfs.resampling import generator, weights
+from udfs.stability import nominal_series, resamples
+from udfs.stability.agreement import LEVELS, Level, krippendorff_alpha
+from udfs.stability.prompt_stability import StabilityRow, prompt_stability
+from udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
+from udfs.stability.resamples import bootstrap_alphas, cell_alphas
+
+Codes = NDArray[np.int64]
+NUMBERS = np.array([0.0, 1.0, 2.5, 7.0])
+
+
+def stability(
+    codes: Codes,
+    level: Level = "nominal",
+    *,
+    is_balanced: bool = False,
+    seed: int = 1,
+    n_resamples: int = 0,
+    is_all_alone: bool = False,
+) -> list[StabilityRow]:
+    """Rows for codes of shape (n_replicates, n_annotators, n_units) or (n_annotators, n_units)."""
+    codes = codes if codes.ndim == 3 else codes[None]
+    replicate, annotator, unit = np.indices(codes.shape)
+    numbers = NUMBERS if codes.max(initial=0) < 4 else np.arange(codes.max() + 1.0)
+    return prompt_stability(
+        unit.ravel(),
+        annotator.ravel(),
+        replicate.ravel(),
+        codes.ravel(),
+        numbers,
+        level,
+        is_balanced=is_balanced,
+        seed=seed,
+        n_resamples=n_resamples,
+        is_all_alone=is_all_alone,
+    )
+
+
+def plain_alpha(codes: Codes, level: Level, weight: NDArray[np.float64] | None = None) -> float:
+    units = [[None if c == MISSING else NUMBERS[c] for c in column] for column in codes.T]
+    if weight is not None:
+        units = [unit for unit, times in zip(units, weight, strict=True) for _ in range(int(times))]
+    return krippendorff_alpha(units, level)
+
+
+def random_codes(seed: int, k: int = 4, n: int = 12, missing: float = 0.2) -> Codes:
+    rng = np.random.default_rng(seed)
+    noisy = rng.random((k, n)) < 0.4
+    codes = np.where(noisy, rng.integers(0, 4, (k, n)), rng.integers(0, 4, n))
+    return np.where(rng.random((k, n)) < missing, MISSING, codes)
+
+
+def series(rows: list[StabilityRow], name: str) -> list[float]:
+    return [row.pss for row in rows if row.series == name]
+
+
+@pytest.mark.parametrize(("n", "low"), [(30, 0.72405), (100, 0.92007), (500, 0.98418)])
+@pytest.mark.parametrize("level", LEVELS)
+def test_unanimous_answers_are_never_certain(n: int, low: float, level: Level) -> None:
+    codes = np.repeat((np.arange(n) % 2)[None], 10, axis=0)
+    row = stability(codes, level, n_resamples=50)[-1]
+    assert row.pss == 1
+    assert not row.is_degenerate
+    assert row.pss_low == pytest.approx(low, abs=1e-5)
+    assert row.pss_high == 1
+    assert (row.pss_boot_low, row.pss_boot_high) == (1, 1)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_label_alone_is_degenerate(level: Level) -> None:
+    row = stability(np.full((3, 40), 2), level, n_resamples=20)[-1]
+    assert (row.pss, row.is_degenerate, row.pss_boot_low, row.pss_high) == (1, True, 1, 1)
+    assert row.pss_low < 0.9
+
+
+@given(st.integers(0, 100_000), st.sampled_from(LEVELS), st.sampled_from([0.0, 0.2, 0.7]))
+@settings(max_examples=60, deadline=None)
+def test_every_series_equals_the_plain_alpha(seed: int, level: Level, missing: float) -> None:
+    codes = random_codes(seed, missing=missing)
+    rows = stability(codes, level)
+    cumulative = [plain_alpha(codes[:k], level) for k in range(2, 5)]
+    adjacent = [plain_alpha(codes[k - 2 : k], level) for k in range(2, 5)]
+    assert series(rows, "cumulative") == pytest.approx(cumulative, abs=1e-9, nan_ok=True)
+    assert series(rows, "adjacent") == pytest.approx(adjacent, abs=1e-9, nan_ok=True)
+    assert series(rows, "all") == pytest.approx(cumulative[-1:], abs=1e-9, nan_ok=True)
+    n_given = (codes != MISSING).sum(axis=0)
+    assert rows[-1].n_samples == (n_given > 1).sum()
+    assert rows[-1].n_annotations == n_given[n_given > 1].sum()
+
+
+@given(st.integers(0, 100_000), st.sampled_from(LEVELS))
+@settings(max_examples=40, deadline=None)
+def test_low_and_high_equal_the_jackknife_by_loops(seed: int, level: Level) -> None:
+    codes = random_codes(seed, n=20, missing=0.1)
+    codes = codes[:, (codes != MISSING).sum(axis=0) > 1]
+    row = stability(codes, level)[-1]
+    n_given = (codes != MISSING).sum(axis=0)
+
+    def interval(columns: Codes) -> tuple[float, float]:
+        n, alpha = columns.shape[1], plain_alpha(columns, level)
+        left_out = np.array([plain_alpha(np.delete(columns, u, axis=1), level) for u in range(n)])
+        se = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
+        margin = t.ppf(0.975, n - 1) * se / (1 - alpha)
+        return 1 - (1 - alpha) * np.exp(margin), 1 - (1 - alpha) * np.exp(-margin)
+
+    counts = np.bincount(codes[codes != MISSING], minlength=4)
+    first = int(counts.argmax())
+    second = int(np.where(np.arange(4) == first, 0, counts).argmax())
+    size = int(np.median(n_given))
+    split = np.full((len(codes), 1), MISSING)
+    split[: size - size // 2], split[size - size // 2 : size] = first, second
+    low, high = interval(codes)
+    assert row.pss_low == pytest.approx(max(-1, min(low, interval(np.append(codes, split, axis=1))[0])), abs=1e-9)
+    n_disagreeing = sum(len(set(column[column != MISSING])) > 1 for column in codes.T)
+    assert row.pss_high == pytest.approx(high if n_disagreeing >= 5 else 1, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_bootstrap_equals_explicit_resamples(level: Level, missing: float) -> None:
+    codes = random_codes(8, k=5, n=15, missing=missing)
+    codes = codes[:, (codes != MISSING).sum(axis=0) > 1]
+    got = bootstrap_alphas([Ratings(codes, NUMBERS, level)], seed=3, n_resamples=12)
+    weight = weights(generator(3, 2), codes.shape[1], 12)
+    for index, part in enumerate(cumulative_and_adjacent(5)):
+        expected = [plain_alpha(codes[part.start : part.stop], level, weight[:, b]) for b in range(12)]
+        assert got[index] == pytest.approx(np.array(expected), abs=1e-9, nan_ok=True)
+
+
+def test_labels_of_a_single_sample_need_no_row_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 60, (6, 25))  # most labels occur in one unit, some in several
+    numbers = np.arange(60.0)
+    got = bootstrap_alphas([Ratings(codes, numbers, "nominal")], seed=3, n_resamples=10)
+    weight = weights(generator(3, 2), 25, 10)
+    for index, part in enumerate(cumulative_and_adjacent(6)):
+        columns = codes[part.start : part.stop].T.tolist()
+        for b in range(10):
+            units = [unit for unit, times in zip(columns, weight[:, b], strict=True) for _ in range(int(times))]
+            assert got[index, b] == pytest.approx(krippendorff_alpha(units, "nominal"), abs=1e-9)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_cells_of_the_published_package_are_thinned(level: Level) -> None:
+    codes = random_codes(8, k=5, n=60, missing=0.1)
+    got = cell_alphas([Ratings(codes, NUMBERS, level)], seed=3, n_resamples=15)
+    annotator, unit = np.nonzero(codes != MISSING)
+    slots = np.argsort(unit * 4 + codes[annotator, unit], kind="stable")  # cells in the order in which they are drawn
+    drawn = generator(3, 3).integers(0, len(unit), size=(15, len(unit)))
+    for b in range(15):
+        kept = slots[np.unique(drawn[b])]
+        thinned = np.full_like(codes, MISSING)
+        thinned[annotator[kept], unit[kept]] = codes[annotator[kept], unit[kept]]
+        assert got[b] == pytest.approx(plain_alpha(thinned, level), abs=1e-9)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_wordings_add_the_jackknife_over_annotators(level: Level) -> None:
+    codes = random_codes(5, k=6, n=40, missing=0.0)
+    row = stability(codes, level)[-1]
+    alpha = plain_alpha(codes, level)
+    units = np.array([plain_alpha(np.delete(codes, u, axis=1), level) for u in range(40)])
+    annotators = np.array([plain_alpha(np.delete(codes, a, axis=0), level) for a in range(6)])
+    variance = 39 * units.var() + 5 * annotators.var()
+    margin = t.ppf(0.975, 5) * np.sqrt(variance) / (1 - alpha)
+    assert row.pss_wordings_high == pytest.approx(1 - (1 - alpha) * np.exp(-margin))
+    assert row.pss_wordings_low <= 1 - (1 - alpha) * np.exp(margin) + 1e-12
+    assert row.pss_wordings_low < row.pss_low
+
+
+def test_replicates_are_averaged() -> None:
+    codes = np.stack([random_codes(1), random_codes(2), np.full((4, 12), MISSING)])
+    rows = stability(codes, n_resamples=30)
+    first, second = stability(codes[0]), stability(codes[1])
+    expected = (np.array(series(first, "cumulative")) + series(second, "cumulative")) / 2
+    assert series(rows, "cumulative") == pytest.approx(expected)
+    assert rows[-1].n_annotations == first[-1].n_annotations + second[-1].n_annotations
+    assert rows[-1].pss_low < rows[-1].pss < rows[-1].pss_high
+    assert rows[-1].pss_boot_low < rows[-1].pss < rows[-1].pss_boot_high
+
+
+@given(st.integers(0, 100_000), st.sampled_from(LEVELS))
+@settings(max_examples=25, deadline=None)
+def test_order_of_samples_and_spelling_of_labels_change_nothing(seed: int, level: Level) -> None:
+    rng = np.random.default_rng(seed)
+    codes = random_codes(seed)
+    renamed = np.append(rng.permutation(4), MISSING)[codes] if level == "nominal" else codes
+    shuffled = renamed[:, rng.permutation(12)]
+    assert series(stability(shuffled, level), "cumulative") == pytest.approx(
+        series(stability(codes, level), "cumulative"), abs=1e-9, nan_ok=True
+    )
+
+
+def test_duplicated_annotators_change_alpha() -> None:
+    codes = random_codes(3, missing=0.0)
+    assert stability(np.repeat(codes, 2, axis=0))[-1].pss != pytest.approx(stability(codes)[-1].pss, abs=1e-3)
+
+
+def test_balanced_cuts_every_annotator_to_the_smallest() -> None:
+    codes = random_codes(6, n=40, missing=0.0)
+    codes[2, 10:] = MISSING
+    row, again = (stability(codes, is_balanced=True, n_resamples=5)[-1] for _ in range(2))
+    assert row.n_annotations <= 4 * 10
+    assert again == row
+    codes[2] = MISSING
+    assert np.isnan(series(stability(codes, is_balanced=True), "cumulative")).all()
+
+
+def test_the_same_seed_gives_the_same_figures() -> None:
+    codes = random_codes(6, missing=0.0)
+    first, again, other = (stability(codes, n_resamples=40, seed=s)[-1] for s in (5, 5, 6))
+    assert first == again
+    assert first.pss_boot_low != other.pss_boot_low
+
+
+def test_edges() -> None:
+    assert stability(np.zeros((1, 5), np.int64)) == []
+    nothing = stability(np.full((3, 4), MISSING), n_resamples=10)
+    assert len(nothing) == 5
+    assert np.isnan([row.pss for row in nothing]).all()
+    assert nothing[-1].is_degenerate is None
+    single = stability(np.array([[0], [1], [1]]), n_resamples=10)[-1]
+    assert single.pss == pytest.approx(plain_alpha(np.array([[0], [1], [1]]), "nominal"))
+    assert single.pss_low >= -1
+    with pytest.raises(ValueError, match="nominal, ordinal, interval"):
+        stability(np.zeros((2, 5), np.int64), "ratio")  # type: ignore[arg-type]
+
+
+def test_beyond_60_annotators_every_tenth_and_the_last_is_shown() -> None:
+    rng = np.random.default_rng(5)
+    sample, annotator = np.repeat(np.arange(20), 73), np.tile(np.arange(73), 20)
+    label = rng.integers(0, 2, len(sample))
+    rows = prompt_stability(
+        sample,
+        annotator,
+        np.zeros_like(sample),
+        label,
+        np.zeros(2),
+        "nominal",
+        is_balanced=False,
+        seed=1,
+        n_resamples=20,
+    )
+    for name in ("cumulative", "adjacent"):
+        shown = [row for row in rows if row.series == name]
+        assert [row.n_annotators for row in shown] == [*range(2, 61), 70, 73]
+        assert all(row.pss_boot_low < row.pss_boot_high for row in shown)
+    table = label.reshape(20, 73)
+    last = next(row for row in rows if row.series == "cumulative" and row.n_annotators == 70)
+    assert last.pss == pytest.approx(krippendorff_alpha(table[:, :70].tolist(), "nominal"), abs=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("missing", [0.0, 0.5, 0.9, 1.0])
+def test_all_annotators_alone_have_the_same_figure(level: Level, missing: float) -> None:
+    for seed in range(5):
+        codes = random_codes(seed, k=2 + seed, missing=missing)
+        (alone,), among = stability(codes, level, is_all_alone=True), stability(codes, level)[-1]
+        same = replace(among, pss_wordings_low=np.nan, pss_wordings_high=np.nan)  # without other wordings
+        assert astuple(alone) == pytest.approx(astuple(same), abs=1e-12, nan_ok=True)
+    for unanimous in (np.zeros((3, 6), np.int64), np.full((1, 3, 6), 2)):
+        (alone,) = stability(unanimous, level, is_all_alone=True)
+        assert astuple(alone)[2:5] == pytest.approx(astuple(stability(unanimous, level)[-1])[2:5], abs=1e-12)
+    assert stability(np.zeros((1, 6), np.int64), level, is_all_alone=True) == []
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5, 0.9])
+def test_all_series_at_once_equal_one_after_another(monkeypatch: pytest.MonkeyPatch, missing: float) -> None:
+    codes = np.stack([random_codes(seed, k=6, n=12, missing=missing) for seed in (1, 2)])
+    codes[1, :, :4] = MISSING  # a replicate may lack what the other has
+    at_once = stability(codes, n_resamples=30)
+    monkeypatch.setattr(nominal_series, "_BATCHED_CELLS", 0)
+    monkeypatch.setattr(resamples, "_BATCHED_COUNTS", -1)
+    one_by_one = stability(codes, n_resamples=30)
+    for ours, plain in zip(at_once, one_by_one, strict=True):
+        assert astuple(ours)[1:] == pytest.approx(astuple(plain)[1:], abs=1e-13, nan_ok=True)

@@ -1,0 +1,128 @@
+"""Mean Spearman in one pass against scipy pair by pair and against published accuracies."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import ConstantInputWarning, rankdata, spearmanr
+
+from udfs.templates.rankings import RankingConsistency, ranking_consistency
+from udfs.templates.spread import spread
+
+GROUND_TRUTH = Path(__file__).parents[3].parent / "shared" / "ground_truth"
+EXPECTED: dict[str, Any] = (
+    json.loads((GROUND_TRUTH / "expected.json").read_text())["template_accuracies"] if GROUND_TRUTH.is_dir() else {}
+)
+
+Table = NDArray[np.float64]
+
+
+def consistency_of(table: Table) -> RankingConsistency:
+    """Of templates x models, NaN a missing accuracy."""
+    variant, model = np.nonzero(~np.isnan(table))
+    return ranking_consistency(variant, model, table[variant, model])
+
+
+def by_pairs(table: Table) -> tuple[float, float, int, int]:
+    correlations, textbook = [], []
+    m = table.shape[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantInputWarning)
+        for a, b in combinations(table, 2):
+            correlations.append(float(spearmanr(a, b).statistic))
+            textbook.append(1 - 6 * float(np.square(rankdata(a) - rankdata(b)).sum()) / (m * (m**2 - 1)))
+    defined = [correlation for correlation in correlations if not np.isnan(correlation)]
+    mean = float(np.mean(defined)) if defined else np.nan
+    return mean, float(np.mean(textbook)), len(defined), len(correlations) - len(defined)
+
+
+def test_four_templates_by_hand() -> None:
+    table = np.array([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.5, 0.5, 0.6], [0.4, 0.4, 0.4]])
+    # ranks a 3 2 1, b 3 1 2, c 1.5 1.5 3, d 2 2 2; ab: 1 - 6 * 2/24; ac: -1.5/sqrt(2 * 1.5); bc: 0; d is constant
+    got = consistency_of(table)
+    assert got.mean_spearman == pytest.approx((0.5 - 1.5 / np.sqrt(3) + 0) / 3)
+    # sums of d^2: ab 2, ac 6.5, bc 3.5, ad 2, bd 2, cd 1.5
+    assert got.mean_spearman_textbook == pytest.approx(1 - 6 / 24 * (2 + 6.5 + 3.5 + 2 + 2 + 1.5) / 6)
+    assert got[2:] == (3, 3, 3, 4)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 9), st.integers(3, 7), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_equals_scipy_pair_by_pair(seed: int, n_variants: int, n_models: int, n_questions: int) -> None:
+    # few questions: many ties, and templates under which all models are equal
+    table = np.random.default_rng(seed).integers(0, n_questions + 1, (n_variants, n_models)) / n_questions
+    got = consistency_of(table)
+    assert got[:4] == pytest.approx(by_pairs(table), abs=1e-12, nan_ok=True)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_names_order_and_scale_change_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 5, (8, 6)) / 4
+    shuffled = table[rng.permutation(8)][:, rng.permutation(6)]
+    assert consistency_of(shuffled) == pytest.approx(consistency_of(table), abs=1e-12)
+    assert consistency_of(table**3) == pytest.approx(consistency_of(table), abs=1e-12)
+
+
+def test_one_fraction_computed_in_two_ways_is_a_tie() -> None:
+    exact = np.array([[0.3, 0.3, 0.9], [0.2, 0.2, 0.1]])
+    rounded = np.array([[0.1 + 0.2, 0.3, 0.9], [1 - 0.8, 0.2, 0.1]])
+    assert (exact[:, 0] != rounded[:, 0]).all()
+    assert consistency_of(rounded) == consistency_of(exact)
+    assert consistency_of(rounded).mean_spearman == pytest.approx(-1)
+
+
+def test_templates_without_an_accuracy_for_every_model_take_no_part() -> None:
+    table = np.array([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.1, np.nan, 0.6]])
+    got = consistency_of(table)
+    assert got == consistency_of(table[:2])
+    assert got.n_variants == 2
+
+
+def test_edges() -> None:
+    two_models = consistency_of(np.array([[0.1, 0.2], [0.2, 0.1]]))
+    one_template = consistency_of(np.array([[0.1, 0.2, 0.3]]))
+    nothing = consistency_of(np.empty((0, 0)))
+    for got, counts in ((two_models, (0, 0, 2, 2)), (one_template, (0, 0, 3, 1)), (nothing, (0, 0, 0, 0))):
+        assert np.isnan(got[:2]).all()
+        assert got[2:] == counts
+    constant = consistency_of(np.full((3, 4), 0.7))
+    assert np.isnan(constant.mean_spearman)
+    assert constant.mean_spearman_textbook == 1
+    assert constant[2:4] == (0, 3)
+
+
+@pytest.mark.skipif(not EXPECTED, reason=f"reference data are not at {GROUND_TRUTH}")
+@pytest.mark.parametrize("task", list(EXPECTED.get("tasks", {})))
+def test_published_accuracies(task: str) -> None:
+    expected = EXPECTED["tasks"][task]
+    frame = pl.read_parquet(GROUND_TRUTH / EXPECTED["file"]).filter(pl.col("task") == task)
+    wide = frame.pivot(on="model", index="template_id", values="accuracy").sort("template_id")
+    table = wide.select(expected["models"]).to_numpy()
+
+    got = consistency_of(table)
+    assert got.mean_spearman == pytest.approx(expected["mean_spearman_tie_corrected"], abs=1e-9)
+    assert got.mean_spearman_textbook == pytest.approx(expected["mean_spearman_textbook_formula_avg_ranks"], abs=1e-9)
+    assert got.n_undefined_pairs == expected["nan_pairs"]
+    assert (got.n_models, got.n_variants) == (expected["n_models"], expected["n_templates"])
+    first = consistency_of(table[wide["template_id"].is_in(expected["first12_template_ids"]).to_numpy()])
+    assert first.mean_spearman == pytest.approx(expected["first12_mean_spearman_tie_corrected"], abs=1e-9)
+
+    question, template = np.indices((100, len(table))).reshape(2, -1)
+    for model, accuracy in zip(expected["models"], table.T, strict=True):
+        # accuracies are hundredths: of 100 questions, as many are right
+        is_right = question < np.round(100 * accuracy)[template]
+        figure = spread(question, template, is_right.astype(float), 1, 0)
+        assert figure.std == pytest.approx(expected["std_ddof0"][model], abs=1e-9)
+        assert figure.std_sample == pytest.approx(expected["std_ddof1"][model], abs=1e-9)
