@@ -8,6 +8,7 @@ Prefect is imported, and whatever it starts is started, `apart`. Then the enviro
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import socket
@@ -46,7 +47,19 @@ def run_tracked(execution: Execution) -> None:
         _run_on_own_server(steps)
     else:
         execution.progress.say(f"Prefect server: {server}")
+        _keep_logs_there()
         _run_flow(steps)
+
+
+def _keep_logs_there() -> None:
+    """Has the lines of steps, which are words of our own and ids, kept by the server and not shown in the terminal."""
+    from prefect.context import FlowRunContext
+
+    if FlowRunContext.get() is None:  # a worker's own flow run has its logging already
+        for name in ("prefect.flow_runs", "prefect.task_runs"):
+            logger = logging.getLogger(name)
+            logger.setLevel(logging.INFO)
+            logger.propagate = False
 
 
 def _run_on_own_server(steps: Steps[Execution]) -> None:

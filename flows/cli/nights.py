@@ -82,7 +82,7 @@ def compare(
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, not those that differ alone.")] = False,
 ) -> None:
     """Hold two runs, or two models, against each other: what differs by more than chance, and why."""
-    from flows.gate.compare_and_check import compare_runs
+    from flows.comparison.compare_runs import compare_runs
 
     settings, registry = state.load()
     found = compare_runs(
@@ -111,7 +111,7 @@ def check(
     ] = None,
 ) -> int:
     """Hold a run against its audit's gate: exit code 0, 1 (a rule failed) or 3 (one could not be measured)."""
-    from flows.gate.compare_and_check import check_named
+    from flows.gate.check_named import check_named
     from flows.gate.formats import write_junit, write_markdown
 
     settings, registry = state.load()
@@ -132,7 +132,7 @@ def accept(
 ) -> None:
     """Accept what a run's gate fails, for a while: a waiver of each failed rule and row."""
     from flows.gate.accept import waive_run
-    from flows.gate.compare_and_check import rules_of
+    from flows.gate.check_named import rules_of
     from flows.warehouse.run_names import resolve
 
     settings, registry = state.load()
