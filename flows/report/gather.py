@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from flows.display.figures import LONG
@@ -51,9 +50,7 @@ class Gathered:
     answered: Answered
 
 
-def rows(
-    warehouse: Warehouse, text: str, audit_run_id: str, values: Mapping[str, object] = MappingProxyType({})
-) -> list[Row]:
+def rows(warehouse: Warehouse, text: str, audit_run_id: str, /, **values: object) -> list[Row]:
     """Returns the rows of one query about one run, from the published copy.
 
     `values` are bound by name, beside `$run` and `$long` and in place of LIMITS.

@@ -32,7 +32,6 @@ class Ask(Protocol):
 
     def __call__(self, query: str, /, **values: object) -> list[Row]:
         """Asks."""
-        ...
 
 
 def now() -> datetime:

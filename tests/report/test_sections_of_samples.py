@@ -124,7 +124,7 @@ def test_dots_are_every_sample_once_where_there_are_few(ordinary: Reported, foun
 def test_of_many_samples_the_same_few_are_drawn_of_every_model(ordinary: Reported) -> None:
     assert LIMITS["sampled"] == SAMPLED
     counts: dict[Group, int] = {}
-    for row in rows(Warehouse(ordinary.warehouse), query("clouds"), ordinary.audit_run_id, {"sampled": 7}):
+    for row in rows(Warehouse(ordinary.warehouse), query("clouds"), ordinary.audit_run_id, sampled=7):
         key = (row["model_id"], row["strategy"])
         counts[key] = counts.get(key, 0) + row["n"]
     assert len(counts) == 6

@@ -40,7 +40,7 @@ def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, A
 
     `accuracy_std_rule` and `_judge` beside them are the published standard deviations (ddof 1) of the accuracies.
     """
-    return comparisons(lambda text, /, **values: rows(warehouse, text, audit_run_id, values))
+    return comparisons(lambda text, /, **values: rows(warehouse, text, audit_run_id, **values))
 
 
 def scorecard(warehouse: Warehouse, audit_run_id: str) -> RenderableType:
