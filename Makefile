@@ -30,8 +30,8 @@ soak: $(VENV)/dev.stamp ## Set up, then run what is repeated at length: many kil
 
 lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
 	@failed=; \
-	for check in "ruff check --output-format concise" "ruff format --check --output-format concise" mypy "sqlfluff lint --disable-progress-bar --processes 0 dbt flows" \
-	    lint-imports typos; do \
+	for check in "ruff check --output-format concise" "ruff format --check --output-format concise" mypy "sqlfluff lint --disable-progress-bar --processes 0 dbt" \
+	    "sqlfluff lint --disable-progress-bar --processes 0 --templater placeholder flows" lint-imports typos; do \
 	  echo "== $$check"; \
 	  $(BIN)/$$check || failed="$$failed [$$check]"; \
 	done; \

@@ -15,45 +15,11 @@ from typing import Literal, NamedTuple
 from flows.system.keys import content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
+from flows.warehouse.sql import sql
 
 Kind = Literal["regressed", "changed", "gate", "unmeasured"]
 Place = tuple[str | None, str | None, str | None, str | None, str | None]
 """Model, task, strategy, measure and base run of a comparison."""
-
-# a night that failed before its run was opened has no row in raw.audit_runs
-_OPEN = """
-    with told as (
-        select notifications.* from raw.notifications
-        where audit_run_id in (
-            select audit_run_id from raw.audit_runs where audit_id = $audit
-            union all
-            select audit_run_id from raw.alarms where audit_id = $audit
-        )
-    )
-
-    select
-        raised.*, coalesce(audit_runs.started_at, raised.recorded_at) as since,
-        exists (from told where told.audit_run_id = raised.audit_run_id)
-        and not exists (from told where told.state = 'sent' and told.recorded_at >= raised.recorded_at) as is_untold
-    from raw.alarms as raised left join raw.audit_runs using (audit_run_id)
-    where raised.audit_id = $audit and raised.event = 'raised'
-        and not exists (
-            from raw.alarms as ended
-            where ended.alarm_id = raised.alarm_id and ended.event = 'recovered' and ended.audit_run_id != $run
-        )
-    order by raised.recorded_at, raised.alarm_id
-"""
-_WAIVERS = """
-    select rule, model_id, task_id, strategy, measure, accepted_at from raw.waivers
-    where audit_id = $audit_id and valid_until > $now order by accepted_at, waiver_id
-"""
-_PINNED = """
-    select baselines.name, baselines.pinned_at, audit_runs.started_at
-    from raw.baselines inner join raw.audit_runs using (audit_run_id)
-    where baselines.audit_id = $audit_id
-    qualify row_number() over (partition by baselines.name order by baselines.pinned_at desc) = 1
-    order by baselines.pinned_at
-"""
 
 
 class Key(NamedTuple):
@@ -276,7 +242,7 @@ def _is_over_for_all(key: Key, before: Sequence[Key], now_open: Sequence[Key]) -
 
 def open_alarms(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> list[Alarm]:
     """The alarms of an audit that no earlier night has ended, oldest first, with those this run itself has raised already."""
-    rows = warehouse.read(_OPEN, audit=audit_id, run=audit_run_id)
+    rows = warehouse.read(sql("alerts", "open_alarms"), audit=audit_id, run=audit_run_id)
     return [
         Alarm(
             alarm_id=row["alarm_id"],
@@ -303,8 +269,8 @@ def settle(
     keys = {finding.key for finding in findings}
     known = open_alarms(warehouse, audit_id, audit_run_id)
     before = [alarm for alarm in known if alarm.audit_run_id != audit_run_id or alarm.key not in keys]
-    waivers = [Waiver(**row) for row in warehouse.read(_WAIVERS, audit_id=audit_id, now=now())]
-    pinned = warehouse.read(_PINNED, audit_id=audit_id)
+    waivers = [Waiver(**row) for row in warehouse.read(sql("alerts", "waivers"), audit_id=audit_id, now=now())]
+    pinned = warehouse.read(sql("alerts", "baselines"), audit_id=audit_id)
     accepted = {
         alarm.alarm_id: f"run pinned as baseline {pin['name']}"
         for pin in pinned

@@ -20,6 +20,7 @@ from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
 from flows.warehouse.spool import replay
+from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import read_text_table
 
@@ -29,33 +30,6 @@ MATCH = {
 }
 MAX_NAME = 100
 STATE = "select state from raw.audit_runs where audit_run_id = $audit_run_id"
-RULABLE = """
-select
-    predictions.prediction_id,
-    md5(concat_ws(chr(0), predictions.task_id, predictions.sample_id, coalesce(variants.reader, ''), predictions.completion))
-        as answer
-from raw.predictions as predictions
-inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
-inner join raw.samples as samples
-    on predictions.audit_run_id = samples.audit_run_id
-    and predictions.task_id = samples.task_id
-    and predictions.sample_id = samples.sample_id
-where predictions.audit_run_id = $run
-    and predictions.prediction_id in (select unnest($items))
-    and regexp_matches(predictions.completion, '\\S')
-    and (samples.gold_label is not null or samples.reference_answers is not null)
-"""
-PUBLISHED = """
-select count(*) filter (list_contains($verdicts, verdict_id)) as n_found, count(*) as n_rows
-from marts.fct_verdicts
-where audit_run_id = $run
-"""
-AGREEMENT = """
-select task_id, raters, kind, cohen_kappa, agreement_rate, n_rated
-from marts.fct_judge_agreement
-where audit_run_id = $run and kind in ('judge and person', 'person and rule')
-order by task_id, kind, raters
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +185,7 @@ def _bad(path: Path, row: int, column: str, wanted: str, found: str | None, hint
 def _answers_of(warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Sequence[Ruling]) -> dict[str, str]:
     """The answer of every item; raises DataError for the first that is none of the run's."""
     items = sorted({ruling.item for ruling in rulings})
-    rows = warehouse.read(RULABLE, run=audit_run_id, items=items)
+    rows = warehouse.read(sql("annotation", "rulable_answers"), run=audit_run_id, items=items)
     answers = {row["prediction_id"]: row["answer"] for row in rows}
     for ruling in rulings:
         if ruling.item not in answers:
@@ -265,11 +239,11 @@ def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequenc
     if not verdict_ids:
         return True
     asked = {"run": audit_run_id, "verdicts": list(verdict_ids)}
-    (found,) = warehouse.published.read(PUBLISHED, **asked)
+    (found,) = warehouse.published.read(sql("annotation", "published_verdicts"), **asked)
     sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
     n_sealed = None if sealed is None else sealed.held["marts"].get("fct_verdicts", {}).get("n_rows")
     return (found["n_found"], found["n_rows"]) == (len(verdict_ids), n_sealed)
 
 
 def _agreement(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    return warehouse.published.read(AGREEMENT, run=audit_run_id)
+    return warehouse.published.read(sql("annotation", "agreement"), run=audit_run_id)

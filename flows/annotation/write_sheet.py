@@ -14,6 +14,7 @@ from flows.display.spreadsheet import CsvRows, cell_of
 from flows.settings import Settings
 from flows.system.keys import content_id
 from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
 COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_match", "reason")
@@ -21,54 +22,6 @@ JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and j
 UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
 STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
-# one row an answer, as judges have it: equal answers to a sample under equal signs of its options are one
-ANSWERS = """
-with answers as (
-    select min(predictions.prediction_id) as item
-    from marts.fct_predictions as predictions
-    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
-    inner join marts.dim_prompt_variants as variants
-        on predictions.audit_run_id = variants.audit_run_id
-        and predictions.prompt_variant_id = variants.prompt_variant_id
-    where predictions.audit_run_id = $run
-        and list_contains($tasks, predictions.task_id)
-        and predictions.answer_status not in ('error', 'empty')
-        and not predictions.is_quarantined
-        and samples.has_key
-    group by predictions.task_id, predictions.sample_id, coalesce(variants.reader, ''), md5(predictions.completion)
-)
-
-select
-    answers.item,
-    list(distinct is_correct) filter (is_correct is not null and not starts_with(scoring_method, 'judge:'))
-        as rules,
-    list(distinct is_correct) filter (is_correct is not null and starts_with(scoring_method, 'judge:'))
-        as judges,
-    coalesce(bool_or(score_state = 'unscored') filter (not starts_with(scoring_method, 'judge:')), true)
-        as is_unscored
-from answers
-left join marts.fct_scores as scores on scores.audit_run_id = $run and scores.prediction_id = answers.item
-group by all
-"""
-TEXTS = """
-select
-    predictions.prediction_id as item,
-    predictions.task_id as task,
-    tasks.kind,
-    tasks.labels,
-    samples.input as question,
-    samples.options,
-    samples.gold_label,
-    samples.reference_answers,
-    variants.reader,
-    predictions.completion
-from marts.fct_predictions as predictions
-inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
-inner join marts.dim_tasks as tasks using (audit_run_id, task_id)
-inner join marts.dim_prompt_variants as variants
-    on predictions.audit_run_id = variants.audit_run_id and predictions.prompt_variant_id = variants.prompt_variant_id
-where predictions.audit_run_id = $run and list_contains($items, predictions.prediction_id)
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +70,13 @@ def write_sheet(  # noqa: PLR0913 - one option each
         msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
         raise UsageError(msg)
     asked = {"run": audit_run_id, "tasks": tasks if task is None else [task]}
-    answers = published.read(ANSWERS, **asked)
+    answers = published.read(sql("annotation", "answers"), **asked)
     if not answers:
         msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
         raise DataError(msg)
     strata = {row["item"]: stratum_of(row["rules"] or (), row["judges"] or (), row["is_unscored"]) for row in answers}
     items = choose(strata, n, seed)
-    texts = {row["item"]: row for row in published.read(TEXTS, run=audit_run_id, items=items)}
+    texts = {row["item"]: row for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)}
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
     there, written = Counter(strata.values()), Counter(strata[item] for item in items)
     counts = {name: (written[name], there[name]) for name in STRATA if there[name]}
@@ -170,7 +123,7 @@ def _rank(what: str, seed: int, item: str) -> str:
 
 
 def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:
-    """A row of the sheet from a row of TEXTS: options under the signs that the model saw, and what is right of them."""
+    """A row of the sheet from a row of `texts.sql`: options under the signs that the model saw, and what is right of them."""
     labels, gold = list(text["labels"] or ()), text["gold_label"]
     reader = json.loads(text["reader"]) if text["reader"] else None
     signs = (reader.get("option_letter") if isinstance(reader, dict) else None) or labels

@@ -8,25 +8,12 @@ from dataclasses import dataclass
 from flows.audit.prices import prompt_bytes
 from flows.engines import Request, Say, silent
 from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
 from models_registry.cards import Budget as Limits
 from models_registry.cards import Price, Sampling
 from models_registry.errors import BudgetReached
 
 UNCAPPED_TOKENS = 4096  # set aside for the answer of a model whose card has no cap, or twice the longest so far
-
-_SPENT = """
-select
-    (select coalesce(sum(cost_usd), 0) from raw.predictions where audit_run_id = $run)
-    + (select coalesce(sum(cost_usd), 0) from raw.rephrasings where audit_run_id = $run)
-    + (select coalesce(sum(cost_usd), 0) from raw.verdicts where audit_run_id = $run) as usd,
-    (select count(*) from raw.predictions where audit_run_id = $run)
-    + (select count(*) from raw.rephrasings where audit_run_id = $run)
-    + (select count(*) from raw.verdicts where audit_run_id = $run and request_sha256 is not null)
-    + (
-        select count(*) from raw.attempts
-        where audit_run_id = $run and not (http_status is null and regexp_matches(error, '^(ClientConnector|ConnectionTimeout)'))
-    ) as n_requests -- a try that found no connection is no request
-"""
 
 
 class Budget:
@@ -118,7 +105,7 @@ def budget_of(
     max_requests: int | None = None,
 ) -> Budget:
     """The budget of a run, the command's limits before the card's, less what the run has spent."""
-    spent = warehouse.read(_SPENT, run=audit_run_id)[0]
+    spent = warehouse.read(sql("audit", "spent"), run=audit_run_id)[0]
     return Budget(
         limits.max_usd if max_usd is None else max_usd,
         limits.max_requests if max_requests is None else max_requests,

@@ -19,6 +19,7 @@ from flows.engines import Answer, LandedAnswers, Request
 from flows.system.keys import as_json, content_id, request_sha256, sent_by
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
+from flows.warehouse.sql import sql
 from models_registry.ages import age_of
 from models_registry.cards import JudgeCard, ModelCard, Price
 from models_registry.samples import Sample
@@ -26,51 +27,6 @@ from udfs.scoring.verdict import SCHEMA, read_verdict
 
 READ_AT_ONCE = 1000  # completions
 MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"
-
-# one row an answer that judges are to rule on: equal answers to a sample under equal signs of its options are one
-ANSWERS = """
-with answers as (
-    select
-        min(predictions.prediction_id) as prediction_id,
-        predictions.task_id,
-        predictions.sample_id,
-        any_value(variants.reader) as reader,
-        md5(concat_ws(chr(0), predictions.sample_id, coalesce(variants.reader, ''), predictions.completion)) as answer
-    from raw.predictions as predictions
-    inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
-    inner join raw.samples as samples
-        on predictions.audit_run_id = samples.audit_run_id
-        and predictions.task_id = samples.task_id
-        and predictions.sample_id = samples.sample_id
-    where predictions.audit_run_id = $run
-        and regexp_matches(predictions.completion, '\\S')
-        and (samples.gold_label is not null or samples.reference_answers is not null)
-        and (predictions.model_id, predictions.prompt_variant_id) not in (
-            select (checks.model_id, checks.prompt_variant_id)
-            from raw.format_checks as checks
-            where checks.audit_run_id = $run
-                and checks.action = 'quarantined'
-                and checks.checked_at = (select max(checked_at) from raw.format_checks where audit_run_id = $run)
-        )
-    group by all
-),
-
-settled as (
-    select
-        predictions.task_id,
-        verdicts.repetition,
-        md5(concat_ws(chr(0), predictions.sample_id, coalesce(variants.reader, ''), predictions.completion)) as answer
-    from raw.verdicts as verdicts
-    inner join raw.predictions as predictions using (audit_run_id, prediction_id)
-    inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
-    where verdicts.audit_run_id = $run and verdicts.judge_id = $judge and verdicts.judge_key = $key and verdicts.is_settled
-)
-
-select answers.prediction_id, asks.repetition, answers.task_id, answers.sample_id, answers.reader
-from answers
-cross join (select unnest(range(1, $repetitions + 1))::integer as repetition) as asks
-anti join settled using (task_id, answer, repetition)
-"""
 
 
 @dataclass(slots=True)
@@ -177,7 +133,7 @@ def missing_rulings(
     """What a judge has not ruled on, controls where a hash puts them among the answers."""
     card, key = design.judges[judge_id], judge_key(design, judge_id)
     about = {"run": audit_run_id, "judge": judge_id, "key": key}
-    found = warehouse.read(ANSWERS, **about, repetitions=card.repetitions)
+    found = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions)
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
@@ -308,9 +264,7 @@ class _Rulings:
     def _asked_before(self) -> dict[tuple[str, int], int]:
         """How often an unsettled ruling has been asked for by an execution that was stopped."""
         rows = self._purse.warehouse.read(
-            "select coalesce(prediction_id, control_id) as judged_id, repetition, max(ask) as ask from raw.verdicts "
-            "where audit_run_id = $run and judge_id = $judge and judge_key = $key group by all "
-            "having not bool_or(is_settled)",
+            sql("audit", "unsettled_rulings"),
             run=self._purse.audit_run_id,
             judge=self.name,
             key=self._key,

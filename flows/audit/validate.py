@@ -9,40 +9,9 @@ from typing import Any
 from flows.system.helper_processes import CHECKS, ChildEnded, start
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
+from flows.warehouse.sql import sql
 from models_registry.cards import FormatLimits
 from models_registry.errors import WarehouseError
-
-SUMMARY = """
-select
-    formats.model_id,
-    formats.task_id,
-    formats.prompt_variant_id,
-    any_value(variants.variant_index) as variant_index,
-    any_value(variants.strategy) as strategy,
-    sum(formats.n_missing)::double as n_missing,
-    coalesce(sum(n_landed - n_error - n_valid) / nullif(sum(n_landed - n_error), 0), 0) as invalid_rate,
-    coalesce(sum(n_empty) / nullif(sum(n_landed - n_error), 0), 0) as empty_rate,
-    coalesce(sum(n_error) / nullif(sum(formats.n_planned), 0), 0) as error_rate,
-    any_value(texts.n_distinct_completions)::double as n_distinct_completions,
-    any_value(texts.n_outside_labels)::double as n_outside_labels
-from intermediate.int_answer_formats as formats
-inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
-left join (
-    select
-        audit_run_id,
-        model_id,
-        prompt_variant_id,
-        count(distinct completion_md5) as n_distinct_completions,
-        count(*) filter (answer_status = 'valid' and label is null and kind != 'open_ended') as n_outside_labels
-    from intermediate.int_predictions_labelled
-    inner join staging.stg_tasks using (audit_run_id, task_id)
-    where audit_run_id = $run
-    group by all
-) as texts using (audit_run_id, model_id, prompt_variant_id)
-where formats.audit_run_id = $run
-group by all
-order by formats.task_id, strategy, variant_index, formats.model_id
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +27,7 @@ class Validated:
 
 def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> Validated:
     """Checks the format summary of a run against its limits and lands every result in raw.format_checks."""
-    summary = warehouse.read(SUMMARY, run=audit_run_id)
+    summary = warehouse.read(sql("audit", "format_summary"), run=audit_run_id)
     # completeness and the label set are no rates a card may loosen; quarantine cannot mend them
     allowed: dict[str, tuple[str, float | None]] = {
         "every planned cell landed": ("n_missing", 0.0),

@@ -8,71 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flows.warehouse import Row, Warehouse
+from flows.warehouse.sql import sql
 from models_registry.errors import MeasureError, UsageError, nearest
 
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
 
-_UNITS = """
-select model_id, task_id, strategy, invalid_rate, invalid_rate_low from marts.rpt_audit where audit_run_id = $run
-order by all
-"""
 _TASKS = "select * from marts.dim_tasks where audit_run_id = $run"
 _INPUTS = (
     "select task_id, sample_id, input from marts.dim_samples where audit_run_id = $run order by task_id, sample_index"
 )
-# N/A comes first in every list, then the labels in the task's order
-_SAMPLES = """
-select
-    found.sample_id,
-    any_value(found.gold_label) as gold_label,
-    list(found.p_tau order by found.label_index) as p_tau,
-    any_value(measured.sensitivity) as sensitivity,
-    any_value(measured.n_correct) as n_correct,
-    any_value(measured.n_predictions) as n_predictions,
-    any_value(measured.n_variants) as n_variants
-from marts.fct_p_tau as found
-inner join marts.fct_sensitivity as measured using (audit_run_id, model_id, task_id, strategy, sample_id)
-where found.audit_run_id = $run and found.model_id = $model and found.task_id = $task and found.strategy = $strategy
-group by found.sample_id, found.sample_index
-order by found.sample_index
-"""
-_ANSWERS = """
-with sensitive as (
-    select sample_id
-    from marts.fct_sensitivity
-    where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy and sensitivity > 0
-    order by sensitivity desc, sample_id
-    limit $most
-),
-
--- as for p_tau: where paraphrase temperatures are swept, one wording under several of them is one
-wordings as (
-    select
-        prompt_variant_id,
-        if(
-            count(paraphrase_temperature) over () > 0, coalesce(instruction, prompt_variant_id), prompt_variant_id
-        ) as wording
-    from marts.dim_prompt_variants
-    where audit_run_id = $run and task_id = $task and strategy = $strategy and refused_because is null
-)
-
-select found.sample_id, wordings.wording, found.label, count(*) as n
-from marts.fct_predictions as found
-inner join sensitive using (sample_id)
-inner join wordings using (prompt_variant_id)
-where found.audit_run_id = $run and found.model_id = $model and found.task_id = $task and found.strategy = $strategy
-    and not found.is_quarantined and found.answer_status != 'error'
-group by all
-order by all
-"""
-_STATUSES = """
-select answer_status, count(*) as n, count(distinct sample_id) as n_samples
-from marts.fct_predictions
-where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
-    and not is_quarantined and answer_status not in ('error', 'valid')
-group by all
-order by n desc, answer_status
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +67,7 @@ def read_material(
     warehouse: Warehouse, run: str, *, model: str | None, task: str | None, strategy: str | None
 ) -> Material:
     """The chosen units of a published run; raises UsageError for a name it has not, MeasureError where nothing is measured."""
-    found = warehouse.published.read(_UNITS, run=run)
+    found = warehouse.published.read(sql("diagnosis", "units"), run=run)
     for option, column, value in (
         ("model", "model_id", model),
         ("task", "task_id", task),
@@ -154,13 +98,13 @@ def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -
         named = {"model": unit["model_id"], "task": unit["task_id"], "strategy": unit["strategy"]}
         return warehouse.published.read(query, run=run, most=MOST_TESTED, **named)
 
-    rows = ask(_SAMPLES)
+    rows = ask(sql("diagnosis", "samples"))
     if not rows or not labels:
         return None
     names = (None, *labels)
     place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
     answers: dict[str, tuple[list[str], list[int]]] = {}
-    for row in ask(_ANSWERS):
+    for row in ask(sql("diagnosis", "answers")):
         variants, given = answers.setdefault(row["sample_id"], ([], []))
         variants += [row["wording"]] * row["n"]
         given += [place[row["label"]]] * row["n"]
@@ -176,5 +120,5 @@ def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -
             for sample, (variants, given) in answers.items()
         },
         invalid=unit,
-        statuses=tuple(ask(_STATUSES)),
+        statuses=tuple(ask(sql("diagnosis", "statuses"))),
     )  # fmt: skip

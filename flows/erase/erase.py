@@ -32,29 +32,11 @@ from flows.warehouse.rows import frame_of
 from flows.warehouse.schema import KEYS
 from flows.warehouse.selection import of_file
 from flows.warehouse.spool import replay
+from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
-_THERE = (
-    "select if(table_catalog = 'temp', 'temp', table_schema) || '.' || table_name as name, column_name, data_type "
-    "from information_schema.columns"
-)
 KEPT = {"seals", "row_digests", "erasures", "schema_versions"}  # tables of raw that quote nobody
 NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings of columns that quote nobody
-# one that was never finished asks nothing any more once a newer one has taken its place; a trial does not without its
-# sample's text in the run that it starts from, and an import never asks
-_GOES_ON = """
-runs.state = 'running' and runs.origin = 'run' and not exists (
-    from raw.audit_runs as newer
-    where newer.audit_id = runs.audit_id and newer.origin = runs.origin and newer.started_at > runs.started_at
-)
-"""
-_INTERRUPTED = """
-select distinct audit_run_id
-from raw.erasures as erased
-where not exists (
-    from raw.seals where seals.audit_run_id = erased.audit_run_id and reason = 'erased' and sealed_at > erased_at
-)
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +106,7 @@ def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reas
         ).fetchall():
             con.execute(f'delete from intermediate."{table}"')  # noqa: S608 - dbt's own names
         con.execute("commit")
-    runs |= {row["audit_run_id"] for row in warehouse.read(_INTERRUPTED)}
+    runs |= {row["audit_run_id"] for row in warehouse.read(sql("erase", "interrupted"))}
     if runs:
         warehouse.rewrite()
     published = publish(warehouse, erased=runs)
@@ -147,7 +129,9 @@ def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reas
 
 def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
     """An erasure seals rows anew: what was altered before would be sealed with them."""
-    begun = {row["audit_run_id"] for row in warehouse.read(_INTERRUPTED)}  # whose rows an erasure has rewritten
+    begun = {
+        row["audit_run_id"] for row in warehouse.read(sql("erase", "interrupted"))
+    }  # whose rows an erasure has rewritten
     for run in sorted(runs - begun):
         for each in verify(warehouse, run).findings:
             if each.kind != "unsealed" and each.where == "the warehouse":
@@ -165,13 +149,7 @@ def _clean_backups(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts:
 
 
 def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
-    found = warehouse.read(
-        f"select samples.*, {_GOES_ON} as goes_on "  # noqa: S608 - ours
-        "from raw.samples as samples inner join raw.audit_runs as runs using (audit_run_id) "
-        "where samples.sample_id = $sample and samples.task_id = coalesce($task, samples.task_id) order by all",
-        sample=sample_id,
-        task=task_id,
-    )
+    found = warehouse.read(sql("erase", "samples"), sample=sample_id, task=task_id)
     if not found:
         known = warehouse.read("select distinct sample_id from raw.samples")
         of = "" if task_id is None else f" of task {task_id!r}"
@@ -287,8 +265,7 @@ def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[st
         ).fetchall()
     }
     found: dict[str, list[str]] = {}
-    query = f"select name, column_name from ({_THERE}) where data_type = 'VARCHAR' order by all"  # noqa: S608 - ours
-    for table, column in con.execute(query).fetchall():
+    for table, column in _columns_like(con, "VARCHAR"):
         schema, _, name = table.partition(".")
         if schema in schemas and table not in views and name not in {*KEPT, "gone"} and not column.endswith(NO_TEXT):
             found.setdefault(table, []).append(column)
@@ -299,8 +276,7 @@ def _present(
     con: Connection, wanted: dict[str, tuple[str, ...]], like: str = "VARCHAR%"
 ) -> list[tuple[str, list[str]]]:
     """Those of some columns that are there with such a type: an older warehouse has fewer."""
-    query = f"select name, column_name from ({_THERE}) where data_type like ?"  # noqa: S608 - ours
-    there = set(con.execute(query, [like]).fetchall())
+    there = set(_columns_like(con, like))
     found = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
     return [(table, columns) for table, columns in found if columns]
 
@@ -327,8 +303,12 @@ def _own(con: Connection, table: str, schema: str) -> str:
 
 
 def _columns(con: Connection, table: str) -> list[str]:
-    query = f"select column_name from ({_THERE}) where name = ?"  # noqa: S608 - ours
-    return [row[0] for row in con.execute(query, [table]).fetchall()]
+    return [column for name, column in _columns_like(con, "%") if name == table]
+
+
+def _columns_like(con: Connection, data_type: str) -> list[tuple[str, str]]:
+    """Tables with their columns of a type, which may be a pattern of LIKE."""
+    return con.execute(sql("erase", "columns"), {"data_type": data_type}).fetchall()
 
 
 def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reason: str | None) -> dict[str, Any]:

@@ -16,53 +16,9 @@ from flows.warehouse import Warehouse, now
 from flows.warehouse.archive import read_archive, write_archive
 from flows.warehouse.insert import insert_new
 from flows.warehouse.rows import frame_of
+from flows.warehouse.sql import over, sql
 from models_registry.errors import UsageError, WarehouseError
 from udfs.sql.retired import HEAVY, RETIRED_RUNS
-
-_DUE = f"""
-with nights as (
-    select
-        audit_run_id,
-        started_at,
-        row_number() over (order by started_at desc, audit_run_id desc) as age
-    from raw.audit_runs
-    where audit_id = $audit and origin = 'run' and state = 'complete'
-),
-
-needed as (
-    (
-        select audit_run_id from raw.baselines
-        qualify row_number() over (partition by audit_id, name order by pinned_at desc) = 1
-    )
-    union all
-    select base_run_id from (
-        select base_run_id, event from raw.alarms -- of two events of one instant `recovered` is the later
-        qualify row_number() over (partition by alarm_id order by recorded_at desc, event desc) = 1
-    )
-    where event = 'raised'
-    union all
-    select unnest($keep::varchar[])
-),
-
-raw_rows as ({" union ".join(f"select audit_run_id from raw.{table}" for table in HEAVY)}),
-
-retired as ({RETIRED_RUNS}) -- rows that stray in later must not take the place of those in the archive
-
-select audit_run_id, started_at
-from nights
-semi join raw_rows using (audit_run_id)
-anti join needed on nights.audit_run_id = needed.audit_run_id
-anti join retired on nights.audit_run_id = retired.audit_run_id
-where age > $raw_nights
-order by started_at, audit_run_id
-"""  # noqa: S608 - ours
-_ARCHIVED = """
-select table_name, path, sha256
-from raw.retirements
-where audit_run_id = $run and list_contains($tables, table_name)
-qualify row_number() over (partition by table_name order by retired_at desc) = 1
-order by table_name
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +68,9 @@ def retain(warehouse: Warehouse, audit_id: str, raw_nights: int, keep: Collectio
     if raw_nights < 1:
         msg = f"raw_nights is {raw_nights}: the newest night keeps its raw rows, so at least 1 is wanted"
         raise ValueError(msg)
-    due = warehouse.read(_DUE, audit=audit_id, raw_nights=raw_nights, keep=list(keep))
+    raw_rows = " union ".join(f"select audit_run_id from raw.{table}" for table in HEAVY)  # noqa: S608 - ours
+    query = over(sql("evidence", "due_runs"), raw_rows=raw_rows, retired=RETIRED_RUNS)
+    due = warehouse.read(query, audit=audit_id, raw_nights=raw_nights, keep=list(keep))
     retired = [_retire(warehouse, row["audit_run_id"], row["started_at"]) for row in due]
     if retired:
         with warehouse.write() as con:
@@ -129,7 +87,7 @@ def restore(warehouse: Warehouse, audit_run_id: str) -> int:
         UsageError: the run was never retired.
         WarehouseError: a file is missing or is not the one that was written; nothing is landed.
     """
-    rows = warehouse.read(_ARCHIVED, run=audit_run_id, tables=list(HEAVY))
+    rows = warehouse.read(sql("evidence", "archived_files"), run=audit_run_id, tables=list(HEAVY))
     if not rows:
         msg = f"run {audit_run_id} was never retired: {warehouse.places.archive} holds nothing of it"
         raise UsageError(msg)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
+from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, nearest
 from models_registry.gate_columns import COMPARISONS
 from models_registry.gate_rules import BASELINE, LAST_NIGHT
@@ -125,9 +126,7 @@ class Source:
         pair = {"base": base_run_id, "candidate": self.audit_run_id}
         made = self._of(
             "raw.comparisons",
-            "select comparison_id from raw.comparisons where base_model_id is null and candidate_model_id is null "
-            "and not is_trial and base_run_id = $base and candidate_run_id = $candidate "
-            "order by requested_at desc, comparison_id",
+            sql("gate", "comparisons"),
             **pair,
         )
         ids = [row["comparison_id"] for row in made]

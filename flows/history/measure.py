@@ -6,19 +6,17 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from flows.history.columns import source_of
 from flows.history.nights import Nights, differs, gather_nights
 from flows.warehouse import Row, Warehouse
+from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, WarehouseError, nearest
 
 Key = tuple[str, str, str | None]  # task, model, strategy
 
-RUNS = """
-select audit_id, audit_run_id from marts.dim_audit_runs
-where state = 'complete' and origin != 'trial' order by started_at, audit_run_id
-"""
 COMPARED_AS = {"sensitivity_corrected": "sensitivity"}  # comparisons have it under another name
 GRAVITY = ("regressed", "changed", "not_comparable", "improved", "within_noise")
 
@@ -107,7 +105,7 @@ def history(  # noqa: PLR0913 - the command's options
         msg = f"--limit {limit}: 1 or more"
         raise UsageError(msg)
     with warehouse.published.connect():
-        runs = warehouse.published.read(RUNS)
+        runs = warehouse.published.read(sql("history", "complete_runs"))
         if not runs:
             msg = f"{warehouse.published.path}: no complete run is published"
             raise WarehouseError(msg)
@@ -115,9 +113,7 @@ def history(  # noqa: PLR0913 - the command's options
         audit = runs[-1]["audit_id"] if audit is None else audit
         run = newest[_known("audit", audit, newest, "has a complete run")]
         source = source_of(warehouse.published.read, measure)
-        found = gather_nights(
-            lambda query: warehouse.published.read(query, run=run), source.columns, limit, source.table
-        )
+        found = gather_nights(partial(warehouse.published.read, run=run), source.figures, limit)
     figures = [row for row in found.figures if source.method is None or row["scoring_method"] == source.method]
     wanted = {"task": task, "model": model, "strategy": strategy}
     for name, value in wanted.items():

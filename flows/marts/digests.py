@@ -14,6 +14,7 @@ import polars as pl
 
 from flows.warehouse.duckdb_file import Connection
 from flows.warehouse.selection import Selection
+from flows.warehouse.sql import over, sql
 
 WORDS = ("row_high", "row_low", "key")
 
@@ -28,26 +29,17 @@ def digests(con: Connection, rows: Selection, columns: Sequence[str], key: Seque
 
     `columns` and `key` are names of the rows' columns.
     """
-    query = f"""
-        select
-            ('0x' || digest[1:16])::ubigint as row_high, ('0x' || digest[17:32])::ubigint as row_low,
-            md5_number_upper({netstrings(key)}) as key
-        from (select *, sha256({netstrings(columns)}) as digest from {rows.sql})
-        order by all
-    """  # noqa: S608 - names of ours
-    return con.execute(query, rows.values).pl()
+    texts = f"select {netstrings(columns)} as text, {netstrings(key)} as key_text from {rows.sql}"  # noqa: S608 - names of ours
+    return con.execute(over(sql("marts", "digests"), texts=texts), rows.values).pl()
 
 
 def table_sha256(
     con: Connection, rows: Selection, columns: Sequence[str], by: str = "''"
 ) -> dict[str, tuple[int, str]]:
     """Returns how many rows there are, and one sha256 over all of them in whatever order; for each value of `by`."""
-    query = f"""
-        select part, count(*), sha256(string_agg(digest, '' order by digest))
-        from (select {by} as part, sha256({netstrings(columns)}) as digest from {rows.sql})
-        group by part
-    """  # noqa: S608 - names of ours
-    return {part: (n_rows, sha256) for part, n_rows, sha256 in con.execute(query, rows.values).fetchall()}
+    texts = f"select {by} as part, {netstrings(columns)} as text from {rows.sql}"  # noqa: S608 - names of ours
+    found = con.execute(over(sql("marts", "sums"), texts=texts), rows.values).fetchall()
+    return {part: (n_rows, sha256) for part, n_rows, sha256 in found}
 
 
 NO_ROWS = (0, "")  # what a table without rows of a run has

@@ -42,6 +42,7 @@ from flows.system.deadline import at_most
 from flows.system.keys import as_json, content_id
 from flows.warehouse import Row, Warehouse, now
 from flows.warehouse.rows import frame_of
+from flows.warehouse.sql import sql
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError, WarehouseLocked
@@ -51,33 +52,7 @@ DAY = timedelta(days=1)
 Against = Literal["last_night", "night_before_last", "baseline", "alarm"]
 NO_CODE = 2  # of an error that has none of its own
 
-_EARLIER = """
-    select audit_run_id from raw.audit_runs
-    where audit_id = $audit and origin = 'run' and state = 'complete'
-        and audit_run_id in (select audit_run_id from marts.rpt_audit)
-        and started_at < (select started_at from raw.audit_runs where audit_run_id = $run)
-    order by started_at desc limit 2
-"""
-_PINNED = """
-    select name, audit_run_id from raw.baselines where audit_id = $audit and audit_run_id != $run
-    qualify row_number() over (partition by name order by pinned_at desc) = 1
-"""
-_STARTED = """
-select started_at, (select seal from raw.seals where audit_run_id = $run order by seal_index desc limit 1) as seal
-from raw.audit_runs where audit_run_id = $run
-"""
-_UNTOLD = """
-    select audit_run_id, audit_runs.finished_at
-    from raw.nights as begun inner join raw.audit_runs using (audit_run_id)
-    where begun.audit_id = $audit and begun.step = 'begun' and audit_runs.state = 'complete'
-        and not exists (from raw.nights as ended where ended.night_id = begun.night_id and ended.step = 'finished')
-    order by audit_runs.started_at
-"""
 _DERIVED = "select audit_run_id from marts.rpt_audit"
-_COMPARED = """
-    select * from marts.rpt_run_comparisons where list_contains($ids, comparison_id)
-    order by task_id, strategy, model_id, measure
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,11 +175,11 @@ class AfterRun:
             with warehouse.kept_open():
                 self.against, self._before = against, before = _references(warehouse, self.audit.audit_id, run)
                 ids = compare(warehouse, [pair_of(base, run, card) for base in against])
-                rows = warehouse.read(_COMPARED, ids=ids)
+                rows = warehouse.read(sql("nightly", "compared"), ids=ids)
                 if before is not None and before not in against and _has_churned(rows, against):
                     against[before] = "night_before_last"
                     ids += compare(warehouse, [pair_of(before, run, card)])
-                    rows = warehouse.read(_COMPARED, ids=ids)
+                    rows = warehouse.read(sql("nightly", "compared"), ids=ids)
         self.comparison_ids, self.rows = ids, rows
 
     def report(self) -> None:
@@ -226,7 +201,7 @@ class AfterRun:
         with audit.locked(), warehouse.kept_open():
             worse, verdicts = compared(self.rows, self.against, self._before)
             self.changes = settle(warehouse, audit.audit_id, run, [*worse, *_gated(checked)], verdicts)
-            (started,) = warehouse.read(_STARTED, run=run)
+            (started,) = warehouse.read(sql("nightly", "started"), run=run)
         night = Night(
             audit_id=audit.audit_id,
             audit_run_id=run,
@@ -349,7 +324,7 @@ def _night(  # noqa: PLR0913 - what a night is told
         audit.warehouse.apply_schema()
     plan = design_audit(registry, audit_id).plan_fingerprint
     tonight = None if new else tonights_run(audit.warehouse, audit.card, audit_id, plan, scheduled_at)
-    for row in audit.warehouse.read(_UNTOLD, audit=audit_id):
+    for row in audit.warehouse.read(sql("nightly", "untold_runs"), audit=audit_id):
         if row["audit_run_id"] != tonight:
             _finish_older(audit, row["audit_run_id"], row["finished_at"])
 
@@ -461,9 +436,9 @@ def _references(warehouse: Warehouse, audit_id: str, run: str) -> tuple[dict[str
     They are last night's, the pinned baselines and those of open alarms. The night before last is looked at where answers
     changed since last night.
     """
-    earlier = [row["audit_run_id"] for row in warehouse.read(_EARLIER, audit=audit_id, run=run)]
+    earlier = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "earlier_nights"), audit=audit_id, run=run)]
     found: dict[str, Against] = dict.fromkeys(earlier[:1], "last_night")
-    for row in warehouse.read(_PINNED, audit=audit_id, run=run):
+    for row in warehouse.read(sql("nightly", "baselines"), audit=audit_id, run=run):
         found.setdefault(row["audit_run_id"], "baseline")
     for base in open_bases(open_alarms(warehouse, audit_id, run)):
         found.setdefault(base, "alarm")

@@ -12,7 +12,7 @@ from flows.history.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.gather_judged import Judged, gather_judged
 from flows.report.gather_run import gather_changes, gather_checked
 from flows.report.gather_samples import Answered, Sampled, gather_answered, gather_sampled
-from flows.report.queries import run
+from flows.report.queries import LIMITS, query
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from models_registry.errors import WarehouseError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """One run, as rows of the marts: what each is, `queries.py` says under the same name."""
+    """One run, as rows of the marts: what each is, the query of the same name says."""
 
     run: Row
     texts: Texts
@@ -50,19 +50,18 @@ class Gathered:
     answered: Answered
 
 
-def rows(
-    warehouse: Warehouse, query: str, audit_run_id: str, values: Mapping[str, object] | None = None, *, long: int = LONG
-) -> list[Row]:
-    """Returns the rows of one query about one run, from the published copy; long texts with one character more than `long`.
+def rows(warehouse: Warehouse, text: str, audit_run_id: str, /, **values: object) -> list[Row]:
+    """Returns the rows of one query about one run, from the published copy.
 
-    `values` are bound by name, beside `$run` and `$long`.
+    `values` are bound by name, beside `$run` and `$long` and in place of LIMITS.
     """
     with warehouse.published.connect() as con:
-        return rows_of(con, query, run=audit_run_id, long=long + 1, **values or {})
+        return _rows(con, text, audit_run_id, LONG, values)
 
 
-def _rows(con: Connection, query: str, audit_run_id: str, long: int) -> list[Row]:
-    return rows_of(con, query, run=audit_run_id, long=long + 1)
+def _rows(con: Connection, text: str, audit_run_id: str, long: int, values: Mapping[str, object]) -> list[Row]:
+    """The rows of a query; long texts with one character more than `long`."""
+    return rows_of(con, text, **{**LIMITS, "run": audit_run_id, "long": long + 1, **values})
 
 
 def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> Gathered:
@@ -72,36 +71,36 @@ def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) 
 
 
 def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: Texts) -> Gathered:
-    def ask(query: str) -> list[Row]:
-        return texts.kept(_rows(con, query, audit_run_id, texts.long))
+    def ask(text: str, /, **values: object) -> list[Row]:
+        return texts.kept(_rows(con, text, audit_run_id, texts.long, values))
 
-    runs = ask(run.RUN)
+    runs = ask(query("run"))
     if not runs:
         msg = f"{warehouse.published.path}: no run '{audit_run_id[:80]}' is published"
         raise WarehouseError(msg)
-    cards = _rows(con, run.TASKS, audit_run_id, texts.long)
+    cards = _rows(con, query("tasks"), audit_run_id, texts.long, {})
     texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])
     return Gathered(
         run=runs[0],
         texts=texts,
-        models=ask(run.MODELS),
-        tasks=ask(run.TASKS),
-        scorecard=ask(run.SCORECARD),
-        sensitivity_bins=ask(run.SENSITIVITY_BINS),
-        consistencies=ask(run.CONSISTENCIES),
-        stabilities=ask(run.STABILITIES),
-        variants=ask(run.VARIANTS),
-        formats=ask(run.FORMATS),
-        accuracies=ask(run.ACCURACIES),
-        failed_checks=ask(run.FAILED_CHECKS),
-        n_checks=ask(run.N_CHECKS)[0]["n_checks"],
-        top=ask(run.TOP),
-        top_sensitivities=ask(run.TOP_SENSITIVITIES),
-        top_labels=ask(run.TOP_LABELS),
-        top_examples=ask(run.TOP_EXAMPLES),
+        models=ask(query("models")),
+        tasks=ask(query("tasks")),
+        scorecard=ask(query("scorecard")),
+        sensitivity_bins=ask(query("sensitivity_bins")),
+        consistencies=ask(query("consistencies")),
+        stabilities=ask(query("stabilities")),
+        variants=ask(query("variants")),
+        formats=ask(query("formats")),
+        accuracies=ask(query("accuracies")),
+        failed_checks=ask(query("failed_checks")),
+        n_checks=ask(query("n_checks"))[0]["n_checks"],
+        top=ask(query("top")),
+        top_sensitivities=ask(query("top_sensitivities")),
+        top_labels=ask(query("top_labels")),
+        top_examples=ask(query("top_examples")),
         checked=gather_checked(warehouse, runs[0]),
         judged=gather_judged(ask),
-        nights=gather_nights(ask, run.NIGHTLY, MOST_NIGHTS),
+        nights=gather_nights(ask, query("nightly"), MOST_NIGHTS),
         changes=gather_changes(ask),
         sampled=gather_sampled(ask),
         answered=gather_answered(ask),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flows.display.figures import percent
-from flows.report.queries import judged as queries
+from flows.report.queries import query
 from flows.warehouse import Ask, Row
 from flows.warehouse.schema import TABLES
 
@@ -18,7 +18,7 @@ LABELS = "label_match"
 
 @dataclass(slots=True)
 class Judged:
-    """Rows of the marts of scoring and judging: what each is, `judged_queries.py` says under the same name."""
+    """Rows of the marts of scoring and judging: what each is, the query of the same name says."""
 
     spreads: list[Row] = field(default_factory=list)
     comparisons: list[Row] = field(default_factory=list)
@@ -32,31 +32,31 @@ class Judged:
 
 def comparisons(ask: Ask) -> list[Row]:
     """Rule against judge of one run; empty for a warehouse of an older version."""
-    return ask(queries.COMPARISONS) if has_judging(ask) else []
+    return ask(query("comparisons")) if has_judging(ask) else []
 
 
 def gather_judged(ask: Ask) -> Judged:
     """The rows of one run; empty for a warehouse of an older version, and where answers are only matched with labels."""
     if not has_judging(ask):
         return Judged()
-    spreads = ask(queries.SPREADS)
+    spreads = ask(query("spreads"))
     tasks = {row["task_id"] for row in spreads if row["scoring_method"] != LABELS}
-    agreements = ask(queries.AGREEMENTS)  # people may have ruled where no judge has
+    agreements = ask(query("agreements"))  # people may have ruled where no judge has
     tasks |= {row["task_id"] for row in agreements}
     if not tasks:
         return Judged()
-    judges = ask(queries.JUDGES)
+    judges = ask(query("judges"))
     found = Judged(
         spreads=[row for row in spreads if row["task_id"] in tasks],
-        rankings=[row for row in ask(queries.RANKINGS) if row["task_id"] in tasks],
+        rankings=[row for row in ask(query("rankings")) if row["task_id"] in tasks],
         agreements=agreements,
         judges=judges,
     )
     if judges:
-        found.comparisons = ask(queries.COMPARISONS)
-        found.controls = ask(queries.CONTROLS)
-        found.rulings = ask(queries.RULINGS)
-        found.disagreements = ask(queries.DISAGREEMENTS)
+        found.comparisons = ask(query("comparisons"))
+        found.controls = ask(query("controls"))
+        found.rulings = ask(query("rulings"))
+        found.disagreements = ask(query("disagreements"))
     return found
 
 

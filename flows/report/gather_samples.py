@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
-from flows.report.queries import answers, samples
+from flows.report.queries import query
 from flows.warehouse import Ask, Row
 from flows.warehouse.schema import TABLES
 
@@ -16,7 +15,7 @@ _TABLE = re.compile(r"\b(?:marts|raw)\.\w+")
 
 @dataclass(slots=True)
 class Sampled:
-    """Rows about samples: what each is, `sample_queries.py` says under the same name."""
+    """Rows about samples: what each is, the query of the same name says."""
 
     references: list[Row] = field(default_factory=list)
     class_sensitivities: list[Row] = field(default_factory=list)
@@ -29,7 +28,7 @@ class Sampled:
 
 @dataclass(slots=True)
 class Answered:
-    """Rows about answers: what each is, `answer_queries.py` says under the same name."""
+    """Rows about answers: what each is, the query of the same name says."""
 
     distinct_answers: list[Row] = field(default_factory=list)
     prompt_variants: list[Row] = field(default_factory=list)
@@ -41,16 +40,16 @@ class Answered:
 
 def gather_sampled(ask: Ask) -> Sampled:
     """The samples of one run."""
-    return Sampled(**_asked(ask, samples, Sampled))
+    return Sampled(**_asked(ask, Sampled))
 
 
 def gather_answered(ask: Ask) -> Answered:
     """The answers of one run."""
-    return Answered(**_asked(ask, answers, Answered))
+    return Answered(**_asked(ask, Answered))
 
 
-def _asked(ask: Ask, queries: ModuleType, rows: type[Any]) -> dict[str, list[Row]]:
+def _asked(ask: Ask, rows: type[Any]) -> dict[str, list[Row]]:
     """What each query gives; nothing where a warehouse of an older version lacks one of its tables."""
     known = {row["name"] for row in ask(TABLES)}
-    wanted = {name: getattr(queries, name.upper()) for name in rows.__slots__}
-    return {name: ask(query) if known.issuperset(_TABLE.findall(query)) else [] for name, query in wanted.items()}
+    wanted = {name: query(name) for name in rows.__slots__}
+    return {name: ask(text) if known.issuperset(_TABLE.findall(text)) else [] for name, text in wanted.items()}

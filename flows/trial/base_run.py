@@ -9,25 +9,14 @@ from dataclasses import dataclass
 from flows.diagnosis.diagnose import diagnose
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.run_names import resolve
+from flows.warehouse.sql import sql
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.samples import Sample
 
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
-_TASKS = """
-select task_id, card from raw.tasks where audit_run_id = $run
-qualify row_number() over (partition by task_id order by recorded_at desc nulls last) = 1
-order by task_id
-"""
 _MODELS = "select model_id, card from raw.models where audit_run_id = $run order by model_id"
-_VARIANTS = """
-select * from raw.prompt_variants where audit_run_id = $run and refused_because is null
-order by task_id, strategy, paraphrase_temperature nulls first, variant_index
-"""
 _SAMPLES = "select * from raw.samples where audit_run_id = $run order by task_id, sample_index"
-_SENSITIVITIES = """
-select model_id, task_id, strategy, sample_id, sensitivity from marts.fct_sensitivity where audit_run_id = $run
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +66,7 @@ def choose(  # noqa: PLR0913 - the command's options
     kind, _, value = wanted.partition(":")
     if kind == "group" and value:
         return _group(warehouse, run, _number(wanted, value), task=task, model=model, strategy=strategy)
-    tasks = [row["task_id"] for row in warehouse.published.read(_TASKS, run=run)]
+    tasks = [row["task_id"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)]
     _known("task", task, tasks, run)
     if kind == "worst" and value:
         return _worst(warehouse, run, _number(wanted, value), Chosen(_only(task, tasks), (), model, strategy))
@@ -96,7 +85,7 @@ def choose(  # noqa: PLR0913 - the command's options
 
 def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> Base:
     """What a trial copies of its base run; raises UsageError for a name the run has not, or a task it cannot try."""
-    cards = {row["task_id"]: row["card"] for row in warehouse.published.read(_TASKS, run=run)}
+    cards = {row["task_id"]: row["card"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)}
     card = TaskCard.model_validate_json(cards[chosen.task_id])
     if card.kind != "classification":
         msg = (
@@ -106,7 +95,9 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> 
         raise UsageError(msg)
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
     _known("model", chosen.model, models, run)
-    variants = [row for row in warehouse.published.read(_VARIANTS, run=run) if row["task_id"] == chosen.task_id]
+    variants = [
+        row for row in warehouse.published.read(sql("trial", "variants"), run=run) if row["task_id"] == chosen.task_id
+    ]
     _known("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
     rows = {
         row["sample_id"]: row for row in warehouse.published.read(_SAMPLES, run=run) if row["task_id"] == chosen.task_id
@@ -147,7 +138,7 @@ def _group(  # noqa: PLR0913 - the command's options
 def _worst(warehouse: Warehouse, run: str, n: int, chosen: Chosen) -> Chosen:
     """The samples of largest sensitivity, on average over the chosen models and strategies."""
     figures: dict[str, list[float]] = {}
-    rows = warehouse.published.read(_SENSITIVITIES, run=run)
+    rows = warehouse.published.read(sql("trial", "sensitivities"), run=run)
     for option in ("model", "strategy"):
         column = "model_id" if option == "model" else option
         _known(option, getattr(chosen, option), {row[column] for row in rows}, run)

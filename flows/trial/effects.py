@@ -13,27 +13,13 @@ from flows.audit.prompts import FILLED, TRIED
 from flows.trial.figures import Level, corrected_difference, finite, levels
 from flows.trial.plan import Trial
 from flows.warehouse import Row, Warehouse
+from flows.warehouse.sql import sql
 from udfs.comparison import compare_answers
 
 Verdict = Literal["better", "worse", "none shown", "no interval"]
 MEASURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "invalid_rate")
 LESS_IS_BETTER = {"sensitivity", "sensitivity_corrected", "invalid_rate"}
 N_RESAMPLES = 2000
-
-_ANSWERS = """
-select found.strategy, found.paraphrase_temperature, found.variant_index, found.is_original, found.sample_id,
-    found.repetition, found.label, found.gold_label
-from marts.fct_predictions as found
-where found.audit_run_id = $run and found.model_id = $model and found.task_id = $task
-    and found.strategy = $strategy and list_contains($samples, found.sample_id)
-    and not found.is_quarantined and found.answer_status != 'error'
-order by all
-"""
-_CHOSEN = """
-select avg(sensitivity) as sensitivity from marts.fct_sensitivity
-where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
-    and list_contains($samples, sample_id)
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +70,14 @@ def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Ef
     before_run = audit_run_id if trial.control else trial.base.audit_run_id
     for model in trial.design.models:
         for strategy in trial.strategies:
-            arms = [_asked(warehouse, _ANSWERS, before_run, trial, model, strategy)]
+            arms = [_asked(warehouse, sql("trial", "answers"), before_run, trial, model, strategy)]
             arms += [
-                _asked(warehouse, _ANSWERS, audit_run_id, trial, model, strategy + ending)
+                _asked(warehouse, sql("trial", "answers"), audit_run_id, trial, model, strategy + ending)
                 for ending in ((FILLED, TRIED) if trial.control else (TRIED,))
             ]
-            (chosen,) = _asked(warehouse, _CHOSEN, trial.base.audit_run_id, trial, model, strategy)
+            (chosen,) = _asked(
+                warehouse, sql("trial", "chosen_sensitivity"), trial.base.audit_run_id, trial, model, strategy
+            )
             table = _table(trial, strategy, _in_all(arms))
             if table.size:
                 found.append(_effects(trial, model, strategy, table, chosen["sensitivity"]))

@@ -20,14 +20,9 @@ from flows.trial.plan import ORIGIN, Trial, Wanted, plan_trial
 from flows.trust.refuse import refuse_untrusted
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
+from flows.warehouse.sql import sql
 from models_registry.errors import raise_all
 from models_registry.registry import Registry
-
-_SAME = """
-select audit_run_id, state from raw.audit_runs where audit_id = $audit_id and origin = $origin
-    and plan_fingerprint = $plan_fingerprint
-order by started_at desc limit 1
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +77,12 @@ def try_change(  # noqa: PLR0913 - what the command may say
     n_asked = 0
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress)
-        found = warehouse.read(_SAME, audit_id=design.audit_id, origin=ORIGIN, plan_fingerprint=design.plan_fingerprint)
+        found = warehouse.read(
+            sql("trial", "same_trial"),
+            audit_id=design.audit_id,
+            origin=ORIGIN,
+            plan_fingerprint=design.plan_fingerprint,
+        )
         if not found:
             raise_all(lacking_engines(trial.models))
         run = found[0]["audit_run_id"] if found else open_run(warehouse, design)

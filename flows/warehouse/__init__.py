@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flows.warehouse.lock import lock
 from flows.warehouse.places import PUBLISHED, Places
@@ -25,8 +25,13 @@ __all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "now"]
 
 Row = dict[str, Any]
 """A row by the names of its columns."""
-Ask = Callable[[str], list[Row]]
-"""Returns the rows of a query about one run."""
+
+
+class Ask(Protocol):
+    """Returns the rows of a query about one run; `values` are bound to the `$names` of the query, beside `$run`."""
+
+    def __call__(self, query: str, /, **values: object) -> list[Row]:
+        """Asks."""
 
 
 def now() -> datetime:

@@ -63,9 +63,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
-TABLES = """
-select table_schema || '.' || table_name as name from information_schema.tables where table_schema in ('marts', 'raw')
-"""
+TABLES = "select table_schema || '.' || table_name as name from information_schema.tables where table_schema in ('marts', 'raw')"
 """Asks which tables and marts a file has: one of an earlier version lacks some."""
 
 

@@ -10,6 +10,7 @@ import yaml
 import flows
 import models_registry
 from flows.settings import dbt_project
+from flows.warehouse.sql import sql
 
 FLOWS, CARDS = Path(flows.__path__[0]), Path(models_registry.__path__[0])
 MARTS = sorted(path.stem for path in (dbt_project() / "models" / "marts").rglob("*.sql"))
@@ -24,8 +25,10 @@ def refs(name: str) -> list[str]:
 
 
 def read_by(*places: Path) -> list[str]:
-    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))]
+    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.*"))]
+    files = [file for file in files if file.suffix in (".py", ".sql")]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    text += "\n".join(sql(*named) for named in re.findall(r'\bsql\("(\w+)", "(\w+)"\)', text))
     return [mart for mart in MARTS if re.search(rf"\b{mart}\b", text)]
 
 

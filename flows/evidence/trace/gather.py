@@ -18,29 +18,10 @@ from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains, parse_figure, project_models, row_id
 from flows.warehouse.selection import Selection
+from flows.warehouse.sql import over, sql
 from models_registry.errors import UsageError, nearest
 
-ANSWERS = """
-select
-    landed.*, said.strategy, said.variant_index, said.paraphrase_temperature, said.is_original, said.label, said.gold_label,
-    said.answer_status, said.is_correct, said.is_quarantined
-from (select * from marts.fct_predictions where {}) as said
-inner join raw.predictions as landed using (audit_run_id, prediction_id)
-order by said.audit_run_id, said.model_id, said.prompt_variant_id, said.sample_id, said.repetition
-limit $most
-"""
-RETIRED = "select * from marts.fct_predictions where {} order by audit_run_id, prediction_id limit $most"
-SERVED = """
-select model_id, served_model, system_fingerprint, count(*) as n_answers
-from marts.fct_predictions where {} group by all order by all
-"""
-P_TAU = """
-select audit_run_id, model_id, sample_id, label, p_tau, n_variants
-from marts.fct_p_tau
-where list_contains($runs, audit_run_id) and list_contains($models, model_id) and task_id = $task and strategy = $strategy
-    and list_contains($samples, sample_id)
-order by list_position($runs, audit_run_id), model_id, sample_id, label nulls last
-"""
+RETIRED = "select * from said order by audit_run_id, prediction_id limit $most"
 BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers
     "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
     "prompt_variants": ("prompt_variant_id",),
@@ -123,9 +104,10 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
     run = runs[-1]  # of a comparison the candidate
     listed = {**parameters, "most": ALL if most is None else most}
-    answers = rows_of(con, ANSWERS.format(where), **listed)
-    is_retired = not answers and bool(answers := rows_of(con, RETIRED.format(where), **listed))
-    served = rows_of(con, SERVED.format(where), **parameters)
+    said = f"select * from marts.fct_predictions where {where}"  # noqa: S608 - ours
+    answers = rows_of(con, over(sql("evidence", "traced_answers"), said=said), **listed)
+    is_retired = not answers and bool(answers := rows_of(con, over(RETIRED, said=said), **listed))
+    served = rows_of(con, over(sql("evidence", "traced_models"), said=said), **parameters)
     texts = Texts(text, _sensitive(con, run["audit_run_id"]))
     raw = {"predictions": answers, **_beside(con, row, where, listed)}
     if mart in JUDGED or mart in COMPARED or is_ruled(row):
@@ -240,4 +222,4 @@ def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row
         return []
     asked = {"task": row["task_id"], "strategy": row["strategy"], "samples": samples}
     models = sorted({row["model_id"], row.get("base_model_id") or row["model_id"]})
-    return rows_of(con, P_TAU, **(asked | {"runs": list(runs), "models": models}))
+    return rows_of(con, sql("evidence", "traced_p_tau"), **(asked | {"runs": list(runs), "models": models}))

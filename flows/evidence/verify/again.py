@@ -22,13 +22,9 @@ from flows.marts.transform import transform
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains
+from flows.warehouse.sql import sql
 from models_registry.errors import PromptauditError, WarehouseError
 
-_GONE = """
-    select audit_run_id from raw.retirements where list_contains($runs, audit_run_id)
-    union select audit_run_id from raw.erasures where list_contains($runs, audit_run_id)
-    union select audit_run_id from raw.audit_runs where list_contains($runs, audit_run_id) and state = 'running'
-"""
 _BASES = "select base_run_id from raw.comparisons where list_contains($ids, comparison_id)"
 
 
@@ -46,7 +42,9 @@ def check_again(warehouse: Warehouse, found: Sequence[Finding], kept: Seal) -> l
     with warehouse.inspect() as con:
         chain = seals(con)
         bases = {row["base_run_id"] for row in rows_of(con, _BASES, ids=compared)}
-        gone = {row["audit_run_id"] for row in rows_of(con, _GONE, runs=sorted(runs | bases))}
+        gone = {
+            row["audit_run_id"] for row in rows_of(con, sql("evidence", "incomplete_runs"), runs=sorted(runs | bases))
+        }
     gone |= {run for run, landed in landed_since(chain, kept).items() if landed.keys() - set(RULINGS)}
     derived_by = {each.audit_run_id: each.held["derived_by"] for each in chain}
     runs = {run for run in runs if derived_by.get(run) == made_by()} - gone

@@ -10,11 +10,7 @@ from flows.evidence.verify.findings import Finding, few
 from flows.marts.seal import Seal
 from flows.warehouse.figure_names import grains
 from flows.warehouse.rows import SCHEMAS
-
-_TABLES = """
-    select table_schema, table_name, table_type = 'VIEW' from information_schema.tables
-    where table_schema in ('main', 'marts', 'raw') order by all
-"""
+from flows.warehouse.sql import sql
 
 
 def check_tables(place: Place) -> list[Finding]:
@@ -24,7 +20,7 @@ def check_tables(place: Place) -> list[Finding]:
     """
     ours = {"marts": _sealed(place.chain) | grains().keys(), "raw": {*SCHEMAS, "schema_versions"}, "main": set[str]()}
     found = []
-    for schema, name, is_view in place.con.execute(_TABLES).fetchall():
+    for schema, name, is_view in place.con.execute(sql("evidence", "tables")).fetchall():
         if name not in ours[schema]:
             what = f"view {schema}.{name}" if is_view else f"{schema}.{name}"
             found.append(Finding("added", place.where, what, "", "no version of promptaudit makes it"))

@@ -20,6 +20,7 @@ from flows.evidence.verify.planted import check_files, check_tables
 from flows.marts.seal import Seal, has_seals, marts, row_counts, seals
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, WarehouseError, nearest
 
 State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
@@ -278,11 +279,7 @@ def _marts_of(run: str, place: Place, places: list[Place], others: list[Place], 
 
 def _runs(place: Place) -> list[tuple[str, str | None, str | None]]:
     """Run, audit and state of what there is to verify, oldest first; rows of nights that had no run are such too."""
-    rows = place.con.execute(
-        "select coalesce(runs.audit_run_id, sealed.audit_run_id), runs.audit_id, runs.state from raw.audit_runs as runs "
-        "full join (select distinct audit_run_id from raw.seals) as sealed using (audit_run_id) "
-        "order by runs.started_at nulls last, 1"
-    ).fetchall()
+    rows = place.con.execute(sql("evidence", "known_runs")).fetchall()
     known = {row[0] for row in rows}
     there = place.counts.keys() | {
         run

@@ -17,24 +17,13 @@ from flows.lineage.openlineage.events import Types, event, file_out, other_in, p
 from flows.lineage.openlineage.names import endpoints_of, file_of
 from flows.lineage.openlineage.transport import Sender
 from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
 
 SEVERAL = "several"
 """In place of a run's id and an audit's: a build of more than one run."""
 _LATER = ("format_checks", "verdicts", "judge_controls", "judges")  # lands between the two builds of dbt
 _NOT_LANDED = ("audit_runs", "comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements",
                "seals", "erasures")  # fmt: skip
-_TYPES = """
-    select table_schema, table_name, column_name, data_type from information_schema.columns
-    where table_schema in ('raw', 'staging', 'intermediate', 'marts') order by table_schema, table_name, ordinal_position
-"""
-_MODELS = """
-    select distinct coalesce(models.model, engines.served_model, engines.model_id) as name, engines.endpoint
-    from raw.engines left join raw.models using (audit_run_id, model_id)
-    where audit_run_id = $run and starts_with(engines.model_id, 'judge:') = $of_judges
-    union
-    select model, 'embedded' from raw.models where audit_run_id = $run and engine = 'embedded' and not $of_judges
-    order by all
-"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,7 +106,7 @@ def published(told: Told, audit_run_ids: Collection[str]) -> list[RunEvent]:
 def types_of(warehouse: Warehouse) -> Types:
     """Columns and their types of every table there is."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for row in warehouse.read(_TYPES):
+    for row in warehouse.read(sql("lineage", "column_types")):
         found.setdefault((row["table_schema"], row["table_name"]), []).append((row["column_name"], row["data_type"]))
     return dict(found)
 
@@ -163,5 +152,5 @@ def _files(told: Told) -> list[InputDataset]:
 
 
 def _models(told: Told, *, of_judges: bool = False) -> list[InputDataset]:
-    rows = told.warehouse.read(_MODELS, run=told.run, of_judges=of_judges)
+    rows = told.warehouse.read(sql("lineage", "models_asked"), run=told.run, of_judges=of_judges)
     return [other_in(place, row["name"]) for row in rows for place in endpoints_of(row["endpoint"])]

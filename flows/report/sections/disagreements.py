@@ -6,7 +6,7 @@ from flows.display.figures import count, cut, number, paragraph
 from flows.report.blocks.blocks import Block, Disagreement, Section, Table, by_task, limited
 from flows.report.gather import Gathered
 from flows.report.gather_judged import control_errors
-from flows.report.queries.judged import MOST_DISAGREEMENTS, MOST_REFERENCES
+from flows.report.queries import MOST_DISAGREEMENTS, MOST_REFERENCES
 from flows.warehouse import Row
 
 MOST_SHOWN = 120  # the report

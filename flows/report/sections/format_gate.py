@@ -5,7 +5,7 @@ from __future__ import annotations
 from flows.display.figures import count, cut
 from flows.report.blocks.blocks import Block, Section, Table, limited
 from flows.report.gather import Gathered
-from flows.report.queries import run
+from flows.report.queries import MOST_ROWS
 from flows.report.sections.answers import named
 
 
@@ -31,7 +31,7 @@ def gate(found: Gathered) -> Section:
             for row in found.failed_checks
         ]  # fmt: skip
         columns = ("Model", "Task", "Strategy", "Variant", "Check", "Found", "Action")
-        note = "" if n_failed <= run.MOST_ROWS else f"The worst {run.MOST_ROWS} of {count(n_failed)}."
+        note = "" if n_failed <= MOST_ROWS else f"The worst {MOST_ROWS} of {count(n_failed)}."
         block.tables.append(
             Table(caption="Checks that failed", columns=columns, rows=lines, n_heads=4, is_open=True, note=note)
         )

@@ -14,7 +14,7 @@ from flows.report.blocks.cells import Traced
 from flows.report.charts import samples as charts
 from flows.report.gather import Gathered
 from flows.report.page_room import Room, Wanted, by_model, coloured
-from flows.report.queries.samples import N_BINS
+from flows.report.queries import N_BINS
 from flows.report.sections.sensitivity import why_no_answers, why_older, why_open
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id

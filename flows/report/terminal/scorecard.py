@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flows.display.figures import NAME, count, cut, interval, number, percent, usd
 from flows.report.gather import rows
 from flows.report.gather_judged import comparisons
-from flows.report.queries.run import SCORECARD
+from flows.report.queries import query
 from flows.report.terminal.rule_against_judge import ComparisonCard
 from flows.report.terminal.tables import tables
 from flows.warehouse import Row, Warehouse
@@ -32,7 +32,7 @@ FIGURES = (
 
 def scorecard_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
     """Rows of marts.rpt_audit of one run at full precision, by task, strategy and model; empty for an unknown run."""
-    return rows(warehouse, SCORECARD, audit_run_id)
+    return rows(warehouse, query("scorecard"), audit_run_id)
 
 
 def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
@@ -40,7 +40,7 @@ def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, A
 
     `accuracy_std_rule` and `_judge` beside them are the published standard deviations (ddof 1) of the accuracies.
     """
-    return comparisons(lambda query: rows(warehouse, query, audit_run_id))
+    return comparisons(lambda text, /, **values: rows(warehouse, text, audit_run_id, **values))
 
 
 def scorecard(warehouse: Warehouse, audit_run_id: str) -> RenderableType:

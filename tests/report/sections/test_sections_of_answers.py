@@ -22,7 +22,7 @@ from flows.report.charts.drawing import undrawn
 from flows.report.gather import Gathered, gather
 from flows.report.gather_samples import Answered, Sampled
 from flows.report.page_room import Room
-from flows.report.queries import answers as answer_queries
+from flows.report.queries import query
 from flows.report.sections.answers import accuracy, formats
 from flows.report.sections.costs import costs
 from flows.report.sections.distinct_answers import mean, variety
@@ -299,7 +299,7 @@ def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
 def test_what_answers_took_is_counted(found: Gathered) -> None:
     with duckdb.connect() as con:
         _tables(con)
-        failed = _rows(con, answer_queries.ATTEMPTS)
+        failed = _rows(con, query("attempts"))
     own = {"audit_run_id": "r", "task_id": "t", "strategy": "s"}
     nothing = dict.fromkeys(("completion_tokens", "latency_p50_ms", "latency_p95_ms"))
     taken = [

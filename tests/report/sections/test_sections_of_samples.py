@@ -19,7 +19,7 @@ from flows.report.charts import samples as charts_of_samples
 from flows.report.gather import Gathered, gather, rows
 from flows.report.gather_samples import Answered, Sampled
 from flows.report.page_room import LEAST_ROWS, Room, Wanted
-from flows.report.queries import samples as sample_queries
+from flows.report.queries import LIMITS, N_BINS, SAMPLED, query
 from flows.report.sections.label_distributions import telling
 from flows.report.sections.sample_consistency import alike, density
 from flows.report.sections.sample_pairs import grouped, pairs, runs, similarities
@@ -122,10 +122,9 @@ def test_dots_are_every_sample_once_where_there_are_few(ordinary: Reported, foun
 
 
 def test_of_many_samples_the_same_few_are_drawn_of_every_model(ordinary: Reported) -> None:
-    assert f"<= {sample_queries.SAMPLED}\n" in sample_queries.CLOUDS
-    few = sample_queries.CLOUDS.replace(f"<= {sample_queries.SAMPLED}\n", "<= 7\n")
+    assert LIMITS["sampled"] == SAMPLED
     counts: dict[Group, int] = {}
-    for row in rows(Warehouse(ordinary.warehouse), few, ordinary.audit_run_id):
+    for row in rows(Warehouse(ordinary.warehouse), query("clouds"), ordinary.audit_run_id, sampled=7):
         key = (row["model_id"], row["strategy"])
         counts[key] = counts.get(key, 0) + row["n"]
     assert len(counts) == 6
@@ -244,7 +243,7 @@ def test_violins_have_the_medians_of_the_marts(ordinary: Reported, found: Gather
         (model, strategy, n, number(median), number(mean)) for model, strategy, n, median, mean in truth
     ]
     for outlines, middles in zip(drawn_data(block, "outlines"), drawn_data(block, "middles"), strict=True):
-        assert len(outlines) == sample_queries.N_BINS * len(middles)
+        assert len(outlines) == N_BINS * len(middles)
         for place in range(len(middles)):
             widths = [row["high"] - row["low"] for row in outlines if row["place"] == place]
             assert max(widths) == pytest.approx(0.72)

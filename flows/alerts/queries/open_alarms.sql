@@ -1,0 +1,33 @@
+-- a night that failed before its run was opened has no row in raw.audit_runs
+with told as (
+    select notifications.*
+    from raw.notifications
+    where audit_run_id in (
+        select audit_run_id from raw.audit_runs
+        where audit_id = $audit
+        union all
+        select audit_run_id from raw.alarms
+        where audit_id = $audit
+    )
+)
+
+select
+    raised.*,
+    coalesce(audit_runs.started_at, raised.recorded_at) as since,
+    exists (
+        from told
+        where told.audit_run_id = raised.audit_run_id
+    )
+    and not exists (
+        from told
+        where told.state = 'sent' and told.recorded_at >= raised.recorded_at
+    ) as is_untold
+from raw.alarms as raised
+left join raw.audit_runs using (audit_run_id)
+where
+    raised.audit_id = $audit and raised.event = 'raised'
+    and not exists (
+        from raw.alarms as ended
+        where ended.alarm_id = raised.alarm_id and ended.event = 'recovered' and ended.audit_run_id != $run
+    )
+order by raised.recorded_at, raised.alarm_id

@@ -1,0 +1,29 @@
+-- one row an answer, as judges have it: equal answers to a sample under equal signs of its options are one
+with answers as (
+    select min(predictions.prediction_id) as item
+    from marts.fct_predictions as predictions
+    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
+    inner join marts.dim_prompt_variants as variants
+        on
+            predictions.audit_run_id = variants.audit_run_id
+            and predictions.prompt_variant_id = variants.prompt_variant_id
+    where
+        predictions.audit_run_id = $run
+        and list_contains($tasks, predictions.task_id)
+        and predictions.answer_status not in ('error', 'empty')
+        and not predictions.is_quarantined
+        and samples.has_key
+    group by predictions.task_id, predictions.sample_id, coalesce(variants.reader, ''), md5(predictions.completion)
+)
+
+select
+    answers.item,
+    list(distinct is_correct) filter (is_correct is not null and not starts_with(scoring_method, 'judge:'))
+        as rules,
+    list(distinct is_correct) filter (is_correct is not null and starts_with(scoring_method, 'judge:'))
+        as judges,
+    coalesce(bool_or(score_state = 'unscored') filter (not starts_with(scoring_method, 'judge:')), true)
+        as is_unscored
+from answers
+left join marts.fct_scores as scores on scores.audit_run_id = $run and answers.item = scores.prediction_id
+group by all

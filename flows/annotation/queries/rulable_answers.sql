@@ -1,0 +1,16 @@
+select
+    predictions.prediction_id,
+    md5(concat_ws(chr(0), predictions.task_id, predictions.sample_id, coalesce(variants.reader, ''), predictions.completion))
+        as answer
+from raw.predictions as predictions
+inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+inner join raw.samples as samples
+    on
+        predictions.audit_run_id = samples.audit_run_id
+        and predictions.task_id = samples.task_id
+        and predictions.sample_id = samples.sample_id
+where
+    predictions.audit_run_id = $run
+    and predictions.prediction_id in (select unnest($items))
+    and regexp_matches(predictions.completion, '\S')
+    and (samples.gold_label is not null or samples.reference_answers is not null)

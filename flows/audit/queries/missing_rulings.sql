@@ -1,0 +1,53 @@
+-- one row an answer that judges are to rule on: equal answers to a sample under equal signs of its options are one
+with answers as (
+    select
+        min(predictions.prediction_id) as prediction_id,
+        predictions.task_id,
+        predictions.sample_id,
+        any_value(variants.reader) as reader,
+        md5(concat_ws(chr(0), predictions.sample_id, coalesce(variants.reader, ''), predictions.completion)) as answer
+    from raw.predictions as predictions
+    inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+    inner join raw.samples as samples
+        on
+            predictions.audit_run_id = samples.audit_run_id
+            and predictions.task_id = samples.task_id
+            and predictions.sample_id = samples.sample_id
+    where
+        predictions.audit_run_id = $run
+        and regexp_matches(predictions.completion, '\S')
+        and (samples.gold_label is not null or samples.reference_answers is not null)
+        and (predictions.model_id, predictions.prompt_variant_id) not in (
+            select (checks.model_id, checks.prompt_variant_id)
+            from raw.format_checks as checks
+            where
+                checks.audit_run_id = $run
+                and checks.action = 'quarantined'
+                and checks.checked_at = (
+                    select max(checked_at) from raw.format_checks
+                    where audit_run_id = $run
+                )
+        )
+    group by all
+),
+
+settled as (
+    select
+        predictions.task_id,
+        verdicts.repetition,
+        md5(concat_ws(chr(0), predictions.sample_id, coalesce(variants.reader, ''), predictions.completion)) as answer
+    from raw.verdicts as verdicts
+    inner join raw.predictions as predictions using (audit_run_id, prediction_id)
+    inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+    where verdicts.audit_run_id = $run and verdicts.judge_id = $judge and verdicts.judge_key = $key and verdicts.is_settled
+)
+
+select
+    answers.prediction_id,
+    asks.repetition,
+    answers.task_id,
+    answers.sample_id,
+    answers.reader
+from answers
+cross join (select unnest(range(1, $repetitions + 1))::integer as repetition) as asks
+anti join settled using (task_id, answer, repetition)

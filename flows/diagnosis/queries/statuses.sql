@@ -1,0 +1,10 @@
+select
+    answer_status,
+    count(*) as n,
+    count(distinct sample_id) as n_samples
+from marts.fct_predictions
+where
+    audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
+    and not is_quarantined and answer_status not in ('error', 'valid')
+group by all
+order by n desc, answer_status asc

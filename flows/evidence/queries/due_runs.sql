@@ -1,0 +1,39 @@
+with nights as (
+    select
+        audit_run_id,
+        started_at,
+        row_number() over (order by started_at desc, audit_run_id desc) as age
+    from raw.audit_runs
+    where audit_id = $audit and origin = 'run' and state = 'complete'
+),
+
+needed as (
+    (
+        select audit_run_id from raw.baselines
+        qualify row_number() over (partition by audit_id, name order by pinned_at desc) = 1
+    )
+    union all
+    select base_run_id
+    from (
+        -- of two events of one instant `recovered` is the later
+        select
+            base_run_id,
+            event
+        from raw.alarms
+        qualify row_number() over (partition by alarm_id order by recorded_at desc, event desc) = 1
+    ) as newest
+    where event = 'raised'
+    union all
+    select unnest($keep::varchar[])
+)
+
+select
+    audit_run_id,
+    started_at
+from nights
+semi join raw_rows using (audit_run_id)
+anti join needed on nights.audit_run_id = needed.audit_run_id
+-- rows that stray in later must not take the place of those in the archive
+anti join retired on nights.audit_run_id = retired.audit_run_id
+where age > $raw_nights
+order by started_at, audit_run_id

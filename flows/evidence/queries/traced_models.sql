@@ -1,0 +1,8 @@
+select
+    model_id,
+    served_model,
+    system_fingerprint,
+    count(*) as n_answers
+from said
+group by all
+order by all

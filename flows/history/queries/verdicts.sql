@@ -1,0 +1,35 @@
+with pairs as (
+    select
+        audit_run_id,
+        lag(audit_run_id) over (order by started_at, audit_run_id) as base_run_id
+    from nights
+),
+
+requests as (
+    select
+        comparison_id,
+        max(requested_at) as requested_at
+    from raw.comparisons
+    where not is_trial
+    group by all
+)
+
+-- of several comparisons of one pair of nights the newest counts
+select
+    pairs.audit_run_id,
+    found.model_id,
+    found.task_id,
+    found.strategy,
+    found.measure,
+    found.verdict,
+    found.reason
+from marts.rpt_run_comparisons as found
+inner join pairs on found.candidate_run_id = pairs.audit_run_id and found.base_run_id = pairs.base_run_id
+inner join requests using (comparison_id)
+where coalesce(found.base_model_id, found.model_id) = found.model_id
+qualify
+    row_number() over (
+        partition by pairs.audit_run_id, found.model_id, found.task_id, found.strategy, found.measure
+        order by requests.requested_at desc, found.comparison_id desc
+    ) = 1
+order by pairs.audit_run_id, found.task_id, found.strategy, found.model_id, found.measure

@@ -1,0 +1,2 @@
+select * from marts.rpt_prompt_variants
+where audit_run_id = $run

@@ -1,0 +1,3 @@
+select * from marts.fct_ranking_consistency
+where audit_run_id = $run
+order by task_id, starts_with(scoring_method, 'judge:'), scoring_method, model_set != 'all', model_set

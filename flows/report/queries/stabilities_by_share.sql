@@ -1,0 +1,2 @@
+select * from marts.rpt_stability_by_share
+where audit_run_id = $run

@@ -1,0 +1,8 @@
+select
+    audit_run_id,
+    state
+from raw.audit_runs
+where
+    audit_id = $audit_id and origin = $origin
+    and plan_fingerprint = $plan_fingerprint
+order by started_at desc limit 1
