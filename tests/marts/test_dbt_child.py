@@ -191,7 +191,8 @@ def _kill_at_work(child: psutil.Process, warehouse: Path) -> None:
 def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: tuple[Path, str]) -> None:
     warehouse, run = built
     script = (
-        "import sys; from pathlib import Path; from flows.marts.transform import start, transform\n"
+        "import sys; from pathlib import Path; from flows.marts.transform import transform\n"
+        "from flows.system.helper_processes import start\n"
         "from flows.warehouse import Warehouse\n"
         "w = Path(sys.argv[1]); print(start('flows.marts.dbt_child', w.name).process.pid, flush=True)\n"
         "transform(Warehouse(w), [sys.argv[2]], 'after_formats')"
