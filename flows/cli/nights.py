@@ -82,7 +82,7 @@ def compare(
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, not those that differ alone.")] = False,
 ) -> None:
     """Hold two runs, or two models, against each other: what differs by more than chance, and why."""
-    from flows.comparison.compare_runs import compare_runs
+    from flows.comparison.compare_named import compare_runs
 
     settings, registry = state.load()
     found = compare_runs(

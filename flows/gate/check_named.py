@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flows.comparison.compare_runs import card_of
+from flows.comparison.compare_named import card_of
 from flows.settings import Settings
 from flows.warehouse import Warehouse
 from flows.warehouse.run_names import resolve

@@ -497,7 +497,7 @@ def test_a_table_in_a_schema_of_its_own_is_nobodys(gated: Gated) -> None:
 def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
     run = sealed_night(gated)
     newer = {mart: grain for mart, grain in grains().items() if mart != "fct_judge_agreement"}
-    for module in ("marts.seal", "evidence.verify.marts", "evidence.verify.planted"):
+    for module in ("marts.seal", "evidence.verify.marts", "evidence.verify.unknown_tables"):
         monkeypatch.setattr(f"flows.{module}.grains", lambda: newer)
     found = verify(Warehouse(gated.warehouse))
     assert found.exit_code == 3

@@ -43,7 +43,7 @@ def test_the_layers_hold() -> None:
         ("models_registry/errors.py", "import prefect"),
         ("dbt/udfs/measures/entropy.py", "import models_registry.errors"),
         ("dbt/udfs/measures/entropy.py", "import duckdb"),
-        ("dbt/udfs/measures/entropy.py", "import udfs.stability.agreement"),
+        ("dbt/udfs/measures/entropy.py", "import udfs.stability.krippendorff"),
         ("dbt/udfs/measures/pairs.py", "import udfs.measures.consistency"),
         ("flows/system/keys.py", "import duckdb"),
         ("flows/system/keys.py", "from prefect import task"),

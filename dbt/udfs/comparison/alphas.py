@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums, mean_defined
-from udfs.stability.agreement import Level, alpha, interval_expected, ordinal_positions
+from udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
 
 _SAMPLES_AT_ONCE = 256
 

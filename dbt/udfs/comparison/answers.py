@@ -20,7 +20,7 @@ from udfs.comparison.compared import (
 from udfs.comparison.differences import differences
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.measured import measured
-from udfs.stability.agreement import LEVELS, Level
+from udfs.stability.krippendorff import LEVELS, Level
 
 
 def compare_answers(

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from udfs.comparison.draws import exchanged_variants
-from udfs.comparison.exceeding import ROUNDING, Exceeding
 from udfs.comparison.figures import Figures, Floats
 from udfs.comparison.matching import SAME_WORDING
+from udfs.comparison.p_values import ROUNDING, Exceeding
 from udfs.resampling import jackknife_variance
 
 MIN_EXCHANGED = 12

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from udfs.comparison.by_variants import by_variants
 from udfs.comparison.draws import exchanged_samples, resampled_samples
-from udfs.comparison.exceeding import Exceeding
 from udfs.comparison.figures import Figures, Floats, Pair
+from udfs.comparison.p_values import Exceeding
 from udfs.comparison.threads import side_by_side
 from udfs.resampling import t_quantile
 

@@ -12,7 +12,7 @@ from udfs.comparison.lattice import lattice_of
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.rates import Rates
 from udfs.comparison.shares import Shares
-from udfs.stability.agreement import Level
+from udfs.stability.krippendorff import Level
 
 
 def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from udfs.codes import dense_codes
 from udfs.sql.columns import Column, all_present, doubles, flattened, integers, list_array, present, values_of
 from udfs.stability import prompt_stability as stability
-from udfs.stability.agreement import LEVELS, Level
+from udfs.stability.krippendorff import LEVELS, Level
 
 _STABILITY_TYPES = {"str": "VARCHAR", "int": "INTEGER", "float": "DOUBLE", "bool | None": "BOOLEAN"}
 _STABILITY_COLUMNS = {field.name: _STABILITY_TYPES[str(field.type)] for field in fields(stability.StabilityRow)}

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.stability.agreement import Level, alpha, interval_expected, ordinal_positions
+from udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
 from udfs.stability.ratings import MISSING
 
 _CHUNK = 1 << 14  # units at once at ordinal level, where each needs a row of label pairs

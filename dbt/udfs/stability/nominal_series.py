@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.stability.agreement import alpha
+from udfs.stability.krippendorff import alpha
 from udfs.stability.ratings import DENSE_UP_TO, Ratings, UnitCounts
 
 _BATCHED_CELLS = 1 << 20  # series x labels x units: beyond it a series at a time takes less memory and no more time

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.resampling import UNDEFINED, Interval, generator, percentile_interval, t_quantile
-from udfs.stability.agreement import LEVELS, Level
+from udfs.stability.krippendorff import LEVELS, Level
 from udfs.stability.leave_one_out import SeriesTable, series_table
 from udfs.stability.nominal_series import alphas_without_each, mean_defined, series_alphas
 from udfs.stability.ratings import (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
-from udfs.stability.agreement import Level
+from udfs.stability.krippendorff import Level
 
 DENSE_UP_TO = 60
 MISSING = -1

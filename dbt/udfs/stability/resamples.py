@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
 from udfs.resampling import chunks, generator, resampled_units
-from udfs.stability.agreement import alpha, interval_expected, ordinal_positions
+from udfs.stability.krippendorff import alpha, interval_expected, ordinal_positions
 from udfs.stability.leave_one_out import OrdinalTable, series_table
 from udfs.stability.nominal_series import mean_defined, series_counts
 from udfs.stability.ratings import DENSE_UP_TO, MISSING, Ratings, cumulative_and_adjacent, is_shown, unit_counts

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from flows.evidence.verify.again import check_again
 from flows.evidence.verify.chain import check_chain, check_copy, check_digests, find_seal, landed_since, resealed
 from flows.evidence.verify.copies import Place
+from flows.evidence.verify.derive_again import check_again
 from flows.evidence.verify.findings import Finding
 from flows.evidence.verify.landed_rows import check_rows
 from flows.evidence.verify.marts import check_marts, check_views
-from flows.evidence.verify.planted import check_files, check_tables
+from flows.evidence.verify.unknown_tables import check_files, check_tables
 from flows.marts.seal import Seal, has_seals, marts, row_counts, seals
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection

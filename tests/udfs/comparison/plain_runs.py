@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from udfs.comparison.answers_table import AnswersTable, answers_table
 from udfs.comparison.matching import SAME_WORDING
-from udfs.stability.agreement import Level, krippendorff_alpha
+from udfs.stability.krippendorff import Level, krippendorff_alpha
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]

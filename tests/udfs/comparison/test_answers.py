@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.udfs.comparison.plain_runs import random_answers
 from udfs.comparison import Compared, compare_answers, detectable_difference
-from udfs.stability.agreement import Level
+from udfs.stability.krippendorff import Level
 
 Columns = list[NDArray]
 SIDE, SAMPLE, VARIANT, _, _, REPETITION, LABEL, GOLD = range(8)

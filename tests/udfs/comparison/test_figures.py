@@ -16,7 +16,7 @@ from tests.udfs.comparison.plain_runs import (
 )
 from udfs.comparison import measured as module
 from udfs.comparison.measured import measured
-from udfs.stability.agreement import Level, krippendorff_alpha
+from udfs.stability.krippendorff import Level, krippendorff_alpha
 
 NUMBERS = np.array([0.5, 1.0, 4.0])
 

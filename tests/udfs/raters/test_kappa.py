@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
 from udfs.raters.kappa import Agreement, agreement, cohen_kappa, fleiss_kappa, youden_index
-from udfs.stability.agreement import krippendorff_alpha
+from udfs.stability.krippendorff import krippendorff_alpha
 
 Ratings = NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from scipy.stats import t
 
 from udfs.resampling import generator, weights
 from udfs.stability import nominal_series, resamples
-from udfs.stability.agreement import LEVELS, Level, krippendorff_alpha
+from udfs.stability.krippendorff import LEVELS, Level, krippendorff_alpha
 from udfs.stability.prompt_stability import StabilityRow, prompt_stability
 from udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
 from udfs.stability.resamples import bootstrap_alphas, cell_alphas

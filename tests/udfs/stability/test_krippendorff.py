@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from udfs.stability.agreement import LEVELS, Level, krippendorff_alpha
+from udfs.stability.krippendorff import LEVELS, Level, krippendorff_alpha
 
 GAP = None
 # Krippendorff (2011), four coders and twelve units with gaps
