@@ -39,7 +39,7 @@ def serve(audit: AuditName = "nightly") -> None:
 
     settings, registry = state.load()
     with apart():
-        from flows.nightly.flow import serve_nightly
+        from flows.nightly.serve import serve_nightly
     serve_nightly(settings, registry, audit, state.progress())
 
 

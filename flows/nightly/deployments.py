@@ -25,7 +25,8 @@ from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
 from flows.audit.check_cards import check_audit
-from flows.nightly.flow import FOLDER, limits_of
+from flows.nightly.flow import FOLDER
+from flows.nightly.limits import limits_of
 from flows.settings import SILENT
 from flows.system.files import SHARED, write_text
 from models_registry.errors import UsageError, raise_all

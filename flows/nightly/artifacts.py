@@ -1,0 +1,126 @@
+"""What people see of a night on the server of Prefect: how far it is, its figures, its gate, where its report is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+from prefect.artifacts import (
+    create_link_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+
+from flows.alerts.notify import report_link
+from flows.comparison.result import NEWS, run_comparison
+from flows.display.figures import shown
+from flows.display.progress import Progress
+from flows.gate.formats import markdown
+from flows.nightly.night import NightResult
+from flows.report.terminal.scorecard import scorecard_rows
+from flows.settings import Settings
+from flows.warehouse import Warehouse
+
+STEPS = 7  # of a night: five of its run, the comparison, and what is told
+FIGURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate")
+
+
+class Bar(Progress):
+    """Says the steps of a night in its logs, and how far it is in a progress artifact; answers are shown in neither."""
+
+    def __init__(self, info: Callable[[str], None], warning: Callable[[str], None]) -> None:
+        super().__init__(quiet=True)
+        self._info, self._warning, self._n_steps, self.is_away = info, warning, 0, False
+        self._bar = self.show(lambda: create_progress_artifact(0.0, key="night", description="how far the night is"))
+
+    def show(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever Prefect gives
+        """What Prefect's server is asked to keep, or None: it fails no night, and once away is not waited for again."""
+        if self.is_away:
+            return None
+        try:
+            return make()
+        except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises
+            self.is_away = _is_outage(error)
+            self._warning(f"Prefect's server did not take it: {type(error).__name__}")
+            return None
+
+    def step(self, text: str) -> None:
+        """One line, and one step of the bar."""
+        self._info(text)
+        self.heard(text)
+        self._n_steps += 1
+        self._move(100 * min(self._n_steps, STEPS - 1) / STEPS)
+
+    def warn(self, text: str) -> None:
+        """A line that should not be missed: that there is one, and in the worker's own output what."""
+        self._warning("a warning, which the worker's output has whole")
+        super().warn(text)
+
+    def end(self) -> None:
+        """The bar full."""
+        self._move(100.0)
+
+    def _move(self, percent: float) -> None:
+        if self._bar is not None:
+            self.show(lambda: update_progress_artifact(self._bar, percent))
+
+
+def show_artifacts(settings: Settings, told: NightResult, bar: Bar) -> None:
+    """The scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
+    warehouse, key = Warehouse(settings.warehouse), key_of(told.audit_id)
+    bar.show(
+        lambda: create_table_artifact(
+            [_figures(row) for row in scorecard_rows(warehouse, told.audit_run_id)],
+            key=f"scorecard-{key}", description=f"run {told.audit_run_id}",
+        )
+    )  # fmt: skip
+    bar.show(
+        lambda: create_table_artifact(
+            [
+                _difference(row)
+                for each in told.comparison_ids
+                for row in run_comparison(warehouse, each).rows
+                if row["verdict"] in NEWS
+            ],
+            key=f"comparison-{key}", description="what differs by more than chance",
+        )
+    )  # fmt: skip
+    bar.show(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
+    link = report_link(warehouse, told.audit_run_id, settings)
+    reportkey_of, about = f"report-{key}", "the run's page"
+    if "://" in link:
+        bar.show(lambda: create_link_artifact(link, "report", key=reportkey_of, description=about))
+    else:  # no page of a server may link to a file
+        where = f"On the worker, since PROMPTAUDIT_REPORT_URL names no address:\n\n```\n{shown(link)}\n```"
+        bar.show(lambda: create_markdown_artifact(where, key=reportkey_of, description=about))
+    bar.end()
+
+
+def _is_outage(error: BaseException | None) -> bool:
+    """Whether an error came of a server that did not answer in all the tries of Prefect's client, rather than refused."""
+    while error is not None and not isinstance(error, httpx.TransportError):
+        error = error.__cause__
+    return error is not None
+
+
+def _figures(row: dict[str, Any]) -> dict[str, Any]:
+    names = {name: row[name] for name in ("model_id", "task_id", "strategy", "n_samples", "n_variants")}
+    return names | {name: _rounded(row[name]) for name in FIGURES}
+
+
+def _difference(row: dict[str, Any]) -> dict[str, Any]:
+    names: Sequence[str] = ("verdict", "model_id", "task_id", "strategy", "measure", "cause", "base_run_id")
+    figures = ("base", "candidate", "difference", "difference_low", "difference_high", "q_value")
+    return {name: row[name] for name in names} | {name: _rounded(row[name]) for name in figures}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 4)
+
+
+def key_of(name: str) -> str:
+    """A name as Prefect takes keys: lower case letters, digits and dashes."""
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-") or "audit"

@@ -1,0 +1,54 @@
+"""Serves the nightly flow on the schedule of an audit's card, without a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+from prefect.runner import Runner
+from prefect.settings import get_current_settings
+
+from flows.audit.check_cards import check_audit
+from flows.audit.prefect_server import apart
+from flows.display.progress import Progress
+from flows.nightly.flow import FOLDER, nightly
+from flows.settings import Settings
+from models_registry.errors import CardError, UsageError, raise_all
+from models_registry.registry import Registry
+
+
+def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progress: Progress) -> None:
+    """Serves the flow on the schedule of the audit's card until interrupted; a server of Prefect has to be there."""
+    raise_all(check_audit(registry, audit_id).errors)
+    card = registry.audit(audit_id)
+    if card.schedule is None:
+        msg = f"audit '{audit_id}' has no schedule; put one in its card: schedule: \"0 2 * * *\""
+        raise CardError(msg)
+    if not get_current_settings().api.url:
+        msg = "PREFECT_API_URL names no server; start one with `prefect server start` and set it"
+        raise UsageError(msg)
+    progress.say(f"serving '{audit_id}' on '{card.schedule}' (UTC); Ctrl-C ends it")
+    runner = Server(name=f"nightly {audit_id}", limit=1, pause_on_shutdown=False)
+    runner.add_flow(
+        nightly,
+        name=f"nightly {audit_id}",
+        cron=card.schedule,
+        parameters={"audit_id": audit_id, "warehouse": str(settings.warehouse.resolve())},
+        tags=["promptaudit", audit_id],
+    )
+    os.environ[FOLDER] = str(Path.cwd())  # of its nights, whose processes start apart as well
+    with apart():
+        asyncio.run(runner.start())
+
+
+class Server(Runner):
+    """Serves until interrupted: SIGTERM ends it, and the night it is in, as Ctrl-C does."""
+
+    def handle_sigterm(self, *_: object) -> None:
+        """In place of Prefect's own, which leaves with 0; without its night it need not wait for that to end."""
+        for served in multiprocessing.active_children():
+            served.terminate()
+        signal.raise_signal(signal.SIGINT)
