@@ -25,7 +25,8 @@ from flows.lineage.openlineage.assets import assets_of
 from flows.warehouse import Warehouse
 from models_registry.errors import MeasureError, WarehouseLocked
 
-STEP: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False, "tags": ["promptaudit"]}
+STEP: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
+"""Without tags: for each, Prefect asks its server for a place, in a queue of the process that an outage may leave waiting."""
 DERIVES: dict[str, Any] = {"timeout_seconds": 6 * 3600.0}
 """A step that asks nobody is stopped after that; how long a night may ask, its card says."""
 AGAIN: dict[str, Any] = {
@@ -179,7 +180,7 @@ class Steps(Generic[Work]):
         assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in made.items()]
         return materialize(
             *assets, by="promptaudit", asset_deps=list(needed), name=step.name, task_run_name=step.task_run_name,
-            tags=list(step.tags), cache_policy=NO_CACHE, persist_result=False, retries=step.retries,
+            cache_policy=NO_CACHE, persist_result=False, retries=step.retries,
             retry_delay_seconds=step.retry_delay_seconds, retry_condition_fn=step.retry_condition_fn,
             timeout_seconds=step.timeout_seconds,
         )(step.fn)  # fmt: skip
