@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
 """How long an own server may take to start, and how long it may do nothing meanwhile."""
+EVENTS_WITHIN_S = 5.0
 NOT_RECORDED = "Prefect: {}: it shows no steps of this run; the audit goes on without it"
 
 
@@ -91,7 +92,18 @@ def _run_on_own_server(steps: Steps[Execution]) -> None:
             opened.enter_context(
                 temporary_settings({PREFECT_API_URL: url, PREFECT_API_KEY: None, PREFECT_API_AUTH_STRING: None})
             )
-        _run_flow(steps)
+        try:
+            _run_flow(steps)
+        finally:
+            _end_events()
+
+
+def _end_events() -> None:
+    """Has Prefect send what it still has to say while the server is there: the process waits for it at its end otherwise."""
+    from prefect.events.worker import EventsWorker
+
+    with contextlib.suppress(Exception):
+        EventsWorker.drain_all(timeout=EVENTS_WITHIN_S, at_exit=False)
 
 
 def _run_flow(steps: Steps[Execution]) -> None:
