@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from models_registry.registry import Registry
 
 PREFIX = "promptaudit_"
+AUDIT_FOLDER = "AUDIT_FOLDER"  # the variable, of a worker too, that names the folder with warehouse/ and registry/
 
 # before prefect, dbt or great_expectations are imported anywhere: none of them reports home
 SILENT = {
@@ -97,6 +98,12 @@ def settings_of(warehouse: Path | None = None, registry: Sequence[Path] = ()) ->
         msg = f"PROMPTAUDIT_{'_'.join(str(part) for part in first['loc']).upper()}: {first['msg']}"
         raise UsageError(msg) from None
     return settings.model_copy(update={"registry": (*settings.registry, *registry)})
+
+
+def work_in_audit_folder() -> None:
+    """Goes to the folder that AUDIT_FOLDER names: a worker stands elsewhere, and paths in settings are relative."""
+    if (folder := Path(os.environ.get(AUDIT_FOLDER, ""))).is_absolute():
+        os.chdir(folder)
 
 
 def registry_of(settings: Settings) -> Registry:

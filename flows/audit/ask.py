@@ -123,10 +123,12 @@ class Workers:
         return self.stopped_by is not None
 
     async def _batch(self, asking: _Asking, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
-        """Asks the requests of one batch."""
+        """Asks the requests of one batch; raises what stopped the run, so that no batch that was stopped passes for complete."""
         # a look before the bill: the others wait for the first
         follow = await self._one(asking, next(requests)) if is_first else None
         await self._round(asking, requests, follow)
+        if self.stopped_by is not None:
+            raise self.stopped_by
 
     async def _round(self, asking: _Asking, requests: Iterator[Request], first: Request | None = None) -> None:
         """Asks some requests, each once."""

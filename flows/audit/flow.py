@@ -12,6 +12,7 @@ from typing import Any
 from prefect import flow, task
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from prefect.states import Failed
 
 from flows.audit.execution import Execution
 from flows.audit.prefect_steps import AGAIN, DERIVES, STEP, Ended, Steps, at_hand, end_of, end_of_batch, kept_at_hand
@@ -113,19 +114,29 @@ def audit(  # noqa: PLR0913 - what the command takes
     if steps is not None:
         steps.whole = Ended().do(lambda: measure(steps.work, steps))
         return steps.whole.state
+    if audit_run_id is not None:
+        return Failed(
+            message=f"run {audit_run_id} was begun by a process that has ended; `promptaudit run` goes on with it"
+        )
     from flows.audit.run_audit import run_audit
     from flows.display.progress import Progress
-    from flows.settings import registry_of, settings_of
+    from flows.settings import registry_of, settings_of, work_in_audit_folder
+
+    progress = Progress()
 
     def execute(execution: Execution) -> None:
         with kept_at_hand(Steps(execution)) as steps:
             measure(execution, steps)
 
-    settings = settings_of(None if warehouse is None else Path(warehouse))
-    ended = Ended().do(
-        lambda: run_audit(
-            settings, registry_of(settings), audit_id, Progress(), new=new, rephrase=rephrase, max_usd=max_usd,
-            max_requests=max_requests, execute=execute,
-        )
-    )  # fmt: skip
+    def begin() -> None:
+        work_in_audit_folder()
+        settings = settings_of(None if warehouse is None else Path(warehouse))
+        run_audit(
+            settings, registry_of(settings), audit_id, progress, execute=execute, new=new, rephrase=rephrase,
+            max_usd=max_usd, max_requests=max_requests,
+        )  # fmt: skip
+
+    ended = Ended().do(begin)
+    if ended.error is not None:
+        progress.warn(str(ended.error))  # on the worker, whole; Prefect hears its kind
     return ended.state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -130,7 +131,8 @@ class _Asking:
         if card.engine != "batch":
             await self.workers.ask(_Cells(self, model_id))
         elif self.workers.stopped_by is None and next(self.missing(model_id), None) is not None:
-            await self.workers.ask_batch(model_id, EVERY_STRATEGY, lambda: self._ask_in_batches(model_id, card))
+            with contextlib.suppress(PromptauditError):  # the workers know what stopped them
+                await self.workers.ask_batch(model_id, EVERY_STRATEGY, lambda: self._ask_in_batches(model_id, card))
 
     async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
         from flows.audit.ask_in_batches import Lent, ask_in_batches, open_batches
@@ -169,6 +171,7 @@ class _Asking:
                 budget.release(most, 0.0)
         except PromptauditError as error:
             workers.stop(error)
+            raise
 
 
 class LandedAnswers:

@@ -117,7 +117,6 @@ def _run_flow(steps: Steps[Execution]) -> None:
             audit(
                 audit_id=execution.audit_id,
                 audit_run_id=execution.audit_run_id,
-                warehouse=str(execution.warehouse.path.absolute()),
                 rephrase=execution.rephrase,
                 max_usd=execution.max_usd,
                 max_requests=execution.max_requests,

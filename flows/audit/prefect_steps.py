@@ -61,14 +61,15 @@ class Ended:
     """How a piece of work ended, for whoever asked for it."""
 
     def __init__(self) -> None:
-        self._error: Exception | None = None
+        self.error: Exception | None = None
+        """What the work raised."""
 
     def do(self, work: Callable[[], object]) -> Ended:
         """Does the work, and keeps what it raised."""
         try:
             work()
         except Exception as error:  # noqa: BLE001 - raised again by `settle`
-            self._error = error
+            self.error = error
         return self
 
     async def do_async(self, work: Batch) -> Ended:
@@ -76,18 +77,18 @@ class Ended:
         try:
             await work()
         except Exception as error:  # noqa: BLE001 - raised again by `settle`
-            self._error = error
+            self.error = error
         return self
 
     @property
     def state(self) -> State[Any]:
         """What Prefect is told."""
-        return Completed() if self._error is None else Failed(message=type(self._error).__name__)
+        return Completed() if self.error is None else Failed(message=type(self.error).__name__)
 
     def settle(self) -> None:
         """Raises what the work raised."""
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
 
 
 class Steps(Generic[Work]):
@@ -109,7 +110,8 @@ class Steps(Generic[Work]):
         if FlowRunContext.get() is not None:
             with contextlib.suppress(Exception):
                 state = self._tracked(step)(self._run, *parameters, return_state=True, wait_for=self._last)
-                self._last = [state]
+                if state.is_completed():  # of another, Prefect would take no later step
+                    self._last = [state]
         if state is not None and state.name == "TimedOut":
             msg = f"{' '.join(key)} was stopped: {state.message}"
             raise MeasureError(msg)
@@ -153,7 +155,8 @@ class Steps(Generic[Work]):
         if FlowRunContext.get() is not None:
             with contextlib.suppress(Exception):
                 state = await self._tracked(step)(self._run, *key[1:], return_state=True, wait_for=before)
-                self._last.append(state)
+                if state.is_completed():
+                    self._last.append(state)
 
     def end_of(self, key: Key, do: Callable[[Work], None]) -> State[Any]:
         """Does a step's work, unless that was done ahead; returns what Prefect is told of it."""

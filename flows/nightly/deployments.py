@@ -25,9 +25,8 @@ from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
 from flows.audit.check_cards import check_audit
-from flows.nightly.flow import FOLDER
 from flows.nightly.limits import limits_of
-from flows.settings import SILENT
+from flows.settings import AUDIT_FOLDER, SILENT
 from flows.system.files import SHARED, write_text
 from models_registry.errors import UsageError, raise_all
 from models_registry.registry import Registry
@@ -80,7 +79,7 @@ def project_of(registry: Registry, audit_ids: list[str]) -> dict[str, Any]:
     raise_all(error for audit_id in audit_ids for error in check_audit(registry, audit_id).errors)
     return {
         "name": "promptaudit",
-        "pull": [{"prefect.deployments.steps.set_working_directory": {"directory": f"{{{{ ${FOLDER} }}}}"}}],
+        "pull": [{"prefect.deployments.steps.set_working_directory": {"directory": f"{{{{ ${AUDIT_FOLDER} }}}}"}}],
         "deployments": [_deployment(registry, audit_id) for audit_id in audit_ids],
     }
 
@@ -188,7 +187,7 @@ def _deploy(project: dict[str, Any]) -> None:
         file.write_text(_yaml(project), encoding="utf-8")
         line = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
         done = subprocess.run(  # noqa: S603 - this interpreter, our own words
-            line, cwd=folder, env={name: value for name, value in os.environ.items() if name != FOLDER} | SILENT,
+            line, cwd=folder, env={name: value for name, value in os.environ.items() if name != AUDIT_FOLDER} | SILENT,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
         )  # fmt: skip
     if done.returncode:

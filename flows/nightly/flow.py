@@ -6,7 +6,6 @@ Parameters, artifacts and logs hold ids and figures; nothing is pickled.
 from __future__ import annotations
 
 import logging
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,9 @@ from flows.audit.prefect_steps import AGAIN, DERIVES, STEP, Steps, end_of, kept_
 from flows.nightly.artifacts import Bar, show_artifacts
 from flows.nightly.limits import held, limits_of
 from flows.nightly.night import AfterRun, is_missed, night
-from flows.settings import Settings, registry_of, settings_of, silence
+from flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
 from models_registry.cards import AuditCard
 from models_registry.errors import PromptauditError
-
-FOLDER = "AUDIT_FOLDER"  # the variable, of a worker too, that names the folder with warehouse/ and registry/
 
 
 @task(name="compare", task_run_name="compare", **STEP | AGAIN | DERIVES)
@@ -79,8 +76,7 @@ def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -
     silence()
     for logger in ("prefect.engine", "prefect.flow_runs"):
         logging.getLogger(logger).addFilter(_is_news)
-    if (folder := Path(os.environ.get(FOLDER, ""))).is_absolute():
-        os.chdir(folder)
+    work_in_audit_folder()
     log = get_run_logger()
     bar = Bar(log.info, log.warning)
     try:

@@ -221,7 +221,7 @@ class AfterRun:
         audit, nights = self.audit, self.audit.card.retention.raw_nights
         with audit.locked(), self.warehouse.kept_open():
             if nights is not None:
-                self.retired = tuple(retain(self.warehouse, audit.audit_id, nights, keep=self.against))
+                self.retired += tuple(retain(self.warehouse, audit.audit_id, nights, keep=self.against))
             outcome = {"exit_code": self.outcome.exit_code, "delivery": self.delivery}
             audit.record(self.audit_run_id, "finished", outcome)
             publish(self.warehouse)

@@ -14,8 +14,8 @@ from prefect.settings import get_current_settings
 from flows.audit.check_cards import check_audit
 from flows.audit.prefect_server import apart
 from flows.display.progress import Progress
-from flows.nightly.flow import FOLDER, nightly
-from flows.settings import Settings
+from flows.nightly.flow import nightly
+from flows.settings import AUDIT_FOLDER, Settings
 from models_registry.errors import CardError, UsageError, raise_all
 from models_registry.registry import Registry
 
@@ -39,7 +39,7 @@ def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progres
         parameters={"audit_id": audit_id, "warehouse": str(settings.warehouse.resolve())},
         tags=["promptaudit", audit_id],
     )
-    os.environ[FOLDER] = str(Path.cwd())  # of its nights, whose processes start apart as well
+    os.environ[AUDIT_FOLDER] = str(Path.cwd())  # of its nights, whose processes start apart as well
     with apart():
         asyncio.run(runner.start())
 

@@ -229,7 +229,7 @@ def verify_with_pages(
 ) -> Verified:
     """Returns what `verify` finds of one run or every run, and what differs on the reports beside the published copy."""
     done = verify(warehouse, audit_run_id, seal=seal, say=say)
-    if not done.runs:  # there are no seals, or they cannot be relied on
+    if not done.is_reliable:
         return done
     with _landed(warehouse) as con:
         only = None if audit_run_id is None else done.runs[0].audit_run_id

@@ -31,7 +31,7 @@ ONE_LINE = 300
 FULL = ("No space left on device", "Disk quota exceeded")
 """What systems say of a disk that takes no more."""
 
-_NAMED = re.compile(r"\$([a-z_]+)")
+_NAMED = re.compile(r"\$([A-Za-z_]\w*)")
 
 
 @dataclass(slots=True)
@@ -143,6 +143,8 @@ def connect_published(path: Path) -> Iterator[Connection]:
     with _published(_there(path), "4GB") as con, _limited(con, MOST_LOOK_S):
         try:
             yield con
+        except duckdb.InterruptException:
+            raise WarehouseError(stopped_after(MOST_LOOK_S)) from None
         except duckdb.Error as error:
             raise _translated(error, path) from None
 
@@ -259,7 +261,7 @@ def rewrite(path: Path) -> None:
 
 def rows_of(con: Connection, query: str, /, **values: object) -> list[dict[str, Any]]:
     """Returns the rows of a query as dicts; of `values` those are bound that the query names."""
-    wanted = set(_NAMED.findall(query))
+    wanted = set(_NAMED.findall(re.sub(r"--[^\n]*", "", query)))
     cursor = con.execute(query, {name: value for name, value in values.items() if name in wanted})
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

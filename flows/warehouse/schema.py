@@ -9,7 +9,6 @@ from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
 SCHEMA_VERSION = 6
-DEFAULT_NAME, PUBLISHED = "audit.duckdb", "published"
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;

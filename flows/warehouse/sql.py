@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from importlib.resources import files
 
 
@@ -17,5 +18,7 @@ def over(query: str, **tables: str) -> str:
     if not tables:
         return query
     first = ",\n\n".join(f"{name} as (\n{text}\n)" for name, text in tables.items())
+    said = "".join(itertools.takewhile(lambda line: line.startswith("--"), query.splitlines(keepends=True)))
+    query = query.removeprefix(said)
     rest = query.removeprefix("with ")
-    return f"with {first}\n\n{rest}" if rest == query else f"with {first},\n\n{rest}"
+    return f"{said}with {first}\n\n{rest}" if rest == query else f"{said}with {first},\n\n{rest}"

@@ -36,3 +36,11 @@ def test_a_query_stands_over_others(rest: str) -> None:
     with duckdb.connect() as con:
         assert con.execute(query, {"most": 3}).fetchall() == [(6,)]
         assert over("select 1") == "select 1"
+
+
+def test_a_comment_before_a_query_stays_before_it() -> None:
+    query = "-- of the run\nwith ours as (select 1 as x)\n\nselect x from ours, others"
+    composed = over(query, others="select 2 as y")
+    assert composed.startswith("-- of the run\nwith others as (")
+    with duckdb.connect() as con:
+        assert con.execute(composed).fetchall() == [(1,)]

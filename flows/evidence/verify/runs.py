@@ -53,6 +53,8 @@ class Verified:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     against: str | None = None
+    is_reliable: bool = False
+    """Whether there are seals, and their chain holds: rows, marts and reports were held against them."""
 
     @property
     def exit_code(self) -> int:
@@ -128,6 +130,7 @@ def verify(
         if any(each.kind != "unsealed" for each in done.findings):
             done.notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return done
+        done.is_reliable = True
         known = {run: state for run, _, state in runs if state}
         is_open = "running" in known.values()
         done.findings += [found for place in places for found in check_views(place, is_open=is_open)]
