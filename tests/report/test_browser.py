@@ -207,8 +207,8 @@ def test_a_hundred_thousand_samples_are_a_small_page_that_is_ready_at_once(
     read = []
     of_copy = gathering.rows_of
 
-    def counted(*asked: Any) -> Any:
-        rows = of_copy(*asked)
+    def counted(*asked: Any, **values: Any) -> Any:
+        rows = of_copy(*asked, **values)
         read.append(len(rows))
         return rows
 
