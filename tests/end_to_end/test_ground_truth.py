@@ -51,7 +51,7 @@ def imported(ground_truth: Path, tmp_path_factory: pytest.TempPathFactory) -> Im
             taken = import_predictions(Warehouse(warehouse), [ground_truth / figures["file"]], registry, options)
             runs[name] = taken.audit_run_id
     for part in ("up_to_formats", "after_formats"):
-        transform(warehouse, list(runs.values()), part)  # type: ignore[arg-type]
+        transform(Warehouse(warehouse), list(runs.values()), part)  # type: ignore[arg-type]
     publish(Warehouse(warehouse), list(runs.values()))
     return Imported(expected, runs, warehouse)
 

@@ -49,7 +49,7 @@ def derived(folder: Path, accuracies: pl.DataFrame) -> tuple[Path, str]:
     options = ImportOptions(labels=("right", "wrong"))
     run = import_predictions(Warehouse(warehouse), [file], load_registry(), options).audit_run_id
     for part in ("up_to_formats", "after_formats"):
-        transform(warehouse, [run], part)  # type: ignore[arg-type]
+        transform(Warehouse(warehouse), [run], part)  # type: ignore[arg-type]
     publish(Warehouse(warehouse), [run])
     return warehouse, run
 
