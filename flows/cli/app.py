@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -66,11 +66,13 @@ class State:
 state = State()
 
 
-def show(result: dict[str, Any] | list[Any], text: str | None = None) -> None:
-    """The result on stdout: as JSON when asked for, else as text."""
+def show(result: object, text: str | None = None) -> None:
+    """Writes a result to stdout: as JSON when that is asked for, else as text."""
     is_screen = sys.stdout.isatty()
     if state.as_json:
-        sys.stdout.write(json.dumps(result, ensure_ascii=is_screen, default=str) + "\n")
+        from flows.display.encode import encoded
+
+        sys.stdout.write(json.dumps(encoded(result), ensure_ascii=is_screen) + "\n")
     elif text is not None:
         from flows.display.progress import visible
 

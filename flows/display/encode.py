@@ -1,0 +1,42 @@
+"""The one encoder behind `--json`: frozen results become plain values that JSON has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date
+from typing import Any
+
+NOT_ENCODED: Mapping[str, bool] = {"is_encoded": False}
+"""Metadata of a field that a result holds for people alone: `field(metadata=NOT_ENCODED)`."""
+
+
+class encoded_property(property):  # noqa: N801 - a decorator, as `property` is
+    """A property that is part of what `--json` prints of its result, after the fields."""
+
+
+def encoded(value: object) -> Any:  # noqa: ANN401 - whatever JSON has
+    """Returns a result as dictionaries, lists, strings, numbers, booleans and None.
+
+    A dataclass becomes a dictionary of its fields, without those marked NOT_ENCODED, and of its encoded properties. Paths
+    become strings, times ISO 8601, keys strings, and whatever else JSON does not have becomes its `str`.
+    """
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value) if field.metadata.get("is_encoded", True)]
+        return {name: encoded(getattr(value, name)) for name in [*names, *_properties(type(value))]}
+    if isinstance(value, Mapping):
+        return {str(key): encoded(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return [encoded(item) for item in sorted(value)]
+    if isinstance(value, list | tuple):
+        return [encoded(item) for item in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value)
+
+
+def _properties(kind: type) -> list[str]:
+    own = [vars(base) for base in reversed(kind.__mro__)]
+    return [name for each in own for name, member in each.items() if isinstance(member, encoded_property)]
