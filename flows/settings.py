@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -113,14 +112,3 @@ def registry_of(settings: Settings) -> Registry:
     here = Path("registry")
     own = [here] if here.is_dir() and here not in settings.registry else []
     return load_registry([*own, *settings.registry])
-
-
-@cache
-def dbt_project() -> Path:
-    """The dbt project: beside the packages in a checkout, inside `flows` in an installed wheel."""
-    here = Path(__file__).resolve().parent
-    for candidate in (here / "dbt_project", here.parent / "dbt"):
-        if (candidate / "dbt_project.yml").is_file():
-            return candidate
-    msg = "the dbt project is missing from this installation"
-    raise FileNotFoundError(msg)

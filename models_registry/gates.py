@@ -27,15 +27,15 @@ from models_registry.gate_columns import (
     BY_METHOD,
     COMPARISONS,
     COUNTED,
-    ENDS,
     KNOWN_VALUES,
-    MEASURES,
     SCOPES,
     TABLES,
     USUAL,
     Columns,
+    compared_measures,
 )
 from models_registry.gate_rules import LAST_NIGHT, VERDICTS, Condition, Rule, ValueRule, VerdictRule
+from models_registry.mart_columns import ENDS
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -209,8 +209,8 @@ def _verdict_rule(tree: Any) -> VerdictRule:  # noqa: ANN401
 def _measure(token: Token, verdict: str) -> str:
     name = _unquoted(token)
     stem, colon, method = name.partition(":")
-    if stem not in MEASURES or (colon and (stem not in BY_METHOD or not method)):
-        raise _error(token.start_pos, f"no measure '{name}'{nearest(name, MEASURES)}")
+    if stem not in compared_measures() or (colon and (stem not in BY_METHOD or not method)):
+        raise _error(token.start_pos, f"no measure '{name}'{nearest(name, compared_measures())}")
     if (name == COUNTED) != (verdict == "changed"):
         raise _error(
             token.start_pos, f"{name} is never '{verdict}'; '{COUNTED}' alone is 'changed', every other 'regressed'"

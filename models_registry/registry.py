@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
+from models_registry.mart_columns import yaml_loader
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -23,7 +24,7 @@ MAX_ID = 200
 MAX_DEPTH = 30
 MAX_SHOWN = 60
 SHIPPED = Path(__file__).parent
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, ten times as fast, where PyYAML is built with it
+LOADER = yaml_loader()
 KINDS: Mapping[str, type[Card]] = {
     "models": ModelCard,
     "tasks": TaskCard,

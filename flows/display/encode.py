@@ -28,10 +28,9 @@ def encoded(value: object) -> Any:  # noqa: ANN401 - whatever JSON has
         return {name: encoded(getattr(value, name)) for name in [*names, *_properties(type(value))]}
     if isinstance(value, Mapping):
         return {str(key): encoded(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return [encoded(item) for item in sorted(value)]
-    if isinstance(value, list | tuple):
-        return [encoded(item) for item in value]
+    if isinstance(value, list | tuple | set | frozenset):
+        items = sorted(value) if isinstance(value, set | frozenset) else value
+        return [encoded(item) for item in items]
     if isinstance(value, date):
         return value.isoformat()
     return str(value)

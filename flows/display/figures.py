@@ -59,6 +59,15 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def in_unit(value: float | None, unit: str | None) -> str:
+    """Returns a figure as its unit is printed: rates in percent, amounts in USD, counts whole, all else to three digits."""
+    if unit == "rate":
+        return percent(value)
+    if unit == "usd":
+        return usd(value)
+    return number(value) if unit != "count" or value is None else count(int(value))
+
+
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """`[low, high]`; nothing where both ends are NULL."""
     return "" if low is None and high is None else f"[{number(low, digits)}, {number(high, digits)}]"

@@ -8,6 +8,7 @@ from flows.warehouse import Ask
 from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, nearest
+from models_registry.mart_columns import mart_columns
 
 METHODS = "select distinct scoring_method as name from marts.fct_scoring_sensitivity order by all"
 SCORING = "marts.fct_scoring_sensitivity"
@@ -47,8 +48,8 @@ def source_of(ask: Ask, measure: str) -> Source:
     low, high = (f"found.{end}" if (end := f"{measure}_{side}") in columns else "null" for side in ("low", "high"))
     counts = ", ".join(f"found.{column}" for column in COUNTS)
     own = f"found.strategy, found.{measure} as figure, {low} as low, {high} as high, {counts}"
-    # the published figure is biased by few wordings, its interval is not
-    whose = "sensitivity_corrected" if measure == "sensitivity" else measure
+    declared = mart_columns("rpt_audit").get(measure)  # None: a column of a later version, or of one's own
+    whose = measure if declared is None else declared.estimate
     return Source(_figures(own, "marts.rpt_audit"), None, "" if low == "null" else whose)
 
 

@@ -14,10 +14,10 @@ from flows.history.nights import Nights, differs, gather_nights
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, WarehouseError, nearest
+from models_registry.mart_columns import mart_columns
 
 Key = tuple[str, str, str | None]  # task, model, strategy
 
-COMPARED_AS = {"sensitivity_corrected": "sensitivity"}  # comparisons have it under another name
 GRAVITY = ("regressed", "changed", "not_comparable", "improved", "within_noise")
 
 
@@ -144,7 +144,8 @@ def _series(found: Nights, figures: list[Row], measure: str) -> Iterable[Series]
     by_key: dict[Key, dict[str, Row]] = {}
     for row in figures:
         by_key.setdefault((row["task_id"], row["model_id"], row["strategy"]), {})[row["audit_run_id"]] = row
-    name = COMPARED_AS.get(measure, measure)
+    declared = mart_columns("rpt_audit").get(measure)
+    name = (declared and declared.compared) or measure
     verdicts: dict[tuple[str, str, str], list[Row]] = {}
     for row in found.verdicts:
         if row["measure"] == name:

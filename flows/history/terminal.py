@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flows.display.figures import ABSENT, LONG, NAME, count, cut, interval, number, usd
 from flows.history.nights import DATED, night_names
+from models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,16 +17,6 @@ if TYPE_CHECKING:
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
-# what is a share of something: drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all
-SHARES = {
-    "sensitivity",
-    "sensitivity_valid",
-    "sensitivity_corrected",
-    "consistency",
-    "micro_f1",
-    "invalid_rate",
-    "accuracy",
-}
 MOST_TABLES = 12
 RUN = 8  # characters of a run's id that tell it apart
 TOLD = {"regressed", "improved", "changed", "not_comparable"}  # verdicts whose reason is printed
@@ -79,7 +70,7 @@ def line(history: History, series: Series) -> str:
     names = (series.model_id, series.task_id, *(() if series.strategy is None else (series.strategy,)))
     who = " · ".join(cut(name, NAME) for name in names)
     figures = [night.figure for night in series.nights]
-    drawn, scale = sparkline(figures, is_share=history.measure.partition(":")[0] in SHARES)
+    drawn, scale = sparkline(figures, is_share=_is_share(history.measure))
     last = next((night for night in reversed(series.nights) if night.figure is not None), None)
     if last is None:
         return f"{who}  {drawn}  no figure"
@@ -87,6 +78,13 @@ def line(history: History, series: Series) -> str:
     ends = f"scale {printed(history.measure, low)} to {printed(history.measure, high)}" if low < high else "all equal"
     said = f"{printed(history.measure, last.figure)} {interval(last.low, last.high)}".rstrip()
     return f"{who}  {drawn}  {ends}, last {said}"
+
+
+def _is_share(measure: str) -> bool:
+    """Whether a measure is drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all."""
+    name = measure.partition(":")[0]
+    declared = mart_columns("rpt_audit").get(name)
+    return name == "accuracy" or (declared is not None and declared.unit in ("share", "rate"))
 
 
 def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, tuple[float, float]]:

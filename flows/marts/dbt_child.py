@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.settings import dbt_project
 from flows.system import user_cache
 from flows.system.helper_processes import serve
+from models_registry.mart_columns import dbt_project
 from udfs import COMPARISON_IDS, RUN_IDS
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import models_registry
 import udfs
-from flows.settings import dbt_project
 from flows.system.files import file_sha256
 from flows.system.keys import sha256_of
+from models_registry.mart_columns import dbt_project
 
 LEFT_OUT = {
     "__pycache__",

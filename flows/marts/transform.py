@@ -13,11 +13,11 @@ from typing import Literal
 from flows.lineage.openlineage.tell import built
 from flows.marts.manifest import made_by
 from flows.marts.seal import views
-from flows.settings import dbt_project
 from flows.system import user_cache
 from flows.system.keys import as_json
 from flows.warehouse import Warehouse
 from flows.warehouse.dbt_project import dbt
+from models_registry.mart_columns import dbt_project
 
 Command = Literal["build", "run"]
 Part = Literal["up_to_formats", "after_formats", "comparisons"]

@@ -23,9 +23,9 @@ from flows.nightly.night import NightResult
 from flows.report.terminal.scorecard import scorecard_rows
 from flows.settings import Settings
 from flows.warehouse import Warehouse
+from models_registry.mart_columns import compact_measures
 
 STEPS = 7  # of a night: five of its run, the comparison, and what is told
-FIGURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter", "invalid_rate")
 
 
 class Bar(Progress):
@@ -108,7 +108,7 @@ def _is_outage(error: BaseException | None) -> bool:
 
 def _figures(row: dict[str, Any]) -> dict[str, Any]:
     names = {name: row[name] for name in ("model_id", "task_id", "strategy", "n_samples", "n_variants")}
-    return names | {name: _rounded(row[name]) for name in FIGURES}
+    return names | {column.name: _rounded(row[column.name]) for column in compact_measures()}
 
 
 def _difference(row: dict[str, Any]) -> dict[str, Any]:

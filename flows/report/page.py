@@ -25,6 +25,7 @@ from flows.report.sections.run_changes import base_of, by_base, changes, counts_
 from flows.report.sections.scoring import scoring
 from flows.report.sections.wavering_samples import samples
 from flows.warehouse import Row
+from models_registry.mart_columns import MartColumn, scorecard_columns
 
 TEMPLATE = "report.html.j2"
 MOST_SCORECARD = 1000
@@ -68,6 +69,7 @@ def _rendered(found: Gathered, told: Told, traces: frozenset[str], base: str = "
             title=cut(found.run["audit_id"], NAME),
             scorecard=found.scorecard[:MOST_SCORECARD],
             n_scorecard=len(found.scorecard),
+            scorecard_measures=_measures_of(found.scorecard),
             summary=summary(found),
             first=told.first,
             sections=told.others if part is None or part.place == 1 else told.measured,
@@ -83,6 +85,12 @@ def _rendered(found: Gathered, told: Told, traces: frozenset[str], base: str = "
             alive=Alive(COMMON),
         )
     )
+
+
+def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
+    """The measures that the scorecard has a column for: a copy that an earlier version published lacks later ones."""
+    known = {name for row in scorecard[:1] for name in row}
+    return [column for column in scorecard_columns() if column.scorecard is not None and column.name in known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +122,7 @@ def sections(found: Gathered) -> Told:
     n_first = 1 if found.judged.comparisons else 0  # what a run with judges was made for
     over_nights = trend(found)
     of_run = [*changes(found.changes), *over_nights, *judged[n_first:]]
-    measures = (*guide.MEASURES, *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
+    measures = (*guide.measures(), *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
     return Told([*checked(found.checked), *judged[:n_first]], of_run, measured(found), measures)
 
 

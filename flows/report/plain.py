@@ -14,17 +14,13 @@ from flows.report.charts.drawing import undrawn
 from flows.report.gather import Gathered
 from flows.report.page import MOST_SCORECARD, sections, summary
 from flows.report.sections.format_gate import gate
-from flows.report.terminal.scorecard import FIGURES
 from flows.warehouse.figure_names import grains, parse_figure
+from models_registry.mart_columns import MartColumn, compact_measures, scorecard_columns
 
 MOST_LINES = 8  # of a table, in chat
 MOST_FINDINGS = 8
 COLUMNS = ("figure", "run", "model", "task", "strategy", "of", "measure", "value", "low", "high")
 _NAMED = ("audit_run_id", "model_id", "task_id", "strategy")
-_HEADINGS = (
-    "Model", "Task", "Strategy", "Samples × variants", "Sensitivity", "Consistency", "micro-F1 ± std", "PSS intra", "PSS inter",
-    "Invalid", "Cost", "Trace",
-)  # fmt: skip
 
 
 def markdown(found: Gathered) -> str:
@@ -37,9 +33,10 @@ def markdown(found: Gathered) -> str:
     # a sentence may hold a name
     lines += [*(f"- {_sentence(sentence)}" for sentence in summary(found)), "", "### Scorecard", ""]
     shown_rows = [_score(Traced("rpt_audit", row)) for row in found.scorecard[:MOST_LINES]]
-    lines += (
-        [*table(_HEADINGS, shown_rows, 8), *_rest(len(found.scorecard)), ""] if shown_rows else ["No figures yet.", ""]
-    )
+    if shown_rows:
+        lines += [*table(_headings(), shown_rows, 1 + len(compact_measures())), *_rest(len(found.scorecard)), ""]
+    else:
+        lines += ["No figures yet.", ""]
     with undrawn():
         told = sections(found)
     n_changes = 1 if found.changes else 0
@@ -48,17 +45,25 @@ def markdown(found: Gathered) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def _headings() -> list[str]:
+    measures = (f"{column.label} ± std" if column.compact == "std" else column.label for column in compact_measures())
+    return ["Model", "Task", "Strategy", "Samples × variants", *measures, "Trace"]
+
+
 def _score(of: Traced) -> list[str]:
-    row = of.row
-    std = "" if row["micro_f1_std"] is None else f" ± {of.number('micro_f1_std')}"
-    figures = (
-        f"{of.count('n_samples')} × {of.count('n_variants')}", of.number("sensitivity").text,
-        *(plain(of.ranged(name)) for name in ("consistency",)), f"{of.number('micro_f1')}{std}",
-        *(plain(of.ranged(name)) for name in ("pss_intra", "pss_inter")), of.percent("invalid_rate").text,
-        of.usd("cost_usd").text,
-    )  # fmt: skip
-    names = (code(cut(row[name], NAME)) for name in ("model_id", "task_id", "strategy"))
-    return [*names, *map(cell, figures), code(of.number("sensitivity").row)]
+    names = (code(cut(of.row[name], NAME)) for name in ("model_id", "task_id", "strategy"))
+    size = f"{of.count('n_samples')} × {of.count('n_variants')}"
+    figures = (plain(_figure(of, column)) for column in compact_measures())
+    return [*names, cell(size), *map(cell, figures), code(of.number("sensitivity").row)]
+
+
+def _figure(of: Traced, column: MartColumn) -> Printed:
+    if column.compact == "interval" and column.interval is None:
+        return of.ranged(column.name)
+    std = f"{column.name}_std"
+    if column.compact == "std" and of.row[std] is not None:
+        return (of.measure(column), " ± ", of.number(std))
+    return of.measure(column)
 
 
 def _section(section: Section) -> list[str]:
@@ -122,7 +127,7 @@ def _figures(found: Gathered, rows: list[tuple[Printed, ...]]) -> Iterator[Cell]
     """Figures that have a row behind them; the ends of an interval stand in the line of their figure."""
     for row in found.scorecard[:MOST_SCORECARD]:
         of = Traced("rpt_audit", row)
-        yield from (of.number(name) for name in FIGURES)
+        yield from (of.measure(column) for column in scorecard_columns() if column.name in row)
     for printed in rows:
         for figure in cells_of(printed):
             _, column, _ = parse_figure(figure.figure)

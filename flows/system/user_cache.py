@@ -13,9 +13,10 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from flows.settings import Settings, dbt_project
+from flows.settings import Settings
 from flows.system.files import private_folder, put_in_place
 from models_registry.errors import WarehouseError
+from models_registry.mart_columns import dbt_project
 
 OTHERS = 0o022
 

@@ -14,11 +14,11 @@ from flows.trial.figures import Level, corrected_difference, finite, levels
 from flows.trial.plan import Trial
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.sql import sql
+from models_registry.mart_columns import mart_columns
 from udfs.comparison import compare_answers
 
 Verdict = Literal["better", "worse", "none shown", "no interval"]
 MEASURES = ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "invalid_rate")
-LESS_IS_BETTER = {"sensitivity", "sensitivity_corrected", "invalid_rate"}
 N_RESAMPLES = 2000
 
 
@@ -49,7 +49,7 @@ class Effect:
             return "no interval"
         if low <= 0 <= high:
             return "none shown"
-        return "better" if (high < 0) == (self.measure in LESS_IS_BETTER) else "worse"
+        return "better" if (high < 0) == (mart_columns("rpt_audit")[self.measure].direction == "lower") else "worse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.settings import dbt_project
 from flows.system.keys import content_id
 from models_registry.errors import UsageError, nearest
+from models_registry.mart_columns import dbt_project, declared_models
 
 N_DIGITS = 12
 _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})")
@@ -24,13 +24,9 @@ _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})"
 @functools.cache
 def project_models() -> dict[str, tuple[Path, dict[str, Any]]]:
     """What the project says of each mart, with the file it stands in; read once."""
-    import yaml
-
-    from models_registry.registry import LOADER
-
     found = {}
     for path in _mart_files():
-        for model in yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)["models"]:  # noqa: S506 - a safe one
+        for model in declared_models(path):
             found[model["name"]] = (path, model)
     return found
 

@@ -15,9 +15,9 @@ from flows.audit.runs import close_run
 from flows.marts.publish import publish
 from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.settings import dbt_project
 from flows.warehouse import Warehouse
 from flows.warehouse.dbt_project import dbt
+from models_registry.mart_columns import dbt_project
 from models_registry.registry import load_registry
 from tests.support.awkward_answers import ABCD, Case, Variant, answered
 from tests.support.published_copy import table

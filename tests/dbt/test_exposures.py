@@ -9,8 +9,8 @@ import yaml
 
 import flows
 import models_registry
-from flows.settings import dbt_project
 from flows.warehouse.sql import sql
+from models_registry.mart_columns import dbt_project
 
 FLOWS, CARDS = Path(flows.__path__[0]), Path(models_registry.__path__[0])
 MARTS = sorted(path.stem for path in (dbt_project() / "models" / "marts").rglob("*.sql"))

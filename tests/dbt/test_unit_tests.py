@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.settings import SILENT, dbt_project
+from flows.settings import SILENT
 from flows.system import user_cache
 from flows.warehouse import Warehouse
+from models_registry.mart_columns import dbt_project
 from udfs import COMPARISON_IDS, RUN_IDS
 
 # models that only rename, hand on or hold what another model decides

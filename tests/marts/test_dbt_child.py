@@ -22,11 +22,11 @@ from flows.evidence.retain import retire_again
 from flows.marts.publish import publish
 from flows.marts.transform import transform
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
-from flows.settings import dbt_project
 from flows.system.helper_processes import DBT, end_children, start
 from flows.warehouse import Warehouse
 from flows.warehouse.dbt_project import dbt
 from models_registry.errors import WarehouseError
+from models_registry.mart_columns import dbt_project
 from models_registry.registry import load_registry
 
 ANSWERS = """\

@@ -13,13 +13,13 @@ from flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts
 from flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
 from flows.lineage.columns.follow import Column, lineage_of
 from flows.marts.digests import columns_of
-from flows.settings import dbt_project
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
 from flows.warehouse.figure_names import grains, parse_figure, project_models, row_id
 from flows.warehouse.selection import Selection
 from flows.warehouse.sql import over, sql
 from models_registry.errors import UsageError, nearest
+from models_registry.mart_columns import dbt_project
 
 RETIRED = "select * from said order by audit_run_id, prediction_id limit $most"
 BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers

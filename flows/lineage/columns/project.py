@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from flows.lineage.columns.derived import Derived
-from flows.settings import dbt_project
 from flows.system import user_cache
 from flows.warehouse.schema import SCHEMA_SQL
+from models_registry.mart_columns import dbt_project
 
 PREFIX = "model.promptaudit."
 _READ = (".sql", ".yml")

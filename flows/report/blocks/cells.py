@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flows.display.figures import count, number, percent, share, usd
+from flows.display.figures import count, in_unit, number, percent, share, usd
 from flows.warehouse.figure_names import figure_id
+from models_registry.mart_columns import MartColumn
 
 Value = float | int | str | None
 
@@ -73,6 +74,10 @@ class Traced:
     def percent(self, column: str) -> Cell:
         """The column as a rate."""
         return self.cell(column, percent(self.row[column]))
+
+    def measure(self, column: MartColumn) -> Cell:
+        """Returns the column as its unit is printed."""
+        return self.cell(column.name, in_unit(self.row[column.name], column.unit))
 
     def share(self, column: str) -> Cell:
         """The column as a part of something."""

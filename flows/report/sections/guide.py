@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-ERRICA = "Errica et al. 2025"
-BARRIE = "Barrie et al. 2025"
+from models_registry.mart_columns import scorecard_columns
+
 HUA = "Hua et al. 2025"
 HERE = "promptaudit"
 
@@ -18,75 +18,19 @@ class Measure(NamedTuple):
     source: str
 
 
-MEASURES = (
-    Measure(
-        "Sensitivity",
-        "How spread a sample's labels are over the wordings of one prompt, as entropy from 0 (always the same "
-        "label) to 1 "
-        "(all labels, N/A among them, equally often); the scorecard has its mean over samples.",
-        ERRICA,
-    ),
-    Measure(
-        "Corrected sensitivity",
-        "The same without the downward bias of few wordings, so that it compares at any number of them; its 95 "
-        "% interval covers "
-        "other samples and other wordings.",
-        HERE,
-    ),
-    Measure(
-        "Consistency",
-        "How alike the samples of one gold class are treated: 1 minus the mean total variation distance "
-        "between their label "
-        "distributions, over all pairs of the class.",
-        ERRICA,
-    ),
-    Measure(
-        "micro-F1",
-        "Share of right answers under one wording, as the mean over wordings ± its standard deviation between "
-        "wordings; an answer "
-        "that cannot be read is not right.",
-        ERRICA,
-    ),
-    Measure(
-        "PSS intra",
-        "Prompt Stability Score of one prompt asked again and again: Krippendorff's alpha with the repetitions "
-        "as annotators; 1 is "
-        "perfect agreement, 0 is chance.",
-        BARRIE,
-    ),
-    Measure(
-        "PSS inter",
-        "The same with rephrased prompts as annotators, the original among them, as the mean over paraphrase "
-        "temperatures.",
-        BARRIE,
-    ),
-    Measure(
-        "Wording share",
-        "The part of all disagreement between answers that the wording causes, beyond what asking the same "
-        "again causes; needs "
-        "variants that are asked twice.",
-        HERE,
-    ),
-    Measure(
-        "Invalid rate",
-        "Share of answers that could not be read as a label: blank, cut off, refused or unreadable; errors and "
-        "missing answers are "
-        "counted beside it, never in it.",
-        HERE,
-    ),
-    Measure(
-        "Accuracy by variant",
-        "Share of right answers under each wording; the spread between wordings is what a single prompt would "
-        "have hidden.",
-        "Mizrahi et al. 2024",
-    ),
-    Measure(
-        "Cost",
-        "Tokens used times the price that the model card or the price library had during the run; a dash where "
-        "the price is unknown.",
-        HERE,
-    ),
+ACCURACY = Measure(
+    "Accuracy by variant",
+    "Share of right answers under each wording; the spread between wordings is what a single prompt would have hidden.",
+    "Mizrahi et al. 2024",
 )
+
+
+def measures() -> tuple[Measure, ...]:
+    """Returns the scorecard's measures and accuracy by variant, as the page explains them."""
+    own = (Measure(column.label, column.guide, column.source) for column in scorecard_columns() if column.guide)
+    return (*own, ACCURACY)
+
+
 NIGHTS = (
     Measure(
         "Regressed, changed",

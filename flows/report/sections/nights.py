@@ -11,7 +11,7 @@ from flows.report.blocks.blocks import Block, Panel, Section, Table, limited
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.charts import panels
 from flows.report.gather import Gathered
-from flows.report.sections.nights_points import MEASURES, Domain, domains, points
+from flows.report.sections.nights_points import Domain, domains, drawn_measures, points
 from flows.warehouse import Row
 
 MOST_BLOCKS = 8  # five charts and 200 rows each: about a megabyte and six seconds at 60 nights
@@ -115,8 +115,9 @@ def _block(group: Group, told: Told, axes: dict[tuple[str, str], Domain]) -> Blo
     block.legend = tuple((colour, cut(model, 60)) for colour, model in zip(panels.SERIES, group.models, strict=False))
     changed = [told.names[run] for run in told.names if any(run == other for other, _ in told.runs("changed"))]
     missing = []
-    for column, name, measure, is_worse_up in MEASURES:
-        worse = told.runs("regressed", measure)
+    for measure in drawn_measures():
+        column, name = measure.name, measure.label
+        worse = told.runs("regressed", measure.compared or column)
         drawn = [
             point
             for series, rows in enumerate(group.models.values())
@@ -128,7 +129,9 @@ def _block(group: Group, told: Told, axes: dict[tuple[str, str], Domain]) -> Blo
         last = "; ".join(f"{cut(model, 60)} {_ranged(rows[-1], column)}" for model, rows in group.models.items())
         about = f"{who}{group.part and ', '}{group.part}: {name} over {len(told.names)} nights; the last of each model: {last}."
         picture = panels.nights(drawn, list(told.names.values()), axes[group.task_id, column], changed, about)
-        block.panels.append(Panel(name, f"{'higher' if is_worse_up else 'lower'} is worse", "", picture))
+        block.panels.append(
+            Panel(name, f"{'higher' if measure.direction == 'lower' else 'lower'} is worse", "", picture)
+        )
     if missing:
         block.notes.append(f"No figure in these nights: {', '.join(missing)}.")
     n_told = sum(row["verdict"] in TOLD for row in told.verdicts)
@@ -159,6 +162,8 @@ def _table(group: Group, told: Told) -> Table:
                 f"{cut(row['measure'], NAME)} {row['verdict']}"
             )
     places = {run: place for place, run in enumerate(told.names)}
+    known = {name for rows in group.models.values() for row in rows for name in row}
+    measures = [measure for measure in drawn_measures() if measure.name in known]
     lines: list[tuple[int, tuple[Printed, ...]]] = []
     for model, rows in group.models.items():
         for before, row in zip([None, *rows], rows, strict=False):
@@ -169,15 +174,15 @@ def _table(group: Group, told: Told) -> Table:
             of = Traced("rpt_audit", row)
             size = (of.count("n_samples"), " × ", of.count("n_variants"), " × ", of.count("n_repetitions"))
             cells = (told.dates[run], model, "; ".join(words) or quiet, size, of.number("sensitivity"))
-            lines.append((-places[run], (*cells, *(of.ranged(drawn.column) for drawn in MEASURES))))
+            lines.append((-places[run], (*cells, *(of.ranged(measure.name) for measure in measures))))
     lines.sort(key=lambda line: line[0])  # stable: models keep their order within a night
     kept, note = limited([cells for _, cells in lines], MOST_ROWS)
     columns = (
         "Night", "Model", "Against the night before", "Samples × variants × asks", "Sensitivity",
-        *(drawn.name.removeprefix("Sensitivity, ") for drawn in MEASURES),
+        *(measure.label for measure in measures),
     )  # fmt: skip
     return Table(
-        caption="Night by night", columns=columns, rows=kept, n_heads=2, n_figures=2 + len(MEASURES), note=note
+        caption="Night by night", columns=columns, rows=kept, n_heads=2, n_figures=2 + len(measures), note=note
     )
 
 

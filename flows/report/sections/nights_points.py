@@ -5,34 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from flows.display.figures import cut
 from flows.history.nights import differs
 from flows.report.charts import panels
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
+from models_registry.mart_columns import ENDS, MartColumn, scorecard_columns
 
 Domain = tuple[float, float]
 
 
-class Drawn(NamedTuple):
-    """A measure that is drawn: its column of rpt_audit, its name, its name in comparisons, which way is worse."""
-
-    column: str
-    name: str
-    measure: str
-    is_worse_up: bool
-
-
-MEASURES = (
-    # the published figure is biased by few wordings; this one has the interval and compares at any number of them
-    Drawn("sensitivity_corrected", "Sensitivity, corrected", "sensitivity", is_worse_up=True),
-    Drawn("consistency", "Consistency", "consistency", is_worse_up=False),
-    Drawn("pss_inter", "PSS inter", "pss_inter", is_worse_up=False),
-    Drawn("micro_f1", "micro-F1", "micro_f1", is_worse_up=False),
-    Drawn("invalid_rate", "Invalid rate", "invalid_rate", is_worse_up=True),
-)
+def drawn_measures() -> tuple[MartColumn, ...]:
+    """Returns the measures that are drawn over the nights, in the scorecard's order."""
+    return tuple(column for column in scorecard_columns() if column.is_in_nights)
 
 
 def domains(figures: Sequence[Row]) -> dict[tuple[str, str], Domain]:
@@ -44,9 +30,10 @@ def domains(figures: Sequence[Row]) -> dict[tuple[str, str], Domain]:
     out = {}
     for task_id in {row["task_id"] for row in figures}:
         own = [row for row in figures if row["task_id"] == task_id]
-        for column, _, _, is_worse_up in MEASURES:
-            known = [row[column + end] for row in own for end in ("", "_low", "_high") if row[column + end] is not None]
-            if is_worse_up:
+        for measure in drawn_measures():
+            column, figures_of = measure.name, [row.get(measure.name + end) for row in own for end in ("", *ENDS)]
+            known = [figure for figure in figures_of if figure is not None]
+            if measure.direction == "lower":
                 high = math.ceil(max(known, default=0.0) * 10 - 1e-9) / 10
                 low = math.floor(min(known, default=0.0) * 10) / 10
                 out[task_id, column] = max(-0.1, min(0.0, low)), min(1.0, max(0.1, high))
@@ -67,7 +54,7 @@ def points(
     last: Row | None = None
     for row in rows:
         run = row["audit_run_id"]
-        if row[column] is None:
+        if row.get(column) is None:
             continue
         is_next = last is not None and places[run] == places[last["audit_run_id"]] + 1
         is_joined = is_next and last is not None and not differs(last, row)

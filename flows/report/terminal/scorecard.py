@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from flows.display.figures import NAME, count, cut, interval, number, percent, usd
+from flows.display.figures import NAME, count, cut, in_unit, interval, number
 from flows.report.gather import rows
 from flows.report.gather_judged import comparisons
 from flows.report.queries import query
 from flows.report.terminal.rule_against_judge import ComparisonCard
 from flows.report.terminal.tables import tables
 from flows.warehouse import Row, Warehouse
+from models_registry.mart_columns import ENDS, Form, MartColumn, compact_measures
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-# heading, width
-COLUMNS = (
-    ("samples\nvariants", 8), ("sensitivity\n(corrected)", 14), ("consist-\nency", 14), ("micro-F1\n± std", 8),
-    ("PSS intra", 14), ("PSS inter", 14), ("wording\nshare", 7), ("invalid\nrate", 7), ("cost", 7),
-)  # fmt: skip
-
-# of rpt_audit: what the report prints, on the page or as data
-FIGURES = (
-    "n_samples", "n_variants", "n_variants_quarantined", "n_repetitions", "n_planned", "n_landed", "sensitivity",
-    "sensitivity_std", "sensitivity_corrected", "consistency", "consistency_std", "micro_f1", "micro_f1_std", "pss_intra",
-    "pss_inter", "wording_share", "noise_share", "item_share", "invalid_rate", "cost_usd",
-)  # fmt: skip
+SIZE = ("samples\nvariants", 8)  # heading, width
+WIDTHS: Mapping[Form, int] = {"interval": 14, "std": 8, "figure": 7}
 
 
 def scorecard_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
@@ -51,27 +42,39 @@ def scorecard(warehouse: Warehouse, audit_run_id: str) -> RenderableType:
     return Scorecard(scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id))
 
 
+def columns() -> list[tuple[str, int]]:
+    """Returns the heading and the width of each column of the scorecard."""
+    return [SIZE, *((_heading(measure), WIDTHS[measure.compact]) for measure in compact_measures() if measure.compact)]
+
+
+def _heading(measure: MartColumn) -> str:
+    if measure.interval is not None:
+        return f"{measure.label}\n(corrected)"
+    if measure.compact == "std":
+        return f"{measure.label}\n± std"
+    return measure.label.replace(" ", "\n") if measure.compact == "figure" else measure.label
+
+
 def cells(row: Row) -> tuple[str, ...]:
-    """A row's printed figures in the order of COLUMNS, the interval on a second line."""
+    """Returns a row's printed figures in the order of `columns`, the interval on a second line."""
+    size = f"{count(row['n_samples'])} ×\n{count(row['n_variants'])}"
+    return (size, *(_cell(row, measure) for measure in compact_measures()))
 
-    def with_interval(value: str, name: str) -> str:
-        return f"{value}\n{interval(row[name + '_low'], row[name + '_high'])}".rstrip()
 
-    sensitivity, corrected = number(row["sensitivity"]), number(row["sensitivity_corrected"])
-    f1 = number(row["micro_f1"])
-    return (
-        f"{count(row['n_samples'])} ×\n{count(row['n_variants'])}",
-        with_interval(f"{sensitivity} ({corrected})", "sensitivity_corrected")
-        if corrected != sensitivity
-        else sensitivity,
-        with_interval(number(row["consistency"]), "consistency"),
-        f1 if row["micro_f1_std"] is None else f"{f1}\n±{number(row['micro_f1_std'])}",
-        with_interval(number(row["pss_intra"]), "pss_intra"),
-        with_interval(number(row["pss_inter"]), "pss_inter"),
-        number(row["wording_share"]),
-        percent(row["invalid_rate"]),
-        usd(row["cost_usd"]),
-    )
+def _cell(row: Row, measure: MartColumn) -> str:
+    figure = in_unit(row[measure.name], measure.unit)
+    if measure.compact == "std":
+        std = row[f"{measure.name}_std"]
+        return figure if std is None else f"{figure}\n±{number(std)}"
+    if measure.compact == "figure":
+        return figure
+    if measure.interval is not None:  # that of another estimate, which stands beside the figure where they differ
+        estimate = in_unit(row[measure.interval], measure.unit)
+        if estimate == figure:
+            return figure
+        figure = f"{figure} ({estimate})"
+    low, high = (row[measure.estimate + end] for end in ENDS)
+    return f"{figure}\n{interval(low, high)}".rstrip()
 
 
 class Scorecard:
@@ -90,5 +93,5 @@ class Scorecard:
             (row["model_id"], f"{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}", cells(row))
             for row in self.rows
         ]
-        yield from tables("model\ntask · strategy", COLUMNS, named, options.max_width)
+        yield from tables("model\ntask · strategy", columns(), named, options.max_width)
         yield from ComparisonCard(self.compared).parts(options.max_width)

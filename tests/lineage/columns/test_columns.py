@@ -12,10 +12,10 @@ import yaml
 
 from flows.lineage.columns import project
 from flows.lineage.columns.follow import Column, lineage_of
-from flows.settings import dbt_project
 from flows.system import user_cache
 from flows.warehouse.schema import SCHEMA_SQL
 from models_registry.errors import UsageError
+from models_registry.mart_columns import dbt_project
 from udfs.plugin import FUNCTIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -18,7 +18,7 @@ from flows.report.charts.script import script
 from flows.report.gather import Gathered, gather
 from flows.report.page import render
 from flows.report.sections.nights import MOST_BLOCKS, trend
-from flows.report.sections.nights_points import MEASURES, domains, points
+from flows.report.sections.nights_points import domains, drawn_measures, points
 from flows.warehouse import Warehouse
 from tests.report.test_page import Seen
 from tests.support.imported_nights import Verdict, change, compare, fresh
@@ -41,8 +41,8 @@ def night(run: str, value: float | None, **changed: object) -> dict[str, Any]:
     """A row of the scorecard with all drawn measures at one figure."""
     row: dict[str, Any] = {"audit_run_id": run, "task_id": "t", "strategy": "simple", "model_id": "m"}
     row |= {"n_samples": 24, "n_variants": 4, "n_variants_quarantined": 0, "n_repetitions": 2, "measure_version": 1}
-    for drawn in MEASURES:
-        row |= {drawn.column: value, f"{drawn.column}_low": value, f"{drawn.column}_high": value}
+    for drawn in drawn_measures():
+        row |= {drawn.name: value, f"{drawn.name}_low": value, f"{drawn.name}_high": value}
     return row | changed
 
 
@@ -79,7 +79,7 @@ def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPa
     warehouse, runs = fresh(tmp_path_factory, 4)
     found = section(warehouse, runs[-1])
     assert [block.task_id for block in found.blocks] == ["colours · one_shot", "colours · simple", "moods · simple"]
-    columns = ", ".join(f"{drawn.column}, {drawn.column}_low, {drawn.column}_high" for drawn in MEASURES)
+    columns = ", ".join(f"{drawn.name}, {drawn.name}_low, {drawn.name}_high" for drawn in drawn_measures())
     for block, (task, strategy) in zip(
         found.blocks, [("colours", "one_shot"), ("colours", "simple"), ("moods", "simple")], strict=True
     ):
@@ -95,11 +95,11 @@ def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPa
              *(ranged(*row[start : start + 3]) for start in range(6, len(row), 3)))
             for row in expected
         ]  # fmt: skip
-    assert [panel.name for panel in found.blocks[0].panels] == [drawn.name for drawn in MEASURES]
+    assert [panel.name for panel in found.blocks[0].panels] == [drawn.label for drawn in drawn_measures()]
     # one wording and no gold labels: only how answers were read can be followed
     assert [panel.name for panel in found.blocks[2].panels] == ["Invalid rate"]
     assert found.blocks[2].notes == [
-        "No figure in these nights: Sensitivity, corrected, Consistency, PSS inter, micro-F1."
+        "No figure in these nights: Corrected sensitivity, Consistency, micro-F1, PSS inter."
     ]
 
 
@@ -165,7 +165,7 @@ def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.Te
             panel.drawing.count("stroke-muted") == before.drawing.count("stroke-muted") + 1
         )  # the rule of a changed night
         diamonds = panel.drawing.count("stroke-ink") - before.drawing.count("stroke-ink")
-        assert diamonds == (panel.name == "Sensitivity, corrected"), panel.name
+        assert diamonds == (panel.name == "Corrected sensitivity"), panel.name
     assert section(warehouse, runs[1]).blocks[1].findings == []
 
 

@@ -49,7 +49,7 @@ def test_every_figure_is_printed_at_every_width(ordinary: Reported, width: int) 
 
 def test_one_table_holds_all_of_it_in_120_columns(ordinary: Reported) -> None:
     assert printed(ordinary, 120).count("task · strategy") == 1
-    assert "cost" in printed(ordinary, 120)
+    assert "Cost" in printed(ordinary, 120)
 
 
 @pytest.mark.parametrize("width", [200, 100, 60])

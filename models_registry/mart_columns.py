@@ -1,0 +1,143 @@
+"""Reads what the dbt project says of its marts' columns: the contract's names and types, and the `meta` of each measure.
+
+A measure is declared once, where its column is: `meta` has its label, unit, direction, interval, place on the page and the
+sentence that explains it. Gates, scorecards, histories and reports take their columns from here. No dbt is needed: the
+project's YAML files are data.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Range = tuple[float | None, float | None]
+"""The least and the most that a figure, or a limit on it, may be; None is no end."""
+
+SHARE: Range = (0, 1)
+AROUND: Range = (-1, 1)  # corrected figures are not clipped at 0; agreements and correlations go below it
+ABOVE: Range = (0, None)
+ANY: Range = (None, None)
+RANGES: Mapping[str, Range] = {
+    "share": SHARE,
+    "rate": SHARE,
+    "agreement": AROUND,
+    "count": ABOVE,
+    "usd": ABOVE,
+    "effect": ABOVE,
+    "figure": ANY,
+}
+"""What figures of each unit can be, unless a column's `range` says otherwise. A rate is a share that is printed in percent."""
+
+ENDS = ("_low", "_high")
+Form = Literal["figure", "interval", "std"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MartColumn:
+    """A column of a mart as its contract has it; a measure's `meta` beside it, None and empty where it has none."""
+
+    name: str
+    data_type: str
+    unit: str | None = None
+    label: str = ""
+    limits: Range = ANY
+    direction: Literal["lower", "higher"] | None = None  # which is better
+    interval: str | None = None  # the column of the estimate that `_low` and `_high` belong to, where it is another
+    compared: str | None = None  # its name in rpt_run_comparisons
+    scorecard: Form | None = None  # what the report's scorecard prints beside the figure; None leaves the column out
+    compact: Form | None = None  # the same where room is short: a terminal, Markdown, the artifacts of a night
+    is_in_nights: bool = False  # whether the report draws it over the nights
+    guide: str = ""  # what it says, in a sentence
+    source: str = ""  # the paper it is from
+    ends: tuple[str, str] | None = None  # the columns of its interval
+
+    @property
+    def estimate(self) -> str:
+        """Returns the name of the column whose interval is printed for this one."""
+        return self.interval or self.name
+
+
+@functools.cache
+def dbt_project() -> Path:
+    """Returns the folder of the dbt project: beside the packages in a checkout, inside `flows` in an installed wheel."""
+    packages = Path(__file__).resolve().parents[1]
+    for candidate in (packages / "flows" / "dbt_project", packages / "dbt"):
+        if (candidate / "dbt_project.yml").is_file():
+            return candidate
+    msg = "the dbt project is missing from this installation"
+    raise FileNotFoundError(msg)
+
+
+def yaml_loader() -> Any:  # noqa: ANN401 - a class of PyYAML's
+    """Returns PyYAML's safe loader: libyaml's, ten times as fast, where PyYAML is built with it."""
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def declared_models(path: Path) -> list[dict[str, Any]]:
+    """Returns the models that one YAML file of the project declares."""
+    import yaml
+
+    models: list[dict[str, Any]] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml_loader())["models"]  # noqa: S506
+    return models
+
+
+@functools.cache
+def mart_columns(mart: str) -> Mapping[str, MartColumn]:
+    """Returns a mart's columns by name, in the order of its contract.
+
+    Raises:
+        FileNotFoundError: the project has no file of that mart.
+    """
+    for path in (dbt_project() / "models" / "marts").glob(f"*/{mart}.yml"):
+        (model,) = (model for model in declared_models(path) if model["name"] == mart)
+        declared = {column["name"]: column for column in model["columns"]}
+        return {name: _column(name, declared) for name in declared}
+    msg = f"the dbt project has no mart {mart}"
+    raise FileNotFoundError(msg)
+
+
+def scorecard_columns() -> tuple[MartColumn, ...]:
+    """Returns the columns of rpt_audit that are figures, in its order, without the ends of intervals."""
+    columns = mart_columns("rpt_audit").values()
+    return tuple(column for column in columns if column.unit is not None and not column.name.endswith(ENDS))
+
+
+def compact_measures() -> tuple[MartColumn, ...]:
+    """Returns the measures of the scorecard that are printed where room is short, in its order."""
+    return tuple(column for column in scorecard_columns() if column.compact is not None)
+
+
+def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
+    meta = _meta(declared[name])
+    stem = next((name.removesuffix(end) for end in ENDS if name.endswith(end)), name)
+    if "unit" not in meta and stem in declared:  # an end of an interval is measured as its estimate is
+        meta = {key: value for key, value in _meta(declared[stem]).items() if key in ("unit", "range")}
+    unit, page = meta.get("unit"), meta.get("page", {})
+    limits = tuple(meta["range"]) if "range" in meta else ANY if unit is None else RANGES[unit]
+    low, high = (name + end for end in ENDS)
+    return MartColumn(
+        name=name,
+        data_type=declared[name]["data_type"],
+        unit=unit,
+        label=meta.get("label", ""),
+        limits=limits,
+        direction=meta.get("direction"),
+        interval=meta.get("interval"),
+        compared=meta.get("compared"),
+        scorecard=page.get("scorecard"),
+        compact=page.get("compact"),
+        is_in_nights=page.get("nights", False),
+        guide=meta.get("guide", ""),
+        source=meta.get("source", ""),
+        ends=(low, high) if low in declared and high in declared else None,
+    )
+
+
+def _meta(column: Mapping[str, Any]) -> Mapping[str, Any]:
+    meta: Mapping[str, Any] = column.get("config", {}).get("meta", {})
+    return meta
