@@ -11,6 +11,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from udfs import COMPARISON_IDS, RUN_IDS
 from udfs.measures.consistency import Consistency
+from udfs.measures.consistency_rate import ConsistencyRate
 from udfs.measures.sensitivity import SensitivityInterval
 from udfs.raters.kappa import Agreement
 from udfs.resampling import TwoWayMean
@@ -36,6 +37,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         measures.sensitivity_interval,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER"],
         doubles_struct(SensitivityInterval._fields),
+    ),
+    "consistency_rate": (
+        measures.rate_of_agreeing_wordings,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        doubles_struct(ConsistencyRate._fields),
     ),
     "consistency": (
         measures.consistency_of_classes,

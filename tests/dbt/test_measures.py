@@ -179,6 +179,8 @@ def test_scorecard(measured: Measured, name: str) -> None:
         assert close(scorecard["sensitivity"], average)
         assert close(scorecard["sensitivity_std"], std)
         assert close(scorecard["sensitivity_corrected"], sum(corrected) / len(corrected) if corrected else None)
+        differing = group.variant_disagreement()
+        assert close(scorecard["consistency_rate"], None if differing is None else 1 - differing)
         for share, figure in group.shares().items():
             assert close(scorecard[share], figure), share
         assert close(scorecard["invalid_rate"], group.invalid_rate())

@@ -203,9 +203,20 @@ class Group:
 
     # ---- wording, noise, item: pairs of single asks
 
+    def variant_disagreement(self) -> float | None:
+        """How often two answers to a sample under two variants differ, as the mean over samples."""
+        disagreeing = []
+        for sample in self.samples:
+            cells = [self.cell(sample, key) for key in self.variants_of(sample)]
+            pairs = [(v, w) for v in range(len(cells)) for w in range(len(cells)) if v != w]
+            if pairs:
+                agreeing = [sum(cells[v].get(c, 0.0) * cells[w].get(c, 0.0) for c in self.classes) for v, w in pairs]
+                disagreeing.append(1 - fmean(agreeing))
+        return mean(disagreeing)
+
     def shares(self) -> dict[str, float | None]:
         """Disagreement of two asks of a cell, of two variants, of two samples, and their differences over the last."""
-        repeats, variants = [], []
+        repeats = []
         n_repeated: Counter[str] = Counter()
         for (sample, _), answers in self.cells.items():
             given = [self.label(answer) for answer in answers]
@@ -218,20 +229,12 @@ class Group:
             cells = [self.cell(sample, key) for key in self.variants_of(sample)]
             q = len(cells)
             p[sample] = {c: sum(cell.get(c, 0.0) for cell in cells) / q for c in self.classes}
-            if q >= 2:
-                agreeing = [
-                    sum(cells[v].get(c, 0.0) * cells[w].get(c, 0.0) for c in self.classes)
-                    for v in range(q)
-                    for w in range(q)
-                    if v != w
-                ]
-                variants.append(1 - fmean(agreeing))
         agreeing = [sum(p[a][c] * p[b][c] for c in self.classes) for a in self.samples for b in self.samples if a != b]
         nothing: dict[str, float | None] = {"wording_share": None, "noise_share": None, "item_share": None}
         if not agreeing or max(n_repeated.values(), default=0) < 2:
             return nothing
-        d_repeat, d_variant, d_sample = fmean(repeats), fmean(variants), 1 - fmean(agreeing)
-        if d_sample == 0:
+        d_repeat, d_variant, d_sample = fmean(repeats), self.variant_disagreement(), 1 - fmean(agreeing)
+        if d_sample == 0 or d_variant is None:
             return nothing
         return {
             "wording_share": (d_variant - d_repeat) / d_sample,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from udfs import resampling
 from udfs.codes import dense_codes
 from udfs.measures import consistency, entropy, sensitivity
+from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 from udfs.sql.columns import (
     Column,
     all_present,
@@ -24,6 +26,9 @@ from udfs.sql.columns import (
     values_of,
     whole,
 )
+
+Shares = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Three dense codes of each entry, and a share."""
 
 
 def normalised_entropy(p: Column, n_classes: Column) -> Column:
@@ -55,25 +60,33 @@ def corrected_sensitivity(variant: Column, label: Column, p: Column, n_classes: 
 
 def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
     """Returns the mean corrected sensitivity of each group of samples with its interval; a NULL label is the class N/A."""
-    columns = {"sample": sample, "variant": variant, "label": label, "p": p}
-    entries = flattened("sensitivity_interval", columns)
+    groups = _wordings("sensitivity_interval", sample, variant, label, p)
+    classes = integers(whole(n_classes)).tolist()
+    rows = [sensitivity.sensitivity_interval(*group, n) for group, n in zip(groups, classes, strict=True)]
+    return structs(rows, sensitivity.SensitivityInterval._fields)
+
+
+def rate_of_agreeing_wordings(sample: Column, variant: Column, label: Column, p: Column) -> Column:
+    """Returns the consistency rate of each group of samples with its interval; a NULL label is the class N/A."""
+    rows = [consistency_rate(*group) for group in _wordings("consistency_rate", sample, variant, label, p)]
+    return structs(rows, ConsistencyRate._fields)
+
+
+def _wordings(function: str, sample: Column, variant: Column, label: Column, p: Column) -> Iterator[Shares]:
+    """Yields each group's samples, variants and labels as dense codes, with the share of each."""
+    entries = flattened(function, {"sample": sample, "variant": variant, "label": label, "p": p})
     samples, variants, labels, shares = entries.lists
     kept = all_present([samples, variants, shares])
     codes = [integers(array) for array in (samples, variants, labels)]
     is_label, values = present(labels), doubles(shares)
-    rows = []
-    for group, classes in zip(entries.groups(), integers(whole(n_classes)).tolist(), strict=True):
+    for group in entries.groups():
         own = kept[group]
-        rows.append(
-            sensitivity.sensitivity_interval(
-                dense_codes(codes[0][group][own])[0],
-                dense_codes(codes[1][group][own])[0],
-                dense_codes(codes[2][group][own], is_label[group][own])[0],
-                values[group][own],
-                classes,
-            )
+        yield (
+            dense_codes(codes[0][group][own])[0],
+            dense_codes(codes[1][group][own])[0],
+            dense_codes(codes[2][group][own], is_label[group][own])[0],
+            values[group][own],
         )
-    return structs(rows, sensitivity.SensitivityInterval._fields)
 
 
 def consistency_of_classes(
@@ -105,7 +118,7 @@ def mean_consistency(gold: Column, sample: Column, label: Column, p: Column) -> 
 class _GoldGroups(NamedTuple):
     """Groups of (gold, sample, label, p) entries with dense codes, and each group's sample codes."""
 
-    groups: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]
+    groups: list[Shares]
     samples: list[NDArray[np.int64]]
 
 

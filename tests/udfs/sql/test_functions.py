@@ -41,6 +41,7 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
         "normalised_entropy([x], 3)",
         "corrected_sensitivity([x], [x], [1], 3)",
         "sensitivity_interval([x], [x], [x], [1], 3)",
+        "consistency_rate([x], [x], [x], [1])",
         "consistency([x], [x], [x], [1], 1, 10)",
         "mean_consistency([x], [x], [x], [1])",
         "prompt_stability([x], [x], [x], ['a'], 'nominal', false, 1, 10)",

@@ -14,6 +14,11 @@ wordings as (
     where {{ in_this_build() }}
 ),
 
+labels_counted as (
+    select * from {{ ref('int_labels_counted') }}
+    where {{ in_this_build() }}
+),
+
 by_gold as (
     select * from {{ ref('int_p_tau_by_gold') }}
     where {{ in_this_build() }}
@@ -48,6 +53,25 @@ sensitivities as (
         ) as sensitivity
     from wordings
     inner join classes using (audit_run_id, task_id)
+    group by all
+),
+
+-- equal wordings are counted, never merged: 1 - D_variant of int_disagreements
+variants as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+    from labels_counted
+),
+
+consistency_rates as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        consistency_rate(list(sample_index), list(variant), list(label_index), list(p_variant)) as consistency_rate
+    from variants
     group by all
 ),
 
@@ -111,11 +135,13 @@ invalids as (
 final as (
     select
         sensitivities.*,
+        consistency_rates.consistency_rate,
         consistencies.consistency,
         accuracies.micro_f1,
         invalids.invalid_rate
     from sensitivities
     inner join invalids using (audit_run_id, model_id, task_id, strategy)
+    inner join consistency_rates using (audit_run_id, model_id, task_id, strategy)
     left join consistencies using (audit_run_id, model_id, task_id, strategy)
     left join accuracies using (audit_run_id, model_id, task_id, strategy)
 )

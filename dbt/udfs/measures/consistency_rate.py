@@ -1,0 +1,89 @@
+"""Consistency rate: how often two wordings agree on a sample, with a two-way jackknife interval."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.resampling import t_quantile, two_way_variance
+
+
+class ConsistencyRate(NamedTuple):
+    """The rate and its bounds; NaN where undefined."""
+
+    rate: float
+    low: float
+    high: float
+
+
+def consistency_rate(
+    sample: NDArray[np.int64], variant: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
+) -> ConsistencyRate:
+    """Returns the share of pairs of wordings that agree on a sample, as the mean over samples; 1 - D_variant.
+
+    A sample's rate is A = sum over labels of ((sum over variants of p)^2 - sum over variants of p^2) / (Q(Q - 1)): the
+    chance that an answer under one wording and an answer under another have the same label. The bounds are for other
+    samples and other wordings: rate -+ t_{Q-1} sqrt(V_samples + V_variants - V_both), as in `sensitivity_interval`, with
+    the jackknife pseudo-values Q A - (Q - 1) A^(-v). Since agreement without exception has no spread, the lower bound is
+    never above that of the same data with one added sample on which the wordings are split evenly between two labels.
+
+    Args:
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes.
+        label: shape (n,), dense codes, N/A being one of them.
+        p: shape (n,), share of the variant's answers with the label; zeros may be left out, each (sample, variant,
+            label) stands at most once, and a variant's shares sum to 1.
+
+    Returns:
+        In [0, 1], the bounds clipped to it. All NaN without a sample of two variants; bounds NaN for Q < 3 or N < 2.
+
+    Source:
+        The pairwise agreement of Elazar et al. 2021 ("consistency"), as an unbiased estimate for repeated answers.
+    """
+    plain = _two_way(sample, variant, label, p)
+    if np.isnan(plain.low):
+        return plain
+    n_variants = int(variant.max()) + 1
+    split = _two_way(
+        np.append(sample, np.full(n_variants, sample.max() + 1)),
+        np.append(variant, np.arange(n_variants)),
+        np.append(label, np.arange(n_variants) % 2),
+        np.append(p, np.ones(n_variants)),
+    )
+    return ConsistencyRate(plain.rate, max(0.0, min(plain.low, split.low)), min(1.0, plain.high))
+
+
+def _two_way(
+    sample: NDArray[np.int64], variant: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
+) -> ConsistencyRate:
+    """The rate with its interval as it is, not clipped."""
+    if len(p) == 0:
+        return ConsistencyRate(np.nan, np.nan, np.nan)
+    asked, asked_keys = dense_codes(sample * (int(variant.max()) + 1) + variant)
+    asked_sample, asked_variant = np.divmod(asked_keys, int(variant.max()) + 1)
+    cell, _ = dense_codes(sample * (int(label.max()) + 1) + label)
+    q = np.bincount(asked_sample, minlength=int(sample.max()) + 1).astype(np.float64)
+    total = np.bincount(cell, weights=p)
+    own = np.bincount(asked, weights=p * p)  # per (sample, variant), over labels
+    with_all = np.bincount(asked, weights=p * total[cell])
+    # sums over ordered pairs of two variants of a sample, and of those without one of its variants
+    pairs = np.bincount(asked_sample, weights=with_all - own, minlength=len(q))
+    without = pairs[asked_sample] - 2 * (with_all - own)
+    is_defined = q >= 2
+    if not is_defined.any():
+        return ConsistencyRate(np.nan, np.nan, np.nan)
+    by_sample = pairs / np.maximum(q * (q - 1), 1)
+    rate, n_samples, most = float(by_sample[is_defined].mean()), int(is_defined.sum()), int(q.max())
+    if n_samples < 2 or most < 3:
+        return ConsistencyRate(rate, np.nan, np.nan)
+    kept = q[asked_sample] >= 3
+    left = q[asked_sample]
+    pseudo = left * by_sample[asked_sample] - without / np.maximum(left - 2, 1)
+    rows, _ = dense_codes(asked_sample[kept])
+    columns, _ = dense_codes(asked_variant[kept])
+    v_samples = float(by_sample[is_defined].var(ddof=1)) / n_samples
+    half = t_quantile(most - 1) * float(np.sqrt(two_way_variance(rows, columns, pseudo[kept]).total(v_samples)))
+    return ConsistencyRate(rate, rate - half, rate + half)
