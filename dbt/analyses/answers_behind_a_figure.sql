@@ -1,8 +1,8 @@
 -- Every answer behind one figure: here the most sensitive sample of the newest run; put your own in `chosen`.
 with newest as (
     select audit_run_id
-    from {{ ref('dim_audit_runs') }}
-    where state = 'complete'
+    from {{ ref('dim_nights') }}
+    where is_newest
     order by started_at desc, audit_run_id desc
     limit 1
 ),

@@ -1,9 +1,10 @@
 -- What is answered instead of the gold label, in each audit's newest run: one row per gold label and answer.
 with newest as (
-    select distinct
+    select
         audit_run_id,
         audit_id
-    from {{ ref('rpt_latest') }}
+    from {{ ref('dim_nights') }}
+    where is_newest
 ),
 
 averaged as (

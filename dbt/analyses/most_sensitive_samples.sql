@@ -1,9 +1,10 @@
 -- Which samples change their label most with the wording, in each audit's newest run, and how their answers split.
 with newest as (
-    select distinct
+    select
         audit_run_id,
         audit_id
-    from {{ ref('rpt_latest') }}
+    from {{ ref('dim_nights') }}
+    where is_newest
 ),
 
 splits as (

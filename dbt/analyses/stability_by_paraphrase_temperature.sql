@@ -1,9 +1,10 @@
 -- How agreement between wordings falls as the rephraser may reword more freely, in each audit's newest run.
 with newest as (
-    select distinct
+    select
         audit_run_id,
         audit_id
-    from {{ ref('rpt_latest') }}
+    from {{ ref('dim_nights') }}
+    where is_newest
 )
 
 select

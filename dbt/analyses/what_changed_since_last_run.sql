@@ -1,36 +1,30 @@
 -- Each audit's newest complete run against the complete run before it: the scorecard's measures side by side.
 -- A first look; `rpt_run_comparisons` says which differences are more than noise.
-with numbered as (
+with newest as (
     select
         audit_run_id,
-        row_number() over (
-            partition by audit_id
-            order by started_at desc, audit_run_id desc
-        ) as age
-    from {{ ref('dim_audit_runs') }}
-    where state = 'complete'
+        previous_run_id
+    from {{ ref('dim_nights') }}
+    where is_newest
 ),
 
 measures as (
     unpivot (
         select
-            scorecards.audit_id,
-            scorecards.audit_run_id,
-            scorecards.model_id,
-            scorecards.task_id,
-            scorecards.strategy,
-            numbered.age,
-            scorecards.sensitivity_corrected,
-            scorecards.wording_share,
-            scorecards.consistency,
-            scorecards.micro_f1,
-            scorecards.pss_intra,
-            scorecards.pss_inter,
-            scorecards.invalid_rate,
-            scorecards.cost_usd
-        from {{ ref('rpt_audit') }} as scorecards
-        inner join numbered using (audit_run_id)
-        where numbered.age <= 2
+            audit_id,
+            audit_run_id,
+            model_id,
+            task_id,
+            strategy,
+            sensitivity_corrected,
+            wording_share,
+            consistency,
+            micro_f1,
+            pss_intra,
+            pss_inter,
+            invalid_rate,
+            cost_usd
+        from {{ ref('rpt_audit') }}
     )
     on sensitivity_corrected, wording_share, consistency, micro_f1, pss_intra, pss_inter, invalid_rate, cost_usd
     into name measure value figure
@@ -47,9 +41,15 @@ select
     newer.figure - older.figure as difference,
     older.audit_run_id as base_run_id,
     newer.audit_run_id as candidate_run_id
-from measures as newer
-inner join measures as older using (audit_id, model_id, task_id, strategy, measure)
-where newer.age = 1 and older.age = 2
+from newest
+inner join measures as newer using (audit_run_id)
+inner join measures as older
+    on
+        newest.previous_run_id = older.audit_run_id
+        and newer.model_id = older.model_id
+        and newer.task_id = older.task_id
+        and newer.strategy = older.strategy
+        and newer.measure = older.measure
 order by
     abs(difference) desc,
     newer.audit_id asc,

@@ -1,9 +1,10 @@
 -- Which wordings get answers that cannot be read more often than the original does, in each audit's newest run.
 with newest as (
-    select distinct
+    select
         audit_run_id,
         audit_id
-    from {{ ref('rpt_latest') }}
+    from {{ ref('dim_nights') }}
+    where is_newest
 ),
 
 rates as (

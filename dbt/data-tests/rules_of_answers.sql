@@ -1,7 +1,9 @@
 -- The rules of the group answers, in one statement.
 {{ broken_rules([
     'dim_audit_runs',
+    'dim_baselines',
     'dim_models',
+    'dim_nights',
     'dim_prompt_variants',
     'dim_samples',
     'dim_tasks',

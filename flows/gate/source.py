@@ -95,26 +95,13 @@ class Source:
     @cached_property
     def _baselines(self) -> list[tuple[str, str]]:
         """Names and runs in the order in which the audit's baselines were pinned."""
-        rows = self._of(
-            "raw.baselines", "select audit_run_id, audit_id, name from raw.baselines order by pinned_at, audit_run_id"
-        )
-        return [(row["name"], row["audit_run_id"]) for row in rows if row["audit_id"] == self.run["audit_id"]]
+        rows = self._of("raw.baselines", sql("gate", "baselines"), audit_id=self.run["audit_id"])
+        return [(row["name"], row["audit_run_id"]) for row in rows]
 
     @cached_property
     def _before(self) -> str | None:
-        runs = self._of(
-            "marts.dim_audit_runs",
-            "select audit_run_id, audit_id, origin, started_at from marts.dim_audit_runs where state = 'complete' "
-            "order by started_at desc, audit_run_id desc",
-        )
-        mine = (self.run["started_at"], self.audit_run_id)
-        kind = (self.run["audit_id"], self.run["origin"])
-        earlier = (
-            row["audit_run_id"]
-            for row in runs
-            if (row["audit_id"], row["origin"]) == kind and (row["started_at"], row["audit_run_id"]) < mine
-        )
-        return next(earlier, None)
+        rows = self._of("marts.dim_audit_runs", sql("gate", "night_before"), **self.run)
+        return rows[0]["audit_run_id"] if rows else None
 
     @property
     def is_first(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from flows.history.columns import source_of
 from flows.history.nights import Nights, differs, gather_nights
 from flows.warehouse import Row, Warehouse
-from flows.warehouse.sql import sql
+from flows.warehouse.run_names import complete_runs
 from models_registry.errors import UsageError, WarehouseError, nearest
 from models_registry.mart_columns import mart_columns
 
@@ -105,12 +105,12 @@ def history(  # noqa: PLR0913 - the command's options
         msg = f"--limit {limit}: 1 or more"
         raise UsageError(msg)
     with warehouse.published.connect():
-        runs = warehouse.published.read(sql("history", "complete_runs"))
+        runs = complete_runs(warehouse)
         if not runs:
             msg = f"{warehouse.published.path}: no complete run is published"
             raise WarehouseError(msg)
-        newest = {row["audit_id"]: row["audit_run_id"] for row in runs}  # the last of each counts
-        audit = runs[-1]["audit_id"] if audit is None else audit
+        newest = {run.audit_id: run.audit_run_id for run in reversed(runs)}
+        audit = runs[0].audit_id if audit is None else audit
         run = newest[_known("audit", audit, newest, "has a complete run")]
         source = source_of(warehouse.published.read, measure)
         found = gather_nights(partial(warehouse.published.read, run=run), source.figures, limit)

@@ -436,7 +436,7 @@ def _references(warehouse: Warehouse, audit_id: str, run: str) -> tuple[dict[str
     They are last night's, the pinned baselines and those of open alarms. The night before last is looked at where answers
     changed since last night.
     """
-    earlier = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "earlier_nights"), audit=audit_id, run=run)]
+    earlier = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "earlier_nights"), run=run)]
     found: dict[str, Against] = dict.fromkeys(earlier[:1], "last_night")
     for row in warehouse.read(sql("nightly", "baselines"), audit=audit_id, run=run):
         found.setdefault(row["audit_run_id"], "baseline")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
 LATEST = "latest"
@@ -86,11 +87,7 @@ def complete_runs(warehouse: Warehouse, audit_id: str | None = None) -> list[Kno
 
 
 def _known_runs(warehouse: Warehouse) -> list[Known]:
-    rows = warehouse.published.read(
-        "select audit_run_id, audit_id, started_at, origin = 'trial' as is_trial from marts.dim_audit_runs "
-        "where state = 'complete' order by started_at desc, audit_run_id desc"
-    )
-    return [Known(**row) for row in rows]
+    return [Known(**row) for row in warehouse.published.read(sql("warehouse", "complete_runs"))]
 
 
 def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
@@ -106,8 +103,7 @@ def baselines(warehouse: Warehouse) -> dict[str, str]:
     )
     if not tables:
         return {}
-    rows = warehouse.published.read("select name, audit_run_id from raw.baselines order by pinned_at")
-    return {row["name"]: row["audit_run_id"] for row in rows}
+    return {row["name"]: row["audit_run_id"] for row in warehouse.published.read(sql("warehouse", "baselines"))}
 
 
 def _run_named(warehouse: Warehouse, known: list[Known], name: str, back: int, text: str) -> Known:

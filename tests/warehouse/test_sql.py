@@ -9,7 +9,12 @@ import duckdb
 import pytest
 
 import flows
-from flows.warehouse.sql import over, sql
+from flows.history.measure import history
+from flows.warehouse import Warehouse
+from flows.warehouse.run_names import baselines, complete_runs
+from flows.warehouse.sql import VIEWS, over, sql, view_sql
+from models_registry.mart_columns import dbt_project
+from tests.support.imported_nights import change, fresh
 
 QUERIES = sorted(Path(flows.__path__[0]).glob("*/queries/*.sql"))
 
@@ -44,3 +49,49 @@ def test_a_comment_before_a_query_stays_before_it() -> None:
     assert composed.startswith("-- of the run\nwith others as (")
     with duckdb.connect() as con:
         assert con.execute(composed).fetchall() == [(1,)]
+
+
+def test_a_query_stands_over_the_views_that_it_reads() -> None:
+    assert "dim_baselines as (" in sql("nightly", "baselines")
+    assert "dim_nights as (" not in sql("nightly", "baselines")
+    assert sql("report", "run").startswith("select")
+    for view in VIEWS:
+        (path,) = (dbt_project() / "models" / "marts").rglob(f"{view}.sql")
+        assert "materialized='view'" in path.read_text(encoding="utf-8")
+        assert "{{" not in view_sql(view)
+
+
+@pytest.fixture
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five runs: a trial and an import between the nights, one that failed; a name pinned twice, and one of another audit."""
+    warehouse, runs = fresh(tmp_path_factory, 5)
+    change(
+        warehouse,
+        "update marts.dim_audit_runs set origin = 'run'",
+        f"update marts.dim_audit_runs set origin = 'trial' where audit_run_id = '{runs[4]}'",
+        f"update marts.dim_audit_runs set origin = 'import' where audit_run_id = '{runs[1]}'",
+        f"update marts.dim_audit_runs set state = 'failed' where audit_run_id = '{runs[2]}'",
+        f"insert into raw.baselines values ('{runs[1]}', 'every night', 'prod', 'new prompt', '2026-11-02')",
+        f"insert into raw.baselines values ('{runs[0]}', 'every night', 'prod', null, '2026-11-01')",
+        f"insert into raw.baselines values ('{runs[3]}', 'another', 'prod', null, '2026-11-03')",
+    )
+    return warehouse
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_query_reads_what_the_view_holds(nights: Path, view: str) -> None:
+    published = Warehouse(nights).published
+    there = published.read(f"select * from marts.{view} order by all")
+    assert len(there) == {"dim_baselines": 2, "dim_nights": 4}[view]
+    assert published.read(over(f"select * from {view} order by all", **{view: view_sql(view)})) == there
+
+
+def test_the_copy_of_a_version_without_these_views_is_read_as_before(nights: Path) -> None:
+    warehouse = Warehouse(nights)
+
+    def answers() -> list[object]:
+        return [history(warehouse, "sensitivity").as_dict(), complete_runs(warehouse), baselines(warehouse)]
+
+    before = answers()
+    change(nights, *(f"drop view marts.{view}" for view in VIEWS))
+    assert answers() == before

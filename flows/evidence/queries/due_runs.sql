@@ -1,3 +1,5 @@
+-- Of raw.audit_runs and not of dim_nights: a run whose rules or judges changed is open, and needs its raw rows, while its
+-- marts still say complete.
 with nights as (
     select
         audit_run_id,
@@ -8,10 +10,7 @@ with nights as (
 ),
 
 needed as (
-    (
-        select audit_run_id from raw.baselines
-        qualify row_number() over (partition by audit_id, name order by pinned_at desc) = 1
-    )
+    select audit_run_id from dim_baselines
     union all
     select base_run_id
     from (

@@ -1,23 +1,13 @@
 -- Up to $run itself, newest first.
-with this as (
-    select
-        audit_id,
-        started_at,
-        audit_run_id,
-        origin
-    from marts.dim_audit_runs
-    where audit_run_id = $run
-)
-
 select
-    found.audit_run_id,
-    found.started_at
-from marts.dim_audit_runs as found
-inner join this on found.audit_id = this.audit_id
-where
-    found.state = 'complete'
-    -- a trial is of chosen samples: it is no night, and has none before it
-    and (found.audit_run_id = this.audit_run_id or (found.origin != 'trial' and this.origin != 'trial'))
-    and (found.started_at, found.audit_run_id) <= (this.started_at, this.audit_run_id)
-order by found.started_at desc, found.audit_run_id desc
+    nights.audit_run_id,
+    nights.started_at
+from dim_nights as this
+inner join dim_nights as nights
+    on
+        this.audit_id = nights.audit_id
+        -- a trial is no night, and has none before it
+        and (this.audit_run_id = nights.audit_run_id or this.night_number > nights.night_number)
+where this.audit_run_id = $run
+order by nights.started_at desc, nights.audit_run_id desc
 limit $most

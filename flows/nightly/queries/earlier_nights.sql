@@ -1,11 +1,10 @@
-select audit_run_id
-from raw.audit_runs
+-- a run whose rules or judges changed is open until it is derived again: raw.audit_runs says so, its marts do not
+select earlier.audit_run_id
+from dim_nights as tonight
+inner join dim_nights as earlier using (audit_id)
+inner join raw.audit_runs as runs on earlier.audit_run_id = runs.audit_run_id
 where
-    audit_id = $audit and origin = 'run' and state = 'complete'
-    and audit_run_id in (select audit_run_id from marts.rpt_audit)
-    and started_at < (
-        select tonight.started_at from raw.audit_runs as tonight
-        where tonight.audit_run_id = $run
-    )
-order by started_at desc
+    tonight.audit_run_id = $run and earlier.night_number < tonight.night_number
+    and earlier.origin = 'run' and runs.state = 'complete'
+order by earlier.night_number desc
 limit 2

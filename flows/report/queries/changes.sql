@@ -9,14 +9,6 @@ with requests as (
     group by all
 ),
 
-pinned as (
-    select
-        audit_run_id,
-        name
-    from raw.baselines
-    qualify row_number() over (partition by audit_id, name order by pinned_at desc) = 1
-),
-
 bases as (
     select
         requests.comparison_id,
@@ -24,7 +16,7 @@ bases as (
         min(pinned.name) as baseline,
         any_value(runs.started_at) as base_started_at
     from requests
-    left join pinned on requests.base_run_id = pinned.audit_run_id
+    left join dim_baselines as pinned on requests.base_run_id = pinned.audit_run_id
     left join marts.dim_audit_runs as runs on requests.base_run_id = runs.audit_run_id
     group by requests.comparison_id, requests.base_run_id, requests.requested_at
     qualify row_number() over (

@@ -4,16 +4,9 @@ with scorecards as (
     select * from {{ ref('rpt_audit') }}
 ),
 
--- a trial is of chosen samples
-runs as (
-    select * from {{ ref('dim_audit_runs') }}
-    where state = 'complete' and origin != 'trial'
-),
-
 newest as (
-    select audit_run_id
-    from runs
-    qualify row_number() over (partition by audit_id order by started_at desc, audit_run_id desc) = 1
+    select audit_run_id from {{ ref('dim_nights') }}
+    where is_newest
 ),
 
 final as (

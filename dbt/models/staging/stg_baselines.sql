@@ -1,0 +1,15 @@
+with source as (
+    select * from {{ source('raw', 'baselines') }}
+),
+
+renamed as (
+    select
+        audit_run_id,
+        audit_id,
+        name,
+        reason,
+        pinned_at
+    from source
+)
+
+select * from renamed
