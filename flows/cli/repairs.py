@@ -29,12 +29,15 @@ def diagnose(
     ] = None,
 ) -> None:
     """What a run points to: sensitive samples, inconsistent groups, confused labels, formats; or that nothing stands out."""
+    from dataclasses import replace
+
     from flows.diagnosis.diagnose import diagnose as diagnosis_of
     from flows.diagnosis.terminal import lines_of as lines_of_diagnosis
 
     settings = state.settings()
-    found = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
-    show(found.as_dict(top), "\n".join(lines_of_diagnosis(found, top)))
+    diagnosis = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
+    printed = replace(diagnosis, samples=diagnosis.samples[:top], confusions=diagnosis.confusions[:top])
+    show(printed, "\n".join(lines_of_diagnosis(diagnosis, top)))
 
 
 @app.command("try")

@@ -1,1 +1,1 @@
-"""What `promptaudit diagnose` looks at: samples, groups of samples, confused labels, formats; and how it says so."""
+"""Diagnosis of a run: sensitive samples, groups of samples, confused labels, formats."""

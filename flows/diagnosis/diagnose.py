@@ -1,11 +1,11 @@
-"""Says what a run points to: the samples, groups, labels and formats to mend; reads the published copy alone."""
+"""Diagnoses a published run: the samples, groups of samples, labels and formats to mend."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, get_args
 
 from flows.diagnosis.confusions import Confusion, find_confusions
 from flows.diagnosis.groups import Group, Groups, find_groups
@@ -44,21 +44,17 @@ UNREAD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SampleRow:
-    """A sensitive sample of one model, task and strategy, with its text where that may be shown."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleRow(SampleFinding):
+    """A sensitive sample with its text, where that may be shown."""
 
-    model_id: str
-    task_id: str
-    strategy: str
-    finding: SampleFinding
     input: str | None
     figure: str  # the name `trace` follows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnitCounts:
-    """How many samples of one model, task and strategy point where."""
+    """Counts of the samples of one model, task and strategy by what they point to."""
 
     model_id: str
     task_id: str
@@ -67,15 +63,15 @@ class UnitCounts:
     by_kind: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A model, task and strategy whose answers are often no label."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadAnswers:
+    """A model, task and strategy whose answers are often no label, with how many answers have each other status."""
 
     model_id: str
     task_id: str
     strategy: str
     invalid_rate: float
-    statuses: tuple[tuple[str, int], ...]
+    statuses: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,37 +84,10 @@ class Diagnosis:
     units: tuple[UnitCounts, ...]
     samples: tuple[SampleRow, ...]
     groups: tuple[Group, ...]
-    n_without_words: int
-    n_not_looked_at: int
+    n_clusters_without_words: int
+    n_samples_not_looked_at: int
     confusions: tuple[Confusion, ...]
-    formats: tuple[Unread, ...]
-    withheld: frozenset[str]  # tasks whose texts are not shown
-
-    def as_dict(self, top: int) -> dict[str, Any]:
-        """For --json; `top` of each list, groups all."""
-        groups = [
-            {
-                "group": place,
-                **asdict(group),
-                "words": [] if group.task_id in self.withheld else [asdict(w) for w in group.words],
-            }
-            for place, group in enumerate(self.groups, start=1)
-        ]
-        return {
-            "audit_run_id": self.audit_run_id,
-            "audit_id": self.audit_id,
-            "stands_out": list(self.stands_out),
-            "units": [asdict(unit) for unit in self.units],
-            "samples": [
-                {name: value for name, value in {**asdict(row), **asdict(row.finding)}.items() if name != "finding"}
-                for row in self.samples[:top]
-            ],
-            "groups": groups,
-            "n_clusters_without_words": self.n_without_words,
-            "n_samples_not_looked_at": self.n_not_looked_at,
-            "confusions": [{**asdict(each), "stands_out": each.stands_out} for each in self.confusions[:top]],
-            "formats": [{**asdict(each), "statuses": dict(each.statuses)} for each in self.formats],
-        }
+    formats: tuple[UnreadAnswers, ...]
 
 
 def diagnose(  # noqa: PLR0913 - the command's options
@@ -130,23 +99,27 @@ def diagnose(  # noqa: PLR0913 - the command's options
     strategy: str | None = None,
     text: str | None = None,
 ) -> Diagnosis:
-    """What a published run points to.
+    """Returns what a published run points to.
 
     run: as `compare` takes it. model, task, strategy: one of each; default all. text: none, excerpt or full; by default
-    excerpts of inputs, and nothing of tasks whose card says `sensitive`. Raises UsageError for a name that is not there,
-    MeasureError where nothing is measured, WarehouseError where nothing is published.
+    excerpts of inputs, and nothing of tasks whose card says `sensitive`.
+
+    Raises:
+        UsageError: a name that is not there.
+        MeasureError: nothing is measured.
+        WarehouseError: nothing is published.
     """
     if text is not None and text not in get_args(Text):
         msg = f"--text {text[:80]}{nearest(text, get_args(Text))}"
         raise UsageError(msg)
-    found = resolve(warehouse, run)
+    named = resolve(warehouse, run)
     (row,) = warehouse.published.read(
-        "select seed from marts.dim_audit_runs where audit_run_id = $run", run=found.audit_run_id
+        "select seed from marts.dim_audit_runs where audit_run_id = $run", run=named.audit_run_id
     )
-    material = read_material(warehouse, found.audit_run_id, model=model or found.model_id, task=task, strategy=strategy)
+    material = read_material(warehouse, named.audit_run_id, model=model or named.model_id, task=task, strategy=strategy)
     findings = [sample_findings(unit, row["seed"]) for unit in material.units]
     groups = find_groups(material.units, material.tasks, findings, row["seed"])
-    return put_together(found.audit_run_id, found.audit_id, material, findings, groups, text)
+    return put_together(named.audit_run_id, named.audit_id, material, findings, groups, text)
 
 
 def put_together(  # noqa: PLR0913 - what it is made of
@@ -157,7 +130,7 @@ def put_together(  # noqa: PLR0913 - what it is made of
     groups: Groups,
     text: str | None = None,
 ) -> Diagnosis:
-    """The diagnosis of what was found in each unit."""
+    """Returns the diagnosis of a run from the samples and groups of its units."""
     units = material.units
     policy = {name: text or ("none" if task.is_sensitive else "excerpt") for name, task in material.tasks.items()}
     counts = tuple(
@@ -174,32 +147,35 @@ def put_together(  # noqa: PLR0913 - what it is made of
     ]
     samples.sort(
         key=lambda s: (
-            s.finding.points_to == "noise",  # what noise alone explains comes last
-            -(s.finding.sensitivity or 0),
+            s.points_to == "noise",  # what noise alone explains comes last
+            -(s.sensitivity or 0),
             s.task_id,
-            s.finding.sample_id,
+            s.sample_id,
             s.strategy,
             s.model_id,
         )
     )
     confusions = tuple(find_confusions(units))
     formats = tuple(
-        Unread(**unit.names, invalid_rate=unit.invalid["invalid_rate"], statuses=_statuses(unit))
+        UnreadAnswers(
+            **unit.names,
+            invalid_rate=unit.invalid["invalid_rate"],
+            statuses={row["answer_status"]: row["n"] for row in unit.statuses},
+        )
         for unit in units
         if (unit.invalid["invalid_rate_low"] or 0) > UNREAD_RATE
     )
     return Diagnosis(
         audit_run_id=run,
         audit_id=audit_id,
-        stands_out=tuple(_stands_out(counts, groups.found, confusions, formats)),
+        stands_out=tuple(_stands_out(counts, groups.groups, confusions, formats)),
         units=counts,
         samples=tuple(samples),
-        groups=groups.found,
-        n_without_words=groups.n_without_words,
-        n_not_looked_at=groups.n_not_looked_at,
+        groups=tuple(replace(group, words=()) if policy[group.task_id] == "none" else group for group in groups.groups),
+        n_clusters_without_words=groups.n_clusters_without_words,
+        n_samples_not_looked_at=groups.n_samples_not_looked_at,
         confusions=confusions,
         formats=formats,
-        withheld=frozenset(name for name, kept in policy.items() if kept == "none"),
     )
 
 
@@ -210,21 +186,20 @@ def _sample_row(run: str, unit: Unit, finding: SampleFinding, task: Task, policy
     name = figure_id(
         "fct_sensitivity", {"audit_run_id": run, **unit.names, "sample_id": finding.sample_id}, "sensitivity"
     )
-    return SampleRow(**unit.names, finding=finding, input=text, figure=name)
-
-
-def _statuses(unit: Unit) -> tuple[tuple[str, int], ...]:
-    return tuple((row["answer_status"], row["n"]) for row in unit.statuses)
+    return SampleRow(**asdict(finding), input=text, figure=name)
 
 
 def _stands_out(
-    counts: Sequence[UnitCounts], groups: Sequence[Group], confusions: Sequence[Confusion], formats: Sequence[Unread]
+    counts: Sequence[UnitCounts],
+    groups: Sequence[Group],
+    confusions: Sequence[Confusion],
+    formats: Sequence[UnreadAnswers],
 ) -> list[str]:
-    """What stands out, a line each, the most telling first."""
+    """Returns what stands out, a line each, the most telling first."""
     by_kind: Counter[str] = Counter()
     for unit in counts:
         by_kind.update(unit.by_kind)
     n_confused = sum(each.stands_out for each in confusions)
-    said = [(len(groups), GROUPS), *((by_kind[kind], of_kind) for kind, of_kind in OF_KIND.items())]
-    said += [(n_confused, CONFUSED), (len(formats), UNREAD)]
-    return [f"{n} {one if n == 1 else many}" for n, (one, many) in said if n]
+    counted = [(len(groups), GROUPS), *((by_kind[kind], of_kind) for kind, of_kind in OF_KIND.items())]
+    counted += [(n_confused, CONFUSED), (len(formats), UNREAD)]
+    return [f"{n} {one if n == 1 else many}" for n, (one, many) in counted if n]

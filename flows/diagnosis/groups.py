@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,10 +36,11 @@ class Word:
     n_in_rest: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """Samples of one gold class whose p_tau lie together, away from the rest, and that share words."""
 
+    group: int  # its number, from 1, as `try --on group:K` takes it
     model_id: str
     task_id: str
     strategy: str
@@ -50,18 +51,18 @@ class Group:
     sensitivity: float | None
     rest_sensitivity: float | None
     said: tuple[tuple[str | None, float], ...]  # label and its share of p_tau, the largest first
-    words: tuple[Word, ...]
+    words: tuple[Word, ...]  # none where the task's texts are not shown
     p_value: float
     points_to: PointsTo | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """The groups of a run, and how many clusters were left out because they share no words."""
+    """The groups of a run, and what was left out."""
 
-    found: tuple[Group, ...]
-    n_without_words: int
-    n_not_looked_at: int  # samples beyond the most of a class
+    groups: tuple[Group, ...]
+    n_clusters_without_words: int
+    n_samples_not_looked_at: int  # beyond the most of a class
 
 
 class _Candidate(NamedTuple):
@@ -72,14 +73,14 @@ class _Candidate(NamedTuple):
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The different words of a text: runs of Unicode letters and digits, case folded."""
+    """Returns the different words of a text: runs of Unicode letters and digits, case folded."""
     return frozenset(_WORD.findall(text.casefold()))
 
 
 def find_groups(
     units: Sequence[Unit], tasks: Mapping[str, Task], findings: Sequence[Sequence[SampleFinding]], seed: int
 ) -> Groups:
-    """The groups of all units, the surest first.
+    """Returns the groups of all units, the surest first.
 
     A cluster of at least three samples, at most half of its class, that stands apart by .2 in total variation distance
     (`udfs.measures.clusters`) is a group when its texts share words that those of the rest lack: p at most .05 among all
@@ -95,32 +96,36 @@ def find_groups(
         candidates += own
         words.append(_words(unit, own, tasks[unit.task_id].inputs, seed))
     flat = [each for of_unit in words for each in of_unit]
-    p_values = np.array([found[0].p_value if found else 1.0 for _, found in flat])
+    p_values = np.array([shared[0].p_value if shared else 1.0 for _, shared in flat])
     unit_of = np.array([candidate.unit for candidate in candidates], np.int64)
     smallest = np.array([p_values[unit_of == number].min() for number in np.unique(unit_of)])
     passed = smallest[discoveries(smallest, ALPHA)]
     threshold = passed.max(initial=-1.0)
     groups = [
-        _group(units[candidate.unit], candidate, vocabulary, found, findings[candidate.unit])
-        for candidate, (vocabulary, found), p_value in zip(candidates, flat, p_values, strict=True)
+        _group(units[candidate.unit], candidate, vocabulary, shared, findings[candidate.unit])
+        for candidate, (vocabulary, shared), p_value in zip(candidates, flat, p_values, strict=True)
         if p_value <= threshold
     ]
     groups.sort(key=lambda g: (g.p_value, -g.distance, g.task_id, g.strategy, g.model_id, g.gold_label, g.sample_ids))
-    return Groups(tuple(groups), len(candidates) - len(groups), n_left_out)
+    return Groups(
+        groups=tuple(replace(group, group=number) for number, group in enumerate(groups, start=1)),
+        n_clusters_without_words=len(candidates) - len(groups),
+        n_samples_not_looked_at=n_left_out,
+    )
 
 
 def _candidates(number: int, unit: Unit, seed: int) -> tuple[list[_Candidate], int]:
-    found, n_left_out = [], 0
+    candidates, n_left_out = [], 0
     for gold in np.unique(unit.gold[unit.gold >= 0]).tolist():
         own = np.flatnonzero(unit.gold == gold)
         if len(own) > MOST_OF_A_CLASS:
             n_left_out += len(own) - MOST_OF_A_CLASS
             own = np.sort(generator(seed, _PURPOSE).choice(own, MOST_OF_A_CLASS, replace=False))
-        found += [
+        candidates += [
             _Candidate(number, gold, own[cluster], np.delete(own, cluster))
             for cluster in separate_clusters(unit.p_tau[own])
         ]
-    return found, n_left_out
+    return candidates, n_left_out
 
 
 def _words(
@@ -143,25 +148,25 @@ def _words(
         contrasts.append(Contrast(candidate.gold, has[own], np.searchsorted(own, candidate.members)))
     frequency = np.array([counts[word] for word in vocabulary], np.float64)
     mean_words = float(np.mean([len(text) for text in texts]))
-    found = shared_words(contrasts, frequency, mean_words, seed)
-    return [(vocabulary, of_candidate) for of_candidate in found]
+    return [(vocabulary, shared) for shared in shared_words(contrasts, frequency, mean_words, seed)]
 
 
 def _group(
     unit: Unit,
     candidate: _Candidate,
     vocabulary: Sequence[str],
-    found: Sequence[SharedWord],
+    shared: Sequence[SharedWord],
     findings: Sequence[SampleFinding],
 ) -> Group:
     mean, rest = unit.p_tau[candidate.members].mean(axis=0), unit.p_tau[candidate.rest].mean(axis=0)
     names = {unit.sample_ids[index] for index in candidate.members.tolist()}
     kinds = Counter(finding.points_to for finding in findings if finding.sample_id in names)
-    said = sorted(
+    labels = sorted(
         ((share, label) for share, label in zip(mean.tolist(), unit.labels, strict=True) if share > 0),
         key=lambda pair: -pair[0],
     )
     return Group(
+        group=0,  # until the groups are ranked
         **unit.names,
         gold_label=str(unit.labels[candidate.gold]),
         sample_ids=tuple(unit.sample_ids[index] for index in candidate.members.tolist()),
@@ -169,7 +174,7 @@ def _group(
         distance=float(np.abs(mean - rest).sum() / 2),
         sensitivity=_mean(unit.sensitivity[candidate.members]),
         rest_sensitivity=_mean(unit.sensitivity[candidate.rest]),
-        said=tuple((label, share) for share, label in said),
+        said=tuple((label, share) for share, label in labels),
         words=tuple(
             Word(
                 word=vocabulary[word.word],
@@ -178,10 +183,10 @@ def _group(
                 n_in_group=word.n_members,
                 n_in_rest=word.n_others,
             )
-            for word in found[:MOST_WORDS]
+            for word in shared[:MOST_WORDS]
             if word.p_value <= ALPHA
         ),
-        p_value=found[0].p_value,
+        p_value=shared[0].p_value,
         points_to=kinds.most_common(1)[0][0],
     )
 

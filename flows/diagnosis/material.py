@@ -1,7 +1,8 @@
-"""What a diagnosis is made of, from the published copy: a table of samples for each model, task and strategy."""
+"""Reads from the published copy what a diagnosis is made of: a table of samples for each model, task and strategy."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,13 +44,13 @@ class Unit:
 
     @property
     def names(self) -> dict[str, str]:
-        """What it is, for a row."""
+        """Returns its model, task and strategy by the names of their columns."""
         return {"model_id": self.model_id, "task_id": self.task_id, "strategy": self.strategy}
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a diagnosis knows of a task beside its figures."""
+    """Whether a task's texts are sensitive, and the inputs of its samples by id."""
 
     is_sensitive: bool
     inputs: dict[str, str | None]
@@ -66,20 +67,23 @@ class Material:
 def read_material(
     warehouse: Warehouse, run: str, *, model: str | None, task: str | None, strategy: str | None
 ) -> Material:
-    """The chosen units of a published run; raises UsageError for a name it has not, MeasureError where nothing is measured."""
-    found = warehouse.published.read(sql("diagnosis", "units"), run=run)
+    """Returns the chosen units of a published run.
+
+    Raises:
+        UsageError: a name that the run has not.
+        MeasureError: nothing is measured.
+    """
+    rows = warehouse.published.read(sql("diagnosis", "units"), run=run)
     for option, column, value in (
         ("model", "model_id", model),
         ("task", "task_id", task),
         ("strategy", "strategy", strategy),
     ):
-        known = {row[column] for row in found}
-        if value is not None and found and value not in known:
-            msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, known)}"
-            raise UsageError(msg)
-        found = [row for row in found if value is None or row[column] == value]
+        if rows:
+            refuse_unknown(option, value, {row[column] for row in rows}, run)
+        rows = [row for row in rows if value is None or row[column] == value]
     tasks = {row["task_id"]: row for row in warehouse.published.read(_TASKS, run=run)}
-    units = [_unit(warehouse, run, row, tasks[row["task_id"]]["labels"]) for row in found]
+    units = [_unit(warehouse, run, row, tasks[row["task_id"]]["labels"]) for row in rows]
     kept = tuple(unit for unit in units if unit is not None)
     if not kept:
         msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
@@ -91,6 +95,14 @@ def read_material(
     return Material(
         kept, {name: Task(bool(tasks[name].get("is_sensitive")), inputs.get(name, {})) for name in sorted(names)}
     )
+
+
+def refuse_unknown(option: str, value: str | None, names: Iterable[str], run: str) -> None:
+    """Raises UsageError with the nearest name where an option names nothing that the run has."""
+    known = list(names)
+    if value is not None and value not in known:
+        msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, known)}"
+        raise UsageError(msg)
 
 
 def _unit(warehouse: Warehouse, run: str, unit: Row, labels: list[str] | None) -> Unit | None:

@@ -23,10 +23,13 @@ MEANS: dict[PointsTo, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFinding:
-    """One sample of a unit; low and high are for other wordings, p_value for noise alone."""
+    """One sample of a unit. low and high are the interval for other wordings; p_value is that of noise alone."""
 
+    model_id: str
+    task_id: str
+    strategy: str
     sample_id: str
     gold_label: str | None
     said: str | None  # the label given most, None for N/A
@@ -43,11 +46,11 @@ class SampleFinding:
 
 
 def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
-    """The samples of a unit, the most sensitive first.
+    """Returns the samples of a unit, the most sensitive first.
 
     A sample is steady when one label has 90 % of its p_tau. Whether the wording explains an unsteady one is tested by exchanging
-    its answers between wordings (`udfs.measures.wording_effect`), with at most one in twenty of what is said to be the prompt's
-    expected false (Benjamini-Hochberg over the unit's unsteady samples).
+    its answers between wordings (`udfs.measures.wording_effect`), with at most one in twenty that point to the prompt expected
+    false (Benjamini-Hochberg over the unit's unsteady samples).
     """
     top = unit.p_tau.argmax(axis=1)
     share = unit.p_tau.max(axis=1)
@@ -61,13 +64,14 @@ def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
     for index, effect in effects.items():
         p_values[index] = effect.p_value
     is_wording = discoveries(p_values)
-    found = []
+    samples = []
     for index in np.lexsort((np.arange(len(share)), -np.nan_to_num(unit.sensitivity, nan=-1.0))).tolist():
         sample = unit.sample_ids[index]
         interval = _interval(unit, sample)
-        found_effect = effects.get(index)
-        found.append(
+        own_effect = effects.get(index)
+        samples.append(
             SampleFinding(
+                **unit.names,
                 sample_id=sample,
                 gold_label=unit.rows[index]["gold_label"],
                 said=unit.labels[top[index]],
@@ -76,14 +80,14 @@ def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
                 corrected=interval[0],
                 low=interval[1],
                 high=interval[2],
-                wording_share=None if found_effect is None else _finite(found_effect.share),
-                repeat_disagreement=None if found_effect is None else _finite(found_effect.repeat),
+                wording_share=None if own_effect is None else _finite(own_effect.share),
+                repeat_disagreement=None if own_effect is None else _finite(own_effect.repeat),
                 p_value=_finite(p_values[index]),
                 points_to=_points_to(unit, index, int(top[index]), p_values[index], is_wording=bool(is_wording[index])),
                 n_variants=unit.rows[index]["n_variants"],
             )
         )
-    return found
+    return samples
 
 
 def _interval(unit: Unit, sample: str) -> tuple[float | None, float | None, float | None]:

@@ -1,4 +1,4 @@
-"""A diagnosis for people: what stands out first, then what it is made of."""
+"""Draws a diagnosis for a terminal: what stands out first, then its samples, groups, labels and formats."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ MOST_LABELS = 4
 ORDER: tuple[PointsTo, ...] = ("prompt", "prompt_or_noise", "noise", "sample_or_label", "output_format")
 
 
-def lines_of(found: Diagnosis, top: int) -> list[str]:
-    """Everything a terminal shows."""
-    lines = [f"run {found.audit_run_id} of '{cut(found.audit_id)}'", "", *_summary(found), ""]
-    lines += ["most sensitive samples", *_samples(found, top), ""]
-    lines += ["inconsistent groups", *_groups(found, top), ""]
-    lines += ["confused labels", *_confusions(found.confusions, top)]
-    if found.formats:
-        lines += ["", "unread answers", *(_indented(_formats(found)))]
+def lines_of(diagnosis: Diagnosis, top: int) -> list[str]:
+    """Returns the lines that a terminal shows, at most `top` entries of each list."""
+    lines = [f"run {diagnosis.audit_run_id} of '{cut(diagnosis.audit_id)}'", "", *_summary(diagnosis), ""]
+    lines += ["most sensitive samples", *_samples(diagnosis, top), ""]
+    lines += ["inconsistent groups", *_groups(diagnosis, top), ""]
+    lines += ["confused labels", *_confusions(diagnosis.confusions, top)]
+    if diagnosis.formats:
+        lines += ["", "unread answers", *(_indented(_formats(diagnosis)))]
     return lines
 
 
-def _summary(found: Diagnosis) -> list[str]:
-    if not found.stands_out:
-        return [NOTHING, *_counted(found.units)]
-    return [*found.stands_out, *_counted(found.units)]
+def _summary(diagnosis: Diagnosis) -> list[str]:
+    if not diagnosis.stands_out:
+        return [NOTHING, *_counted(diagnosis.units)]
+    return [*diagnosis.stands_out, *_counted(diagnosis.units)]
 
 
 def _counted(units: Sequence[UnitCounts]) -> Iterable[str]:
@@ -49,52 +49,52 @@ def _counted(units: Sequence[UnitCounts]) -> Iterable[str]:
         yield f"  {steady:>5} of {n} are answered alike under the wordings, and not known to be wrong"
 
 
-def _samples(found: Diagnosis, top: int) -> Iterable[str]:
-    if not found.samples:
+def _samples(diagnosis: Diagnosis, top: int) -> Iterable[str]:
+    if not diagnosis.samples:
         yield "  none: no sample's label changes with the wording"
-    for row in found.samples[:top]:
-        sample = row.finding
-        whose = "" if sample.wording_share is None else f", wording {share(max(0.0, sample.wording_share))} of it"
-        p_value = "" if sample.p_value is None else f" (p {number(sample.p_value, 4)})"
+    for row in diagnosis.samples[:top]:
+        whose = "" if row.wording_share is None else f", wording {share(max(0.0, row.wording_share))} of it"
+        p_value = "" if row.p_value is None else f" (p {number(row.p_value, 4)})"
         yield (
-            f"  {cut(sample.sample_id, 60)}  sensitivity {number(sample.sensitivity)}, corrected "
-            f"{ranged(sample.corrected, sample.low, sample.high)}{whose}{p_value}"
+            f"  {cut(row.sample_id, 60)}  sensitivity {number(row.sensitivity)}, corrected "
+            f"{ranged(row.corrected, row.low, row.high)}{whose}{p_value}"
         )
-        gold = "unknown" if sample.gold_label is None else cut(sample.gold_label, 60)
-        points = "nothing" if sample.points_to is None else MEANS[sample.points_to].partition(":")[0]
+        gold = "unknown" if row.gold_label is None else cut(row.gold_label, 60)
+        points = "nothing" if row.points_to is None else MEANS[row.points_to].partition(":")[0]
         yield (
-            f"      {_unit(row.model_id, row.task_id, row.strategy)}; gold {gold}, says {_label(sample.said)} in "
-            f"{share(sample.said_share)} of {sample.n_variants} wordings; points to {points}"
+            f"      {_unit(row.model_id, row.task_id, row.strategy)}; gold {gold}, says {_label(row.said)} in "
+            f"{share(row.said_share)} of {row.n_variants} wordings; points to {points}"
         )
         if row.input is not None:
             yield f"      {row.input}"
 
 
-def _groups(found: Diagnosis, top: int) -> Iterable[str]:
-    if not found.groups:
+def _groups(diagnosis: Diagnosis, top: int) -> Iterable[str]:
+    if not diagnosis.groups:
         yield "  none: no samples of a class are answered alike, unlike the rest of their class, and share words"
-    for number_, group in enumerate(found.groups[:top], start=1):
-        yield from _group(number_, group, withheld=group.task_id in found.withheld)
-    if found.n_without_words:
-        yield f"  {found.n_without_words} clusters share no words that the rest of their class lacks, and are not told"
-    if found.n_not_looked_at:
-        yield f"  of large classes a seeded choice was looked at, {found.n_not_looked_at} samples were not"
+    for group in diagnosis.groups[:top]:
+        yield from _group(group)
+    without_words, not_looked_at = diagnosis.n_clusters_without_words, diagnosis.n_samples_not_looked_at
+    if without_words:
+        yield f"  {without_words} clusters share no words that the rest of their class lacks, and are not told"
+    if not_looked_at:
+        yield f"  of large classes a seeded choice was looked at, {not_looked_at} samples were not"
 
 
-def _group(place: int, group: Group, *, withheld: bool) -> Iterable[str]:
-    said = ", ".join(f"{_label(label)} {share(part)}" for label, part in group.said[:MOST_LABELS])
+def _group(group: Group) -> Iterable[str]:
+    answers = ", ".join(f"{_label(label)} {share(part)}" for label, part in group.said[:MOST_LABELS])
     yield (
-        f"  group:{place}  {len(group.sample_ids)} samples of class {cut(group.gold_label, 60)}, {group.n_rest} others; "
+        f"  group:{group.group}  {len(group.sample_ids)} samples of class {cut(group.gold_label, 60)}, {group.n_rest} others; "
         f"{_unit(group.model_id, group.task_id, group.strategy)}"
     )
     words = ", ".join(
         f"{cut(w.word, 40)} ({w.n_in_group} of {len(group.sample_ids)}, else {w.n_in_rest} of {group.n_rest})"
         for w in group.words
     )
-    yield f"      shared words (p {number(group.p_value, 4)}): {'withheld' if withheld else words}"
+    yield f"      shared words (p {number(group.p_value, 4)}): {words or 'withheld'}"
     yield (
         f"      sensitivity {number(group.sensitivity)}, the others {number(group.rest_sensitivity)}; "
-        f"distance {number(group.distance)}; answers {said}"
+        f"distance {number(group.distance)}; answers {answers}"
     )
     if group.points_to is not None:
         yield f"      points to {MEANS[group.points_to]}"
@@ -117,9 +117,9 @@ def _confusions(confusions: Sequence[Confusion], top: int) -> Iterable[str]:
         yield f"  {len(telling) - top} more"
 
 
-def _formats(found: Diagnosis) -> Iterable[str]:
-    for each in found.formats:
-        kinds = ", ".join(f"{n} {status}" for status, n in each.statuses)
+def _formats(diagnosis: Diagnosis) -> Iterable[str]:
+    for each in diagnosis.formats:
+        kinds = ", ".join(f"{n} {status}" for status, n in each.statuses.items())
         unit = _unit(each.model_id, each.task_id, each.strategy)
         yield f"{percent(each.invalid_rate)} of answers are no label ({kinds}); {unit}"
 

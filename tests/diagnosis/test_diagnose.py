@@ -14,6 +14,7 @@ from flows.diagnosis.groups import find_groups, words_of
 from flows.diagnosis.material import Material, Task, Unit
 from flows.diagnosis.samples import sample_findings
 from flows.diagnosis.terminal import NOTHING, lines_of
+from flows.display.encode import encoded
 from udfs.measures.entropy import plug_in_terms
 
 LABELS = (None, "number", "place", "person")
@@ -109,7 +110,7 @@ def test_a_planted_weakness_is_found_with_its_word(seed: int) -> None:
     assert {f"s{index:02}" for index in YEAR} >= set(first.sample_ids)
     assert len(first.sample_ids) >= 7
     assert first.points_to == "prompt"
-    assert {row.finding.sample_id for row in found.samples[:8]} <= {f"s{index:02}" for index in YEAR}
+    assert {row.sample_id for row in found.samples[:8]} <= {f"s{index:02}" for index in YEAR}
     assert not any(NOTHING in line for line in lines_of(found, 5))
 
 
@@ -162,7 +163,7 @@ def test_where_each_sample_points() -> None:
     one_wording.p_tau[2] = [0, 0.5, 0.5, 0]
     assert {each.sample_id: each for each in sample_findings(one_wording, seed=1)}["s02"].points_to == "noise"
     found = diagnosed([unit], ["?"] * N)
-    assert [(each.statuses, each.invalid_rate) for each in found.formats] == [((("unparsed", 7),), 0.2)]
+    assert [(each.statuses, each.invalid_rate) for each in found.formats] == [({"unparsed": 7}, 0.2)]
     assert any("20.0 % of answers are no label (7 unparsed)" in line for line in lines_of(found, 3))
 
 
@@ -187,7 +188,7 @@ def test_texts_of_sensitive_tasks_are_withheld() -> None:
     is_weak = np.isin(np.arange(N), YEAR)
     units, inputs = [unit_of(answers(rng, np.where(is_weak, 0.2, 0.98), is_weak))], texts(rng)
     for found in (diagnosed(units, inputs, sensitive=True), diagnosed(units, inputs, text="none")):
-        said = "\n".join(lines_of(found, 50)) + json.dumps(found.as_dict(50))
+        said = "\n".join(lines_of(found, 50)) + json.dumps(encoded(found))
         assert "withheld" in said
         assert "w1" not in said
         assert "year" not in said.casefold()
