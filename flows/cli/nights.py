@@ -170,15 +170,15 @@ def history(
 ) -> None:
     """A measure over the nights: a table and a sparkline a series."""
     from flows.history.measure import history as history_of
-    from flows.history.terminal import HistoryCard
+    from flows.history.terminal import renderables_of
 
     settings = state.settings()
-    found = history_of(
+    nights = history_of(
         Warehouse(settings.warehouse), measure, audit=audit, model=model, task=task, strategy=strategy, limit=limit
     )
     if state.as_json:
-        show(found.as_dict())
+        show(nights)
         return
-    from rich.console import Console
+    from rich.console import Console, Group
 
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(HistoryCard(found))
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(Group(*renderables_of(nights)))

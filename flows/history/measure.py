@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
 
+from flows.display.encode import NOT_ENCODED, encoded_property
 from flows.history.columns import source_of
 from flows.history.nights import Nights, differs, gather_nights
 from flows.warehouse import Row, Warehouse
@@ -23,14 +23,19 @@ GRAVITY = ("regressed", "changed", "not_comparable", "improved", "within_noise")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
-    """One complete run in a series.
+    """One complete run in a series, with full precision.
 
-    figure, low, high: as the marts have them, full precision; None where they do not exist. n_…: what the figure is of; None
-    where the run has no row of the series. is_comparable: whether the figure and that of the last night that has one are of
-    equally many samples, variants and asks (`differs` says which are not); None where there is no other figure.
+    strategy: None over all strategies. figure, low, high: as the marts have them; None where they do not exist. n_…: what the
+    figure is of; None where the run has no row of the series. is_comparable: whether the figure and that of the last night that
+    has one are of equally many samples, variants and asks (`differs` says which are not); None where there is no other figure.
     verdict, reason: of rpt_run_comparisons against the night right before; None where they were not compared.
     """
 
+    audit_id: str
+    measure: str
+    model_id: str
+    task_id: str
+    strategy: str | None
     audit_run_id: str
     started_at: datetime
     figure: float | None = None
@@ -46,7 +51,7 @@ class Night:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
     """One model, task and strategy (None: over all strategies) with its nights, oldest first."""
 
@@ -56,32 +61,19 @@ class Series:
     nights: tuple[Night, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """A measure of an audit over its nights, a series for each model, task and strategy."""
 
     audit_id: str
     measure: str
-    interval_of: str  # whose interval low and high are; "" where the measure has none
-    series: tuple[Series, ...]
+    interval_of: str | None  # the measure that low and high are of; None without an interval
+    series: tuple[Series, ...] = field(metadata=NOT_ENCODED)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain row a series and night, full precision, times as ISO text in UTC: what `--json` prints."""
-        return [
-            {
-                "audit_id": self.audit_id, "measure": self.measure, "model_id": series.model_id, "task_id": series.task_id,
-                "strategy": series.strategy, **asdict(night), "started_at": night.started_at.isoformat(),
-            }
-            for series in self.series
-            for night in series.nights
-        ]  # fmt: skip
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same under the measure's name, with whose interval it is."""
-        return {
-            "audit_id": self.audit_id, "measure": self.measure, "interval_of": self.interval_of or None,
-            "nights": self.rows(),
-        }  # fmt: skip
+    @encoded_property
+    def nights(self) -> tuple[Night, ...]:
+        """Returns the nights of all series, one after the other."""
+        return tuple(night for series in self.series for night in series.nights)
 
 
 def history(  # noqa: PLR0913 - the command's options
@@ -94,12 +86,15 @@ def history(  # noqa: PLR0913 - the command's options
     strategy: str | None = None,
     limit: int = 30,
 ) -> History:
-    """A measure over the last `limit` (1 or more) complete runs of an audit, from the published copy.
+    """Returns a measure over the last `limit` (1 or more) complete runs of an audit, from the published copy.
 
     measure: a numeric column of marts.rpt_audit, `accuracy:<scoring method>` (mean over templates) or
     `accuracy_std:<scoring method>` (their corrected spread). audit: default that of the newest complete run. model, task,
-    strategy: one of each; default all. A night without a figure stands with None. Raises UsageError with the nearest name
-    for one that is not there, WarehouseError where nothing is published or no run is complete.
+    strategy: one of each; default all. A night without a figure stands with None.
+
+    Raises:
+        UsageError: a name that is not there, with the nearest one.
+        WarehouseError: nothing is published, or no run is complete.
     """
     if limit < 1:
         msg = f"--limit {limit}: 1 or more"
@@ -113,13 +108,14 @@ def history(  # noqa: PLR0913 - the command's options
         audit = runs[0].audit_id if audit is None else audit
         run = newest[_known("audit", audit, newest, "has a complete run")]
         source = source_of(warehouse.published.read, measure)
-        found = gather_nights(partial(warehouse.published.read, run=run), source.figures, limit)
-    figures = [row for row in found.figures if source.method is None or row["scoring_method"] == source.method]
+        gathered = gather_nights(partial(warehouse.published.read, run=run), source.figures, limit)
+    figures = [row for row in gathered.figures if source.method is None or row["scoring_method"] == source.method]
     wanted = {"task": task, "model": model, "strategy": strategy}
     for name, value in wanted.items():
         if value is not None:
             figures = _only(figures, name, value)
-    return History(audit, measure, source.interval_of, tuple(_series(found, figures, measure)))
+    series = tuple(_series(gathered, figures, audit, measure))
+    return History(audit_id=audit, measure=measure, interval_of=source.interval_of, series=series)
 
 
 def _known(option: str, value: str, names: Iterable[str], where: str) -> str:
@@ -139,33 +135,42 @@ def _only(figures: list[Row], option: str, value: str) -> list[Row]:
     return [row for row in figures if row[column] == value]
 
 
-def _series(found: Nights, figures: list[Row], measure: str) -> Iterable[Series]:
-    """The rows as series by task, strategy and model; every series has every night."""
+def _series(gathered: Nights, figures: list[Row], audit: str, measure: str) -> Iterable[Series]:
+    """Yields the rows as series by task, strategy and model; every series has every night."""
     by_key: dict[Key, dict[str, Row]] = {}
     for row in figures:
         by_key.setdefault((row["task_id"], row["model_id"], row["strategy"]), {})[row["audit_run_id"]] = row
     declared = mart_columns("rpt_audit").get(measure)
     name = (declared and declared.compared) or measure
     verdicts: dict[tuple[str, str, str], list[Row]] = {}
-    for row in found.verdicts:
+    for row in gathered.verdicts:
         if row["measure"] == name:
             verdicts.setdefault((row["audit_run_id"], row["task_id"], row["model_id"]), []).append(row)
     for key in sorted(by_key, key=lambda key: (key[0], key[2] or "", key[1])):
+        task_id, model_id, strategy = key
+        names: Row = {
+            "audit_id": audit,
+            "measure": measure,
+            "model_id": model_id,
+            "task_id": task_id,
+            "strategy": strategy,
+        }
         own, nights = by_key[key], []
-        last: Row | None = own.get(found.before) if found.before else None
+        last: Row | None = own.get(gathered.before) if gathered.before else None
         if last is not None and last["figure"] is None:
             last = None
-        for run in found.runs:
+        for run in gathered.runs:
             now = own.get(run["audit_run_id"])
-            nights.append(_night(run, now, last, _verdict(verdicts.get((run["audit_run_id"], *key[:2]), []), key[2])))
+            verdict = _verdict(verdicts.get((run["audit_run_id"], task_id, model_id), []), strategy)
+            nights.append(_night(names | run, now, last, verdict))
             if now is not None and now["figure"] is not None:
                 last = now
         if any(night.n_samples is not None for night in nights):  # not of the night before them alone
-            yield Series(key[1], key[0], key[2], tuple(nights))
+            yield Series(model_id=model_id, task_id=task_id, strategy=strategy, nights=tuple(nights))
 
 
 def _verdict(rows: list[Row], strategy: str | None) -> Row:
-    """The verdict on a series; on one over all strategies the gravest of theirs, with the strategy before its reason."""
+    """Returns the verdict on a series; on one over all strategies the gravest of theirs, with the strategy before its reason."""
     if strategy is not None:
         return next((row for row in rows if row["strategy"] == strategy), {})
     worst = min(
@@ -174,13 +179,12 @@ def _verdict(rows: list[Row], strategy: str | None) -> Row:
     return {} if worst is None else {**worst, "reason": f"{worst['strategy']}: {worst['reason']}"}
 
 
-def _night(run: Row, row: Row | None, last: Row | None, said: Row) -> Night:
+def _night(names: Row, row: Row | None, last: Row | None, verdict: Row) -> Night:
     if row is None:
-        return Night(audit_run_id=run["audit_run_id"], started_at=run["started_at"])
+        return Night(**names)
     changes = None if last is None or row["figure"] is None else differs(last, row)
     return Night(
-        audit_run_id=run["audit_run_id"],
-        started_at=run["started_at"],
+        **names,
         figure=_finite(row["figure"]),
         low=_finite(row["low"]),
         high=_finite(row["high"]),
@@ -190,8 +194,8 @@ def _night(run: Row, row: Row | None, last: Row | None, said: Row) -> Night:
         n_repetitions=row.get("n_repetitions"),
         is_comparable=None if changes is None else not changes,
         differs=changes or "",
-        verdict=said.get("verdict"),
-        reason=said.get("reason"),
+        verdict=verdict.get("verdict"),
+        reason=verdict.get("reason"),
     )
 
 

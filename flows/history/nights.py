@@ -1,4 +1,4 @@
-"""The nights of an audit: its complete runs in order, the figures of each, and what keeps two nights from comparing."""
+"""Reads the nights of an audit: its complete runs in order, the figures of each, and what keeps two nights from comparing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DATED = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 class Nights:
     """The last complete runs of an audit up to one of them, oldest first, with figures and verdicts of each.
 
-    `runs` has audit_run_id and started_at; `figures` the rows asked for; `verdicts` what rpt_run_comparisons says of each
+    `runs` has audit_run_id and started_at; `figures` the rows of the query; `verdicts` those of rpt_run_comparisons of each
     night against the one before it, by model, task, strategy and measure: none in a warehouse without comparisons.
     `before` is the night before the first.
     """
@@ -37,7 +37,7 @@ class Nights:
 
 
 def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
-    """The nights of `$run`'s audit up to `$run`, at most `limit`; `figures` is a query that reads them as `nights`."""
+    """Returns the nights of `$run`'s audit up to `$run`, at most `limit`; `figures` is a query that reads them as `nights`."""
     nights = sql("history", "nights")
     # one more than is shown: what the oldest shown is compared with
     runs = ask(over("select * from nights order by started_at, audit_run_id", nights=nights), most=limit + 1)
@@ -52,9 +52,9 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
 
 
 def differs(before: Row, now: Row) -> str:
-    """What two nights' figures are not both of, in words: `variants 30 → 12`; nothing where they compare."""
+    """Returns in words how two nights' denominators differ: `variants 30 → 12`; an empty text where the nights compare."""
     changes = [
-        f"{word} {_said(before[name])} → {_said(now[name])}"
+        f"{word} {_counted(before[name])} → {_counted(now[name])}"
         for name, word in DENOMINATORS
         if name in before and name in now and before[name] != now[name]
     ]
@@ -62,7 +62,7 @@ def differs(before: Row, now: Row) -> str:
 
 
 def night_names(times: Sequence[datetime], steps: Sequence[str] = STEPS) -> list[str]:
-    """Each time in the fewest parts that tell all of them apart: `11-04` for nights, with the hour for runs of one day."""
+    """Returns each time in the fewest parts that set them apart: `11-04` for nights, with the hour for runs of one day."""
     for step in steps:
         names = [f"{time:{step}}" for time in times]
         if len(set(names)) == len(names):
@@ -70,5 +70,5 @@ def night_names(times: Sequence[datetime], steps: Sequence[str] = STEPS) -> list
     return [f"{name} ({place})" for place, name in enumerate(names, 1)]
 
 
-def _said(value: int | None) -> str:
+def _counted(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"

@@ -1,4 +1,4 @@
-"""The history of a measure for a terminal: a sparkline a series, and its nights as a table."""
+"""Draws the history of a measure for a terminal: a sparkline a series, and its nights as a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flows.history.nights import DATED, night_names
 from models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import RenderableType
     from rich.table import Table
 
     from flows.history.measure import History, Night, Series
@@ -19,54 +19,47 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
 MOST_TABLES = 12
 RUN = 8  # characters of a run's id that tell it apart
-TOLD = {"regressed", "improved", "changed", "not_comparable"}  # verdicts whose reason is printed
+EXPLAINED = {"regressed", "improved", "changed", "not_comparable"}  # verdicts whose reason is printed
 
 
-class HistoryCard:
-    """What rich prints of a history, in whatever width."""
+def renderables_of(history: History) -> Iterator[RenderableType]:
+    """Yields what rich prints: a heading, then of each series its line, its table and the reasons of its verdicts."""
+    from rich.text import Text
 
-    def __init__(self, history: History) -> None:
-        self.history = history
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """A heading; of each series its line, its table and why verdicts fell as they did."""
-        from rich.text import Text
-
-        found = self.history
-        yield Text(heading(found))
-        if not found.series:
-            yield Text("no figure in these nights")
-        for place, series in enumerate(found.series):
-            yield Text(("\n" if place < MOST_TABLES else "") + line(found, series), style="bold")
-            if place < MOST_TABLES and any(night.figure is not None for night in series.nights):
-                yield nights_table(found, series)
-                yield from (Text(said) for said in told(series))
-        if len(found.series) > MOST_TABLES:
-            yield Text(
-                f"\ntables of the first {MOST_TABLES} of {len(found.series)} series; --model, --task and --strategy choose"
-            )
+    yield Text(heading(history))
+    if not history.series:
+        yield Text("no figure in these nights")
+    for place, series in enumerate(history.series):
+        yield Text(("\n" if place < MOST_TABLES else "") + line(history, series), style="bold")
+        if place < MOST_TABLES and any(night.figure is not None for night in series.nights):
+            yield nights_table(history, series)
+            yield from (Text(reason) for reason in reasons(series))
+    if len(history.series) > MOST_TABLES:
+        yield Text(
+            f"\ntables of the first {MOST_TABLES} of {len(history.series)} series; --model, --task and --strategy choose"
+        )
 
 
-def told(series: Series) -> list[str]:
-    """Why verdicts fell as they did, where one says more than that nothing happened."""
+def reasons(series: Series) -> list[str]:
+    """Returns the reasons of verdicts, a line each, but for those that nothing happened."""
     return [
         f"{night.started_at:%Y-%m-%d} {cut(night.verdict, NAME).replace('_', ' ')}: {cut(night.reason, LONG)}"
         for night in series.nights
-        if night.verdict in TOLD and night.reason
+        if night.verdict in EXPLAINED and night.reason
     ]
 
 
 def heading(history: History) -> str:
-    """What is followed, over how many nights of which audit."""
+    """Returns the measure, its nights and its audit in one line."""
     n = len(history.series[0].nights) if history.series else 0
     nights = f" over {n} night{'' if n == 1 else 's'}" if n else ""
     of = history.interval_of
-    whose = f"; intervals are of {of}" if of not in ("", history.measure) else ""
+    whose = f"; intervals are of {of}" if of not in (None, history.measure) else ""
     return f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}{whose}"
 
 
 def line(history: History, series: Series) -> str:
-    """A series in one line: who, its sparkline, the scale, its last figure."""
+    """Returns a series in one line: its names, its sparkline, the scale, its last figure."""
     names = (series.model_id, series.task_id, *(() if series.strategy is None else (series.strategy,)))
     who = " · ".join(cut(name, NAME) for name in names)
     figures = [night.figure for night in series.nights]
@@ -76,8 +69,8 @@ def line(history: History, series: Series) -> str:
         return f"{who}  {drawn}  no figure"
     low, high = scale
     ends = f"scale {printed(history.measure, low)} to {printed(history.measure, high)}" if low < high else "all equal"
-    said = f"{printed(history.measure, last.figure)} {interval(last.low, last.high)}".rstrip()
-    return f"{who}  {drawn}  {ends}, last {said}"
+    newest = f"{printed(history.measure, last.figure)} {interval(last.low, last.high)}".rstrip()
+    return f"{who}  {drawn}  {ends}, last {newest}"
 
 
 def _is_share(measure: str) -> bool:
@@ -88,7 +81,7 @@ def _is_share(measure: str) -> bool:
 
 
 def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, tuple[float, float]]:
-    """One character a figure on eight steps, `·` where there is none, and the scale's ends.
+    """Returns one character a figure on eight steps, `·` where there is none, and the scale's ends.
 
     Shares are drawn on 0 to 1 as far as they all lie there; anything else from its smallest to its largest figure, on the
     middle step where all are equal. Without any figure the ends are 0 and 1.
@@ -109,7 +102,7 @@ def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, 
 
 
 def nights_table(history: History, series: Series) -> Table:
-    """One row a night, the oldest first."""
+    """Returns a table of one row a night, the oldest first."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -140,21 +133,21 @@ def nights_table(history: History, series: Series) -> Table:
 
 
 def size(night: Night) -> str:
-    """What a figure is of: `500 × 30 × 2`, quarantined variants beside it."""
+    """Returns the counts that a figure is of: `500 × 30 × 2`, quarantined variants beside them."""
     if night.n_samples is None:
         return ABSENT
     parts = (night.n_samples, night.n_variants, night.n_repetitions)
-    said = " × ".join(count(part) for part in parts if part is not None)
-    return f"{said}, {count(night.n_variants_quarantined)} quarantined" if night.n_variants_quarantined else said
+    counts = " × ".join(count(part) for part in parts if part is not None)
+    return f"{counts}, {count(night.n_variants_quarantined)} quarantined" if night.n_variants_quarantined else counts
 
 
 def compares(night: Night) -> str:
-    """Whether a figure compares with the last one before it."""
+    """Returns whether a figure compares with the last one before it: yes, no with the reason, or a dash."""
     return ABSENT if night.is_comparable is None else "yes" if night.is_comparable else f"no: {night.differs}"
 
 
 def printed(measure: str, figure: float | None) -> str:
-    """A figure as its measure is printed: amounts in USD, counts whole, the rest to three digits."""
+    """Returns a figure as its measure is printed: amounts in USD, counts whole, the rest to three digits."""
     if measure.endswith("_usd"):
         return usd(figure)
     return count(figure) if isinstance(figure, int) else number(figure)

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
+from rich.console import Console, Group
 
+from flows.display.encode import encoded
 from flows.history.measure import History, history
-from flows.history.terminal import BLOCKS, HistoryCard, sparkline
+from flows.history.terminal import BLOCKS, renderables_of, sparkline
 from flows.history.terminal import line as line_of
 from flows.marts.publish import publish
 from flows.warehouse import Warehouse
@@ -28,9 +29,15 @@ def asked(warehouse: Path, query: str) -> list[tuple[Any, ...]]:
     return table(warehouse, query)[1]
 
 
+def rows_of(found: History) -> list[dict[str, Any]]:
+    """The nights that `--json` prints."""
+    rows: list[dict[str, Any]] = encoded(found)["nights"]
+    return rows
+
+
 def printed(found: History, width: int = 120) -> str:
     out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(HistoryCard(found))
+    Console(file=out, width=width, color_system=None).print(Group(*renderables_of(found)))
     return out.getvalue()
 
 
@@ -45,7 +52,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 )
 def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], measure: str) -> None:
     warehouse, _ = week
-    rows = history(Warehouse(warehouse), measure).rows()
+    rows = rows_of(history(Warehouse(warehouse), measure))
     ends = "null, null" if measure in {"n_landed", "micro_f1_std"} else f"{measure}_low, {measure}_high"
     expected = asked(
         warehouse,
@@ -57,7 +64,7 @@ def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], m
     assert [tuple(row[name] for name in (*names, "n_repetitions")) for row in rows] == expected
     assert len(rows) == 7 * 2 * 3  # nights, models, colours under two strategies and moods under one
     assert [row["started_at"] for row in rows[:2]] == ["2026-09-20T02:00:04", "2026-09-21T02:00:04"]
-    assert json.loads(json.dumps(history(Warehouse(warehouse), measure).as_dict()))["nights"] == rows
+    assert json.loads(json.dumps(rows)) == rows
 
 
 def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) -> None:
@@ -66,7 +73,7 @@ def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) ->
         "accuracy:label_match": "accuracy_mean, null, null",
         "accuracy_std:label_match": "accuracy_std_corrected, accuracy_std_corrected_low, accuracy_std_corrected_high",
     }.items():
-        rows = history(Warehouse(warehouse), measure, model="harbour-small").rows()
+        rows = rows_of(history(Warehouse(warehouse), measure, model="harbour-small"))
         expected = asked(
             warehouse,
             f"select {columns}, n_samples from marts.fct_scoring_sensitivity inner join marts.dim_audit_runs "
@@ -82,7 +89,7 @@ def test_the_published_sensitivity_says_whose_interval_it_stands_beside(week: tu
     warehouse, _ = week
     assert history(Warehouse(warehouse), "sensitivity").interval_of == "sensitivity_corrected"
     assert history(Warehouse(warehouse), "consistency").interval_of == "consistency"
-    assert history(Warehouse(warehouse), "n_planned").interval_of == ""
+    assert history(Warehouse(warehouse), "n_planned").interval_of is None
     assert "7 nights of audit every night; intervals are of sensitivity_corrected" in printed(
         history(Warehouse(warehouse), "sensitivity")
     )
@@ -198,7 +205,7 @@ def test_a_warehouse_without_comparisons_has_no_verdicts(tmp_path_factory: pytes
     warehouse, runs = fresh(tmp_path_factory)
     compare(warehouse, runs, [Verdict(1, "harbour-small", "regressed", "x")])
     change(warehouse, "drop table marts.rpt_run_comparisons")
-    assert {row["verdict"] for row in history(Warehouse(warehouse), "sensitivity").rows()} == {None}
+    assert {row["verdict"] for row in rows_of(history(Warehouse(warehouse), "sensitivity"))} == {None}
 
 
 def test_only_complete_runs_of_one_audit_are_nights(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -266,7 +273,7 @@ def test_names_are_neither_markup_nor_control_at_any_width(
     )
     compare(warehouse, runs, [Verdict(2, "harbour-large", "regressed", "[red]\x1b[2J because\x00")])
     named = hostile + "\x1b[2J"
-    assert {row["model_id"] for row in history(Warehouse(warehouse), "micro_f1", model=named).rows()} == {named}
+    assert {row["model_id"] for row in rows_of(history(Warehouse(warehouse), "micro_f1", model=named))} == {named}
     text = printed(history(Warehouse(warehouse), "sensitivity"), width)
     assert not set(text) & {"\x1b", "\x00"}
     assert max(len(line) for line in text.splitlines()) <= width

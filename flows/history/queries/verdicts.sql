@@ -17,19 +17,19 @@ requests as (
 -- of several comparisons of one pair of nights the newest counts
 select
     pairs.audit_run_id,
-    found.model_id,
-    found.task_id,
-    found.strategy,
-    found.measure,
-    found.verdict,
-    found.reason
-from marts.rpt_run_comparisons as found
-inner join pairs on found.candidate_run_id = pairs.audit_run_id and found.base_run_id = pairs.base_run_id
+    verdicts.model_id,
+    verdicts.task_id,
+    verdicts.strategy,
+    verdicts.measure,
+    verdicts.verdict,
+    verdicts.reason
+from marts.rpt_run_comparisons as verdicts
+inner join pairs on verdicts.candidate_run_id = pairs.audit_run_id and verdicts.base_run_id = pairs.base_run_id
 inner join requests using (comparison_id)
-where coalesce(found.base_model_id, found.model_id) = found.model_id
+where coalesce(verdicts.base_model_id, verdicts.model_id) = verdicts.model_id
 qualify
     row_number() over (
-        partition by pairs.audit_run_id, found.model_id, found.task_id, found.strategy, found.measure
-        order by requests.requested_at desc, found.comparison_id desc
+        partition by pairs.audit_run_id, verdicts.model_id, verdicts.task_id, verdicts.strategy, verdicts.measure
+        order by requests.requested_at desc, verdicts.comparison_id desc
     ) = 1
-order by pairs.audit_run_id, found.task_id, found.strategy, found.model_id, found.measure
+order by pairs.audit_run_id, verdicts.task_id, verdicts.strategy, verdicts.model_id, verdicts.measure
