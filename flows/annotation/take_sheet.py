@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from flows.audit.run_audit import find_run
-from flows.display.progress import Progress, visible
+from flows.display.progress import Progress
 from flows.evidence.retain import without_retired
 from flows.marts.publish import newest_published, publish
 from flows.marts.transform import transform
@@ -44,8 +44,8 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What was taken in; nothing is published where nothing was new."""
+class TakenSheet:
+    """Counts of a sheet's rulings, and the agreement after them; nothing is published where nothing was new."""
 
     audit_run_id: str
     path: Path
@@ -58,31 +58,10 @@ class Taken:
     published: Path | None = None
     report: Path | None = None
 
-    def as_dict(self) -> dict[str, object]:
-        """For --json."""
-        paths = {"path": self.path, "published": self.published, "report": self.report}
-        return asdict(self) | {name: None if path is None else str(path) for name, path in paths.items()}
 
-    def lines(self) -> list[str]:
-        """For people."""
-        by = f" by {', '.join(self.annotators)}" if self.annotators else ""
-        said = [f"run {self.audit_run_id}: {self.n_landed} rulings{by} landed, {self.n_not_ruled} rows without one"]
-        if self.n_repeated:
-            said.append(f"{self.n_repeated} rows repeat a ruling of their annotator and count once")
-        if self.n_known:
-            said.append(f"{self.path.name}: these {self.n_known} rulings are here already: nothing landed")
-        for row in self.agreement:
-            kappa, rate = (
-                "–" if row[name] is None else f"{row[name]:.3f}" for name in ("cohen_kappa", "agreement_rate")
-            )
-            who = visible(f"{row['task_id']}: {row['raters']}")
-            said.append(f"  {who}: kappa {kappa}, agreement {rate}, {row['n_rated']} answers")
-        if self.published is not None:
-            said += [f"published  {self.published}", f"report     {self.report}"]
-        return said
-
-
-def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str | None, progress: Progress) -> Taken:
+def take_sheet(
+    settings: Settings, run: str | None, path: Path, annotator: str | None, progress: Progress
+) -> TakenSheet:
     """Lands the rulings of a filled-in sheet as verdicts of a published run (the newest), and derives the run again.
 
     All or nothing: raises DataError naming file, row and column, and UsageError where the annotator is named twice or
@@ -102,7 +81,7 @@ def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str |
         kept = without_repeats(path, rulings, _answers_of(warehouse, audit_run_id, path, rulings))
         rows = [verdict_row(audit_run_id, ruling, path.name, sha256) for ruling in kept]
         n_landed = warehouse.land([("verdicts", frame_of("verdicts", rows))])
-        taken = Taken(
+        taken = TakenSheet(
             audit_run_id=audit_run_id,
             path=path,
             n_landed=n_landed,
@@ -124,7 +103,7 @@ def take_sheet(settings: Settings, run: str | None, path: Path, annotator: str |
 
 
 def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
-    """The rulings of a file, and how many rows hold none; raises DataError or UsageError in one line.
+    """Returns the rulings of a file, and how many rows hold none; raises DataError or UsageError in one line.
 
     The columns item and is_match are needed, reason and annotator may be there; every other is left unread.
     """
@@ -145,12 +124,13 @@ def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
     rulings, n_not_ruled = [], 0
     wanted_columns = [c for c in ("item", "is_match", "reason", "annotator") if c in frame.columns]
     for number, row in enumerate(frame.select(wanted_columns).iter_rows(named=True), start=1):
-        said = " ".join((row["is_match"] or "").casefold().split())
-        if not said:
+        answer = " ".join((row["is_match"] or "").casefold().split())
+        if not answer:
             n_not_ruled += 1
             continue
-        if said not in MATCH:
-            raise _bad(path, number, "is_match", "yes, no or nothing is wanted", row["is_match"], nearest(said, MATCH))
+        if answer not in MATCH:
+            hint = nearest(answer, MATCH)
+            raise _bad(path, number, "is_match", "yes, no or nothing is wanted", row["is_match"], hint)
         name = row.get("annotator", annotator) or ""
         if wanted := _wanted_of_name(name):
             raise _bad(path, number, "annotator", wanted, name)
@@ -160,7 +140,7 @@ def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
                 row=number,
                 item=(row["item"] or "").strip(),
                 annotator=name.strip(),
-                is_match=MATCH[said],
+                is_match=MATCH[answer],
                 reason=reason if reason.strip() else None,
             )
         )
@@ -168,7 +148,7 @@ def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
 
 
 def _wanted_of_name(name: str) -> str | None:
-    """What is wanted of a name that none can be; `|` stands between raters in marts."""
+    """Returns what a name lacks to be an annotator's, or None. `|` stands between raters in marts."""
     name = name.strip()
     if not name:
         return "a name is wanted"
@@ -177,13 +157,13 @@ def _wanted_of_name(name: str) -> str | None:
     return None if name.isprintable() and "|" not in name else "a name of printable characters without '|' is wanted"
 
 
-def _bad(path: Path, row: int, column: str, wanted: str, found: str | None, hint: str = "") -> DataError:  # noqa: PLR0913
-    shown = repr(found[:80]) if found else "nothing"
+def _bad(path: Path, row: int, column: str, wanted: str, value: str | None, hint: str = "") -> DataError:  # noqa: PLR0913
+    shown = repr(value[:80]) if value else "nothing"
     return DataError(f"{path} row {row}: {column}: {wanted}, found {shown}{hint}")
 
 
 def _answers_of(warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Sequence[Ruling]) -> dict[str, str]:
-    """The answer of every item; raises DataError for the first that is none of the run's."""
+    """Returns the answer of every item; raises DataError for the first that is none of the run's."""
     items = sorted({ruling.item for ruling in rulings})
     rows = warehouse.read(sql("annotation", "rulable_answers"), run=audit_run_id, items=items)
     answers = {row["prediction_id"]: row["answer"] for row in rows}
@@ -195,7 +175,7 @@ def _answers_of(warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Se
 
 
 def _hint(warehouse: Warehouse, audit_run_id: str, item: str) -> str:
-    """Where an item that is none of the run's may be from."""
+    """Returns where an item that is none of the run's may be from."""
     others = warehouse.read("select audit_run_id from raw.predictions where prediction_id = $item", item=item)
     if others:
         other = others[0]["audit_run_id"]
@@ -210,19 +190,19 @@ def _hint(warehouse: Warehouse, audit_run_id: str, item: str) -> str:
 
 
 def without_repeats(path: Path, rulings: Sequence[Ruling], answers: Mapping[str, str]) -> list[Ruling]:
-    """The first ruling of every annotator on every answer; raises DataError where a later one says otherwise."""
+    """Returns the first ruling of every annotator on every answer; raises DataError where a later one contradicts it."""
     first: dict[tuple[str, str], Ruling] = {}
     for ruling in rulings:
         known = first.setdefault((ruling.annotator, answers[ruling.item]), ruling)
         if known.is_match != ruling.is_match:
-            said = "yes" if known.is_match else "no"
-            wanted = f"'{said}', which {ruling.annotator} says of the same answer in row {known.row}, is wanted"
+            first_answer = "yes" if known.is_match else "no"
+            wanted = f"'{first_answer}', which {ruling.annotator} says of the same answer in row {known.row}, is wanted"
             raise _bad(path, ruling.row, "is_match", wanted, "yes" if ruling.is_match else "no")
     return list(first.values())
 
 
 def verdict_row(audit_run_id: str, ruling: Ruling, file: str, sha256: str) -> dict[str, Any]:
-    """The row of raw.verdicts for a person's ruling; its id holds the file's bytes, so that these land once."""
+    """Returns the row of raw.verdicts for a person's ruling; its id holds the file's bytes, so that these land once."""
     judge_id = f"person:{ruling.annotator}"
     verdict_id = content_id(
         "verdict", audit_run_id, judge_id, ruling.item, str(ruling.is_match), ruling.reason, sha256
@@ -238,11 +218,11 @@ def verdict_row(audit_run_id: str, ruling: Ruling, file: str, sha256: str) -> di
 def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequence[str]) -> bool:
     if not verdict_ids:
         return True
-    asked = {"run": audit_run_id, "verdicts": list(verdict_ids)}
-    (found,) = warehouse.published.read(sql("annotation", "published_verdicts"), **asked)
+    query = sql("annotation", "published_verdicts")
+    (counts,) = warehouse.published.read(query, run=audit_run_id, verdicts=list(verdict_ids))
     sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
     n_sealed = None if sealed is None else sealed.held["marts"].get("fct_verdicts", {}).get("n_rows")
-    return (found["n_found"], found["n_rows"]) == (len(verdict_ids), n_sealed)
+    return (counts["n_published"], counts["n_rows"]) == (len(verdict_ids), n_sealed)
 
 
 def _agreement(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:

@@ -6,10 +6,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flows.audit.run_audit import find_run
 from flows.display.spreadsheet import CsvRows, cell_of
 from flows.settings import Settings
 from flows.system.keys import content_id
@@ -25,24 +26,22 @@ TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stratum:
+    """The number of a stratum's distinct answers in a run, and of those that stand in the sheet."""
+
+    n_rows: int
+    n_answers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """A sheet that was written: how many of the answers of each stratum stand in it."""
+    """A sheet that was written, with its strata by name. Whoever fills the sheet in should not see them."""
 
     audit_run_id: str
     path: Path
     n_rows: int
     n_answers: int
-    strata: Mapping[str, tuple[int, int]]  # written, there
-
-    def as_dict(self) -> dict[str, object]:
-        """For --json."""
-        strata = {name: {"n_rows": n_rows, "n_answers": n} for name, (n_rows, n) in self.strata.items()}
-        return {**asdict(self), "path": str(self.path), "strata": strata}
-
-    def lines(self) -> list[str]:
-        """For people; whoever fills the sheet in had better not see them."""
-        head = f"{self.path}: {self.n_rows} of the {self.n_answers} distinct answers of run {self.audit_run_id}"
-        return [head, *(f"  {n_rows} of {n}  {name}" for name, (n_rows, n) in self.strata.items())]
+    strata: Mapping[str, Stratum]
 
 
 def write_sheet(  # noqa: PLR0913 - one option each
@@ -61,16 +60,14 @@ def write_sheet(  # noqa: PLR0913 - one option each
         raise UsageError(msg)
     if path.exists() and not force:
         raise UsageError(_is_there(path))
-    from flows.audit.run_audit import find_run
-
     audit_run_id = find_run(Warehouse(settings.warehouse), run)
     published = Warehouse(settings.warehouse).published
     tasks = [row["task_id"] for row in published.read(TASKS, run=audit_run_id)]
     if task is not None and task not in tasks:
         msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
         raise UsageError(msg)
-    asked = {"run": audit_run_id, "tasks": tasks if task is None else [task]}
-    answers = published.read(sql("annotation", "answers"), **asked)
+    chosen = tasks if task is None else [task]
+    answers = published.read(sql("annotation", "answers"), run=audit_run_id, tasks=chosen)
     if not answers:
         msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
         raise DataError(msg)
@@ -78,13 +75,13 @@ def write_sheet(  # noqa: PLR0913 - one option each
     items = choose(strata, n, seed)
     texts = {row["item"]: row for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)}
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
-    there, written = Counter(strata.values()), Counter(strata[item] for item in items)
-    counts = {name: (written[name], there[name]) for name in STRATA if there[name]}
+    n_answers, n_rows = Counter(strata.values()), Counter(strata[item] for item in items)
+    counts = {name: Stratum(n_rows=n_rows[name], n_answers=n_answers[name]) for name in STRATA if n_answers[name]}
     return Sheet(audit_run_id=audit_run_id, path=path, n_rows=len(items), n_answers=len(answers), strata=counts)
 
 
 def stratum_of(rules: Iterable[bool], judges: Iterable[bool], is_unscored: bool) -> str:  # noqa: FBT001
-    """The stratum of an answer, by the distinct verdicts of rules and of judges on it, and whether a rule could not score it.
+    """Returns the stratum of an answer by the verdicts of rules and of judges on it, and whether a rule could not score it.
 
     Judges who differ among themselves come first, then judges of one mind against a rule.
     """
@@ -99,7 +96,7 @@ def stratum_of(rules: Iterable[bool], judges: Iterable[bool], is_unscored: bool)
 
 
 def choose(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
-    """N items of a mapping of item to stratum, or all: equally many a stratum, in an order that tells nothing of strata.
+    """Returns n items of a mapping of item to stratum, or all: equally many a stratum, shuffled.
 
     What does not divide evenly, and what a stratum lacks, is taken from the others in the order of STRATA. Within a
     stratum the smallest seeded hashes are taken, so that further answers disturb few; another hash shuffles.
@@ -123,7 +120,7 @@ def _rank(what: str, seed: int, item: str) -> str:
 
 
 def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:
-    """A row of the sheet from a row of `texts.sql`: options under the signs that the model saw, and what is right of them."""
+    """Returns a row of the sheet from a row of `texts.sql`: options under the signs that the model saw, and the right ones."""
     labels, gold = list(text["labels"] or ()), text["gold_label"]
     reader = json.loads(text["reader"]) if text["reader"] else None
     signs = (reader.get("option_letter") if isinstance(reader, dict) else None) or labels

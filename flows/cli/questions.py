@@ -106,15 +106,16 @@ def annotate(
     In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
     """
     from flows.annotation.take_sheet import take_sheet
+    from flows.annotation.terminal import lines_of_sheet, lines_of_taken
     from flows.annotation.write_sheet import write_sheet
 
     settings = state.settings()
     if sheet is not None and take is None:
         written = write_sheet(settings, audit_run_id, sheet, n=answers, seed=seed, task=task, force=force)
-        show(written.as_dict(), "\n".join(written.lines()))
+        show(written, "\n".join(lines_of_sheet(written)))
     elif take is not None and sheet is None:
         taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())
-        show(taken.as_dict(), "\n".join(taken.lines()))
+        show(taken, "\n".join(lines_of_taken(taken)))
     else:
         msg = "annotate writes a sheet or takes one in: give one of --sheet and --take"
         raise UsageError(msg)

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from flows.annotation.take_sheet import read_rulings, take_sheet
+from flows.annotation.terminal import lines_of_sheet, lines_of_taken
 from flows.annotation.write_sheet import (
     COLUMNS,
     JUDGES_DISAGREE,
@@ -21,12 +22,14 @@ from flows.annotation.write_sheet import (
     RULES_DISAGREE,
     UNSCORED,
     WRONG,
+    Stratum,
     cell_of,
     choose,
     sheet_row,
     stratum_of,
     write_sheet,
 )
+from flows.display.encode import encoded
 from flows.display.progress import Progress
 from flows.marts.publish import publish
 from flows.settings import Settings
@@ -282,12 +285,12 @@ def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(unchanged: Settings, tm
     assert {row["item"] for row in rows} == ITEMS
     assert {row["item"]: row["options"] for row in rows}[prediction("2")] == "1. red\n2. green"
     # 3 right by both, 6 wrong by both, 2 right by the rule alone, 7 scored by nobody
-    assert written.strata == {RULE_AND_JUDGE: (1, 1), UNSCORED: (1, 1), RIGHT: (1, 1), WRONG: (1, 1)}
-    assert written.lines()[0].endswith(f"sheet.csv: 4 of the 4 distinct answers of run {RUN}")
-    assert written.lines()[1:] == [
+    assert written.strata == dict.fromkeys((RULE_AND_JUDGE, UNSCORED, RIGHT, WRONG), Stratum(n_rows=1, n_answers=1))
+    assert lines_of_sheet(written)[0].endswith(f"sheet.csv: 4 of the 4 distinct answers of run {RUN}")
+    assert lines_of_sheet(written)[1:] == [
         "  1 of 1  rule and judge disagree", "  1 of 1  rule unscored", "  1 of 1  all say right", "  1 of 1  all say wrong",
     ]  # fmt: skip
-    assert written.as_dict()["strata"][WRONG] == {"n_rows": 1, "n_answers": 1}  # type: ignore[index]
+    assert encoded(written)["strata"][WRONG] == {"n_rows": 1, "n_answers": 1}
 
 
 def test_nothing_tells_who_said_it_or_what_was_thought_of_it(unchanged: Settings, tmp_path: Path) -> None:
@@ -423,7 +426,7 @@ def test_a_sheet_without_rulings_lands_nothing_and_says_so(unchanged: Settings, 
     write_sheet(unchanged, None, tmp_path / "sheet.csv")
     taken = take_sheet(unchanged, None, tmp_path / "sheet.csv", "ann", QUIET)
     assert (taken.n_landed, taken.n_not_ruled, taken.published) == (0, 4, None)
-    assert taken.lines() == [f"run {RUN}: 0 rulings landed, 4 rows without one"]
+    assert lines_of_taken(taken) == [f"run {RUN}: 0 rulings landed, 4 rows without one"]
 
 
 class TestLanded:
@@ -467,18 +470,18 @@ class TestLanded:
         assert json.loads(first["source"])["name"] == "filled.csv"
         assert (second["is_match"], second["reason"]) == (False, None)
         assert self.parts == ["up_to_formats", "after_formats"]
-        assert taken.lines()[:2] == [
+        assert lines_of_taken(taken)[:2] == [
             f"run {RUN}: 2 rulings by ann landed, 1 rows without one",
             "  t: judge:j | person:ann: kappa –, agreement 1.000, 2 answers",
         ]
-        assert json.loads(json.dumps(taken.as_dict()))["n_landed"] == 2
+        assert json.loads(json.dumps(encoded(taken)))["n_landed"] == 2
 
     def test_the_same_bytes_again_land_nothing(self, settings: Settings, tmp_path: Path) -> None:
         path = rulings(tmp_path, f"{prediction('3')},yes,")
         take_sheet(settings, None, path, "ann", QUIET)
         again = take_sheet(settings, None, path.rename(tmp_path / "moved.csv"), "ann", QUIET)
         assert (again.n_landed, again.n_known, again.published) == (0, 1, None)
-        assert "moved.csv: these 1 rulings are here already: nothing landed" in again.lines()
+        assert "moved.csv: these 1 rulings are here already: nothing landed" in lines_of_taken(again)
         assert len(self.parts) == 2
 
     def test_rulings_that_were_landed_and_not_published_are_derived(self, settings: Settings, tmp_path: Path) -> None:

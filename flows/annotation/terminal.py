@@ -1,0 +1,31 @@
+"""Draws a sheet that was written, and one that was taken in, for a terminal."""
+
+from __future__ import annotations
+
+from flows.annotation.take_sheet import TakenSheet
+from flows.annotation.write_sheet import Sheet
+from flows.display.figures import number
+from flows.display.progress import visible
+
+
+def lines_of_sheet(sheet: Sheet) -> list[str]:
+    """Returns the lines about a sheet that was written, one a stratum after the first."""
+    head = f"{sheet.path}: {sheet.n_rows} of the {sheet.n_answers} distinct answers of run {sheet.audit_run_id}"
+    return [head, *(f"  {each.n_rows} of {each.n_answers}  {name}" for name, each in sheet.strata.items())]
+
+
+def lines_of_taken(taken: TakenSheet) -> list[str]:
+    """Returns the lines about a sheet that was taken in, with the agreement of each set of raters."""
+    by = f" by {', '.join(taken.annotators)}" if taken.annotators else ""
+    lines = [f"run {taken.audit_run_id}: {taken.n_landed} rulings{by} landed, {taken.n_not_ruled} rows without one"]
+    if taken.n_repeated:
+        lines.append(f"{taken.n_repeated} rows repeat a ruling of their annotator and count once")
+    if taken.n_known:
+        lines.append(f"{taken.path.name}: these {taken.n_known} rulings are here already: nothing landed")
+    for row in taken.agreement:
+        who = visible(f"{row['task_id']}: {row['raters']}")
+        kappa, rate = number(row["cohen_kappa"]), number(row["agreement_rate"])
+        lines.append(f"  {who}: kappa {kappa}, agreement {rate}, {row['n_rated']} answers")
+    if taken.published is not None:
+        lines += [f"published  {taken.published}", f"report     {taken.report}"]
+    return lines
