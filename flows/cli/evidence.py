@@ -49,13 +49,14 @@ def erase(
 ) -> None:
     """Take a sample's texts out of every run, copy and report, and leave a sealed note that they were."""
     from flows.erase.erase import erase as erase_sample
+    from flows.erase.terminal import lines_of
     from flows.system.child_processes import guarded
     from flows.warehouse import Warehouse
 
     settings, progress = state.settings(), state.progress()
     with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say):
-        found = erase_sample(Warehouse(settings.warehouse), sample, task, reason)
-    show(found.as_dict(), "\n".join(found.lines()))
+        erasure = erase_sample(Warehouse(settings.warehouse), sample, task, reason)
+    show(erasure, "\n".join(lines_of(erasure)))
 
 
 @app.command()

@@ -1,8 +1,8 @@
-"""Takes a sample's texts out of everything under the warehouse's folder: what it said, what was answered, what judges said.
+"""Erases a sample's texts from everything under the warehouse's folder: its inputs, the answers to it, the judges' reasons.
 
-Figures stay: they are of the runs that were made, and the sample keeps its id, its gold label and the labels that were read
-from its answers. An erased run that is derived again lacks the sample. Deleted text survives in a DuckDB file until the
-file is rewritten, so each one is. The caller holds the warehouse.
+Figures stay, and the sample keeps its id, its gold label and the labels that were read from its answers. An erased run that
+is derived again lacks the sample. Deleted text survives in a DuckDB file until the file is rewritten, so each file is
+rewritten. The caller holds the warehouse.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from typing import Any
 
 from flows.audit.ask_in_batches import drop_batches
-from flows.display.figures import shown
 from flows.erase.leftovers import beyond_reach, still_quoting
 from flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.evidence.retain import restore, retire_again, retired_runs
@@ -40,8 +39,8 @@ NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erased:
-    """What was erased: in which runs, how many rows of each table, and where a copy may be that is out of reach."""
+class Erasure:
+    """The runs and the rows of each table that a sample's texts were erased from, and where copies may be left."""
 
     sample_id: str
     audit_run_ids: tuple[str, ...]
@@ -50,23 +49,8 @@ class Erased:
     beyond_reach: tuple[str, ...]
     published: Path
 
-    def as_dict(self) -> dict[str, object]:
-        """For --json."""
-        return asdict(self) | {"published": str(self.published)}
 
-    def lines(self) -> list[str]:
-        """For people."""
-        rows = ", ".join(f"{n} of {table}" for table, n in self.n_rows.items())
-        head = f"erased the texts of sample {self.sample_id!r} in {len(self.audit_run_ids)} runs: {rows}"
-        short = f"texts of fewer than {LEAST} characters, or spelt otherwise, were not looked for in other rows"
-        left = [f"still quotes it, or cannot be read: {shown(path)}" for path in self.still_quoting or ()]
-        if self.still_quoting is None:
-            left = [f"files were not looked through: no text of {LEAST} characters is left here to look for"]
-        beyond = [f"beyond reach: {shown(each)}" for each in self.beyond_reach]
-        return [head, short, *left, *beyond, f"published  {self.published}"]
-
-
-def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erased:
+def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erasure:
     """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of these runs again.
 
     Doing it again finds what an interrupted call left, and nothing else.
@@ -77,27 +61,27 @@ def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reas
     """
     warehouse.apply_schema()
     replay(warehouse)
-    found = _samples(warehouse, sample_id, task_id)
-    texts = _texts(found)
-    _refuse_altered(warehouse, {row["audit_run_id"] for row in found})
+    samples = _samples(warehouse, sample_id, task_id)
+    texts = _texts(samples)
+    runs_of_sample = {row["audit_run_id"] for row in samples}
+    _refuse_altered(warehouse, runs_of_sample)
     # copies first: what is interrupted finds the texts again in the warehouse, and from them the copies
-    archived = _archived(warehouse, found, texts)
+    archived = _archived(warehouse, samples, texts)
     for run in archived:
         restore(warehouse, run)
-    _clean_backups(warehouse, found, texts)
-    drop_batches(warehouse, {row["audit_run_id"] for row in found})
-    for run in {row["audit_run_id"] for row in found}:
+    _clean_backups(warehouse, samples, texts)
+    drop_batches(warehouse, runs_of_sample)
+    for run in runs_of_sample:
         shutil.rmtree(warehouse.places.traces(run), ignore_errors=True)
     newest = _newest_shown(warehouse)
     n_rows: Counter[str] = Counter()
     with warehouse.write() as con:
         con.execute("begin")
-        runs = _blank(con, found, texts, n_rows)
+        runs = _blank(con, samples, texts, n_rows)
         erasure_id = content_id("erasure", sample_id, task_id, now().isoformat())
         for run in sorted(runs):
-            own = [row for row in found if row["audit_run_id"] == run] or [
-                {**found[0], "audit_run_id": run}
-            ]  # it quoted
+            # a run without the sample quoted it
+            own = [row for row in samples if row["audit_run_id"] == run] or [{**samples[0], "audit_run_id": run}]
             rows = [_tombstone(row, erasure_id, n_rows, reason) for row in own]
             insert_new(con, "erasures", frame_of("erasures", rows))
         for (table,) in con.execute(
@@ -117,12 +101,12 @@ def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reas
         published = publish(warehouse)
     _write_reports(warehouse, runs, newest)
     left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
-    return Erased(
+    return Erasure(
         sample_id=sample_id,
         audit_run_ids=tuple(sorted(runs)),
         n_rows=dict(n_rows),
         still_quoting=left,
-        beyond_reach=beyond_reach(warehouse, found),
+        beyond_reach=beyond_reach(warehouse, samples),
         published=published,
     )
 
@@ -140,37 +124,37 @@ def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
                 raise DataError(msg)
 
 
-def _clean_backups(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> None:
+def _clean_backups(warehouse: Warehouse, samples: Sequence[dict[str, Any]], texts: Sequence[str]) -> None:
     for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
         for backup in path.parent.glob(f"{escape(path.name)}.v*.backup"):
             with Warehouse(backup).write() as con:
-                _blank(con, found, texts, Counter())
+                _blank(con, samples, texts, Counter())
             Warehouse(backup).rewrite()
 
 
 def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[dict[str, Any]]:
-    found = warehouse.read(sql("erase", "samples"), sample=sample_id, task=task_id)
-    if not found:
+    samples = warehouse.read(sql("erase", "samples"), sample=sample_id, task=task_id)
+    if not samples:
         known = warehouse.read("select distinct sample_id from raw.samples")
         of = "" if task_id is None else f" of task {task_id!r}"
         msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
         raise DataError(msg)
-    for row in found:
+    for row in samples:
         if row["goes_on"]:
             run = row["audit_run_id"]
             msg = f"run {run} asks sample {sample_id[:80]!r} and is not finished: `promptaudit run` finishes it first"
             raise UsageError(msg)
-    return found
+    return samples
 
 
-def _texts(found: Sequence[dict[str, Any]]) -> list[str]:
-    """What the sample says, in each spelling in which a column may quote it, the longest first."""
-    said: set[str] = set()
-    for row in found:
-        said.add(row["input"] or "")
+def _texts(samples: Sequence[dict[str, Any]]) -> list[str]:
+    """Returns the sample's texts in each spelling in which a column may quote them, the longest first."""
+    own: set[str] = set()
+    for row in samples:
+        own.add(row["input"] or "")
         for column in ("options", "reference_answers", "fields"):
-            said |= set(_strings(json.loads(row[column] or "null")))
-    long = {text for text in said if len(text) >= LEAST}
+            own |= set(_strings(json.loads(row[column] or "null")))
+    long = {text for text in own if len(text) >= LEAST}
     quoted = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in long for is_ascii in (True, False)}
     twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON in a card's
     return sorted(long | quoted | twice, key=len, reverse=True)
@@ -184,8 +168,8 @@ def _strings(value: object) -> Iterable[str]:
             yield from _strings(part)
 
 
-def _archived(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts: Sequence[str]) -> list[str]:
-    """Retired runs whose archived rows hold the sample's texts, or quote them; files of a run that was restored go."""
+def _archived(warehouse: Warehouse, samples: Sequence[dict[str, Any]], texts: Sequence[str]) -> list[str]:
+    """Returns retired runs whose archived rows hold the sample's texts, or quote them; deletes files of restored runs."""
     due = []
     retired = retired_runs(warehouse)
     for run in sorted(
@@ -200,9 +184,9 @@ def _archived(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts: Sequ
             for table, path in files.items():
                 rows = of_file(path)
                 con.execute(f"create or replace temp table {table} as from {rows.sql}", rows.values)
-            _mark(con, found)
-            held = {f"temp.{table}": TEXTS[f"raw.{table}"] for table in files if f"raw.{table}" in TEXTS}
-            has_own = _blank_tables(con, held, "temp")
+            _mark(con, samples)
+            columns = {f"temp.{table}": TEXTS[f"raw.{table}"] for table in files if f"raw.{table}" in TEXTS}
+            has_own = _blank_tables(con, columns, "temp")
             if not (has_own or _replace_texts(con, texts, "temp")):
                 continue
         if run in retired:
@@ -213,23 +197,23 @@ def _archived(warehouse: Warehouse, found: Sequence[dict[str, Any]], texts: Sequ
     return due
 
 
-def _blank(con: Connection, found: Sequence[dict[str, Any]], texts: Sequence[str], n_rows: Counter[str]) -> set[str]:
+def _blank(con: Connection, samples: Sequence[dict[str, Any]], texts: Sequence[str], n_rows: Counter[str]) -> set[str]:
     """Takes the texts out of every table that is there; returns the runs whose rows changed, and counts the sample's own."""
-    _mark(con, found)
+    _mark(con, samples)
     updated = _blank_tables(con, TEXTS, "raw")
     for (table, _), n in updated.items():
         n_rows[table] += n
     return {run for _, run in updated} | _replace_texts(con, texts, "raw", "marts")
 
 
-def _mark(con: Connection, found: Sequence[dict[str, Any]]) -> None:
+def _mark(con: Connection, samples: Sequence[dict[str, Any]]) -> None:
     con.execute("create or replace temp table gone (audit_run_id varchar, task_id varchar, sample_id varchar)")
-    keys = [[row["audit_run_id"], row["task_id"], row["sample_id"]] for row in found]
+    keys = [[row["audit_run_id"], row["task_id"], row["sample_id"]] for row in samples]
     con.executemany("insert into gone values (?, ?, ?)", keys)
 
 
 def _blank_tables(con: Connection, wanted: dict[str, tuple[str, ...]], schema: str) -> Counter[tuple[str, str]]:
-    """Blanks the sample's own rows; how many changed, by table and run. `schema` has the answers that rulings are about."""
+    """Blanks the sample's own rows; returns how many changed, by table and run. `schema` has the answers that were ruled on."""
     changed: Counter[tuple[str, str]] = Counter()
     for table, columns in _present(con, wanted):
         blank = ", ".join(f"{column} = {_blanked(table, column)}" for column in columns)
@@ -257,28 +241,28 @@ def _replace_texts(con: Connection, texts: Sequence[str], *schemas: str) -> set[
 
 
 def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Every column of text that may quote a sample: an example in a prompt or a card, another sample's answer, a reason."""
+    """Returns every column of text that may quote a sample: a prompt's or card's example, another sample's answer, a reason."""
     views = {
         row[0]
         for row in con.execute(
             "select table_schema || '.' || table_name from information_schema.tables where table_type = 'VIEW'"
         ).fetchall()
     }
-    found: dict[str, list[str]] = {}
+    quoting: dict[str, list[str]] = {}
     for table, column in _columns_like(con, "VARCHAR"):
         schema, _, name = table.partition(".")
         if schema in schemas and table not in views and name not in {*KEPT, "gone"} and not column.endswith(NO_TEXT):
-            found.setdefault(table, []).append(column)
-    return list(found.items())
+            quoting.setdefault(table, []).append(column)
+    return list(quoting.items())
 
 
 def _present(
     con: Connection, wanted: dict[str, tuple[str, ...]], like: str = "VARCHAR%"
 ) -> list[tuple[str, list[str]]]:
-    """Those of some columns that are there with such a type: an older warehouse has fewer."""
+    """Returns those of some columns that are there with such a type: an older warehouse has fewer."""
     there = set(_columns_like(con, like))
-    found = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
-    return [(table, columns) for table, columns in found if columns]
+    present = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
+    return [(table, columns) for table, columns in present if columns]
 
 
 def _blanked(table: str, column: str) -> str:
@@ -288,7 +272,7 @@ def _blanked(table: str, column: str) -> str:
 
 
 def _own(con: Connection, table: str, schema: str) -> str:
-    """SQL for the rows of a table that are the sample's."""
+    """Returns SQL for the rows of a table that are the sample's."""
     columns = {row[0] for row in con.execute(f"describe {table}").fetchall()}
     by_name = "(audit_run_id, task_id, sample_id)"
     if {"task_id", "sample_id"} <= columns:
@@ -307,7 +291,7 @@ def _columns(con: Connection, table: str) -> list[str]:
 
 
 def _columns_like(con: Connection, data_type: str) -> list[tuple[str, str]]:
-    """Tables with their columns of a type, which may be a pattern of LIKE."""
+    """Returns tables with their columns of a type, which may be a pattern of LIKE."""
     return con.execute(sql("erase", "columns"), {"data_type": data_type}).fetchall()
 
 
@@ -319,7 +303,7 @@ def _tombstone(row: dict[str, Any], erasure_id: str, n_rows: Counter[str], reaso
 
 
 def _newest_shown(warehouse: Warehouse) -> str | None:
-    """The run that the newest report is about."""
+    """Returns the run that the newest report is about."""
     newest = warehouse.places.newest_report
     if not newest.is_file():
         return None
@@ -331,7 +315,7 @@ def _newest_shown(warehouse: Warehouse) -> str | None:
 
 
 def _write_reports(warehouse: Warehouse, runs: set[str], newest: str | None) -> None:
-    """The pages of these runs anew; the newest report is about the run it was about before."""
+    """Writes the pages of these runs again; the newest report is about the run it was about before."""
     kept = [run for run in sorted(runs) if warehouse.places.report(run).is_file()]
     for run in (*(run for run in kept if run != newest), *([newest] if newest and kept else [])):
         report(warehouse, run)

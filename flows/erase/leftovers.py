@@ -1,4 +1,4 @@
-"""Where else a sample may be quoted once its texts are out of the warehouse: in files beside it, and out of reach."""
+"""Finds where else a sample may be quoted once its texts are out of the warehouse: in files beside it, and out of reach."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HANDED_OUT = (
 
 
 def still_quoting(warehouse: Warehouse, texts: Sequence[str]) -> list[Path]:
-    """Files under the warehouse's folder that hold one of the texts, as it is or as HTML has it, or that cannot be read.
+    """Returns files under the warehouse's folder that hold one of the texts, as it is or as HTML has it, or that cannot be read.
 
     Of the folders there ours alone are looked at; what a file packs, as Parquet does, is not seen.
     """
@@ -49,15 +49,15 @@ def _holds(path: Path, wanted: Iterable[bytes]) -> bool:
         return True
 
 
-def beyond_reach(warehouse: Warehouse, found: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """The data files that these runs were made from, by their manifests, what a link does not reach, and what nobody can list."""
+def beyond_reach(warehouse: Warehouse, samples: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Returns the data files of these runs by their manifests, what a link does not reach, and what nobody can list."""
     files = set()
-    for run in {row["audit_run_id"] for row in found}:
+    for run in {row["audit_run_id"] for row in samples}:
         (row,) = warehouse.read("select manifest from raw.audit_runs where audit_run_id = $run", run=run)
         for task_id, data in json.loads(row["manifest"] or "{}").get("data", {}).items():
             if task_id == "files":
                 files |= {f"the imported file {each['name']}" for each in data}
-            elif task_id in {each["task_id"] for each in found}:
+            elif task_id in {each["task_id"] for each in samples}:
                 files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
     other = Warehouse(warehouse.places.file).published.path  # of a link: where it points to may have been published too
     if other.exists() and not other.samefile(warehouse.published.path):

@@ -10,7 +10,8 @@ import duckdb
 import pytest
 from markupsafe import escape
 
-from flows.erase.erase import GONE, Erased, erase
+from flows.erase.erase import GONE, Erasure, erase
+from flows.erase.terminal import lines_of
 from flows.evidence.retain import restore, retain, retired_runs
 from flows.marts.publish import publish
 from flows.report.verify_file import verify_with_pages as verify
@@ -79,14 +80,14 @@ def gated(made: Gated, tmp_path: Path) -> Gated:
 
 
 @pytest.fixture(scope="module")
-def gone(made: Gated, tmp_path_factory: pytest.TempPathFactory) -> tuple[Gated, Erased]:
+def gone(made: Gated, tmp_path_factory: pytest.TempPathFactory) -> tuple[Gated, Erasure]:
     """The nights once s1 is erased, for tests that only look, and what the erasure said."""
     copy = copied(made, tmp_path_factory.mktemp("erased"))
     return copy, erase(Warehouse(copy.warehouse), "s1", reason="asked for")
 
 
 @pytest.fixture
-def erased(gone: tuple[Gated, Erased], tmp_path: Path) -> Gated:
+def erased(gone: tuple[Gated, Erasure], tmp_path: Path) -> Gated:
     """The same, for one test to change."""
     return copied(gone[0], tmp_path)
 
@@ -112,7 +113,7 @@ def holding(folder: Path, text: str) -> set[str]:
     return found
 
 
-def test_the_texts_are_in_no_file_any_more(made: Gated, gone: tuple[Gated, Erased]) -> None:
+def test_the_texts_are_in_no_file_any_more(made: Gated, gone: tuple[Gated, Erasure]) -> None:
     folder = made.warehouse.parent
     assert {"audit.duckdb", "data.parquet", "audit.duckdb.v4.backup"} <= holding(folder, INPUT) | holding(folder, SAID)
     gated, done = gone
@@ -127,7 +128,7 @@ def test_the_texts_are_in_no_file_any_more(made: Gated, gone: tuple[Gated, Erase
     assert json.loads(quoting[0][0])[0]["content"] == f"As in: {GONE}"
 
 
-def test_figures_and_labels_stay_and_other_samples_too(gone: tuple[Gated, Erased]) -> None:
+def test_figures_and_labels_stay_and_other_samples_too(gone: tuple[Gated, Erasure]) -> None:
     gated, _ = gone
     assert query(gated.warehouse, "select distinct label, completion from marts.fct_predictions") == [("yes", None)]
     assert query(gated.warehouse, "select distinct sensitivity from marts.rpt_audit") == [(0.25,)]
@@ -207,10 +208,10 @@ def test_batches_that_nobody_waits_for_go_and_a_file_that_quotes_it_is_named(gat
     assert [path.name for path in (home / "batches").iterdir()] == ["vllm-2"]
     assert holding(home, INPUT) == {"by_hand.jsonl"}
     assert done.still_quoting == tuple(map(str, by_hand))
-    assert f"still quotes it, or cannot be read: {by_hand[1]}" in done.lines()
+    assert f"still quotes it, or cannot be read: {by_hand[1]}" in lines_of(done)
     again = erase(Warehouse(gated.warehouse), "s1")  # there is nothing to look for any more
     assert again.still_quoting is None
-    assert any("files were not looked through" in line for line in again.lines())
+    assert any("files were not looked through" in line for line in lines_of(again))
 
 
 def test_a_linked_warehouse_is_looked_at_where_it_is(gated: Gated, tmp_path: Path) -> None:
