@@ -46,7 +46,8 @@ def trust(
     forget: Annotated[bool, typer.Option("--forget", help="Take the folder's trust back instead.")] = False,
 ) -> None:
     """Trust the hosts that a folder's model cards send keys to; asked for once, and again when a card changes them."""
-    from flows.trust.command import forget_folder, list_trusted, render_trust, trust_folder
+    from flows.trust.command import forget_folder, list_trusted, trust_folder
+    from flows.trust.terminal import lines_of
 
     settings = state.settings()
     if list_ and forget:
@@ -54,4 +55,4 @@ def trust(
         raise UsageError(msg)
     act = forget_folder if forget else trust_folder
     done = list_trusted(settings) if list_ else act(settings, folder)
-    show(done, render_trust(done))
+    show(done, "\n".join(lines_of(done)))

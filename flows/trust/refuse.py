@@ -1,4 +1,4 @@
-"""Lets cards of others send a key to a host only once the user has trusted the two together.
+"""Refuses cards of others that send a key to a host until the user has trusted the two together.
 
 A card names a host and a variable, so a card from elsewhere could send any variable anywhere. What a card of the package
 names, this machine itself, and a card that leaves host and key to the user's environment need no trust. Nothing here reads
@@ -37,7 +37,7 @@ class Use:
 
 
 def pairs_of(model_id: str, entry: Entry) -> dict[Pair, Use]:
-    """What a model card needs trust for: each address it is asked at with its key's variable, this machine left out.
+    """Returns what a model card needs trust for: each address it is asked at with its key's variable, this machine left out.
 
     Raises CardError for an address that programs could read differently, UsageError if that is OPENAI_BASE_URL's.
     """
@@ -72,7 +72,7 @@ def _sends_what_it_names(card: ModelCard) -> bool:
 
 
 def read_address(url: str) -> tuple[str, str, int]:
-    """Scheme, host and port as the client asks them: lower case, ASCII (IDNA), no dot at the end, the port written out.
+    """Returns scheme, host and port as the client asks them: lower case, ASCII (IDNA), no dot at the end, the port written out.
 
     Raises ValueError for credentials and for a host with anything but letters, digits, `-`, `_`: a per cent sign or a
     backslash is another host to another parser, and a key must not depend on which.
@@ -80,12 +80,12 @@ def read_address(url: str) -> tuple[str, str, int]:
     import httpx2
 
     try:
-        asked = httpx2.URL(url)
-        host = asked.raw_host.decode("ascii").lower().removesuffix(".")
-        port = PORTS[asked.scheme] if asked.port is None else asked.port
+        parsed = httpx2.URL(url)
+        host = parsed.raw_host.decode("ascii").lower().removesuffix(".")
+        port = PORTS[parsed.scheme] if parsed.port is None else parsed.port
     except (httpx2.InvalidURL, UnicodeError, KeyError) as error:
         raise ValueError(type(error).__name__) from None
-    if asked.userinfo:
+    if parsed.userinfo:
         msg = "credentials"
         raise ValueError(msg)
     if ":" in host and "%" not in host:
@@ -93,11 +93,11 @@ def read_address(url: str) -> tuple[str, str, int]:
     elif not HOST.fullmatch(host):
         msg = "not a plain host"
         raise ValueError(msg)
-    return asked.scheme, host, port
+    return parsed.scheme, host, port
 
 
 def wanted_by(models: Mapping[str, Entry]) -> dict[Pair, list[Use]]:
-    """Every pair that model cards need trust for, with the cards that use it."""
+    """Returns every pair that model cards need trust for, with the cards that use it."""
     wanted: dict[Pair, list[Use]] = {}
     for model_id, entry in models.items():
         for pair, use in pairs_of(model_id, entry).items():

@@ -1,4 +1,4 @@
-"""The file of what a user trusts: hosts that cards of others may send the value of a key variable to, and since when.
+"""Keeps the file of what a user trusts: hosts that cards of others may send the value of a key variable to, and since when.
 
 It is private to its owner. Writers take turns and read before they write, so that none loses what another recorded.
 """
@@ -34,7 +34,7 @@ class Pair:
     api_key_env: str
 
     def __str__(self) -> str:
-        """The origin, with what a name in other letters looks like and whether all the way can read the key."""
+        """Returns the origin, with what a name in other letters looks like and whether all the way can read the key."""
         scheme, _, rest = self.origin.partition("://")
         looks = ".".join(_in_letters(label) for label in rest.rpartition(":")[0].split("."))
         alike = "" if looks in rest else f" (looks like {looks})"
@@ -60,12 +60,12 @@ class Trusted(BaseModel):
 
     @property
     def pair(self) -> Pair:
-        """What is trusted."""
+        """Returns the host and the variable that are trusted together."""
         return Pair(self.origin, self.api_key_env)
 
 
 class TrustFile(BaseModel):
-    """The file as it is written."""
+    """The content of the file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,7 +73,7 @@ class TrustFile(BaseModel):
 
 
 def trust_file(settings: Settings) -> Path:
-    """PROMPTAUDIT_TRUST_FILE, else promptaudit/trusted.json in the user's configuration; links followed."""
+    """Returns PROMPTAUDIT_TRUST_FILE, else promptaudit/trusted.json in the user's configuration; links followed."""
     path = settings.trust_file
     if path is None:
         folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
@@ -88,12 +88,12 @@ def trust_file(settings: Settings) -> Path:
 
 
 def folder_name(registry: Path) -> str:
-    """A registry's folder as it is written down, wherever it was named from."""
+    """Returns a registry's folder as it is written down, wherever it was named from."""
     return str(registry.resolve()).encode("utf-8", "backslashreplace").decode()
 
 
 def load(path: Path) -> dict[Pair, Trusted]:
-    """What is trusted, oldest first; nothing where there is no file.
+    """Returns what is trusted, the oldest first; nothing where there is no file.
 
     Raises UsageError in one line for a file that is broken, cannot be read, or that others may write.
     """
@@ -110,13 +110,13 @@ def load(path: Path) -> dict[Pair, Trusted]:
         msg = f"{path}: others may write what you trust; look at it, then: chmod 600 {path}"
         raise UsageError(msg)
     try:
-        found = TrustFile.model_validate_json(text)
+        content = TrustFile.model_validate_json(text)
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         msg = f"{path}: {f'{place}: ' if place else ''}{first['msg']}; mend it, or delete it and trust again"
         raise UsageError(msg) from None
-    return {trusted.pair: trusted for trusted in found.trusted}
+    return {trusted.pair: trusted for trusted in content.trusted}
 
 
 def record(path: Path, pairs: Iterable[Pair], registry: Path) -> list[Pair]:
@@ -134,7 +134,7 @@ def record(path: Path, pairs: Iterable[Pair], registry: Path) -> list[Pair]:
 
 
 def forget(path: Path, pairs: Iterable[Pair], registry: Path) -> list[Pair]:
-    """Takes back `pairs` and whatever else was trusted for `registry`, also what its cards no longer name."""
+    """Takes back `pairs` and whatever else was trusted for `registry`, also what its cards no longer name; returns it."""
     if not path.exists():
         return []
     named, folder = set(pairs), folder_name(registry)
@@ -147,7 +147,7 @@ def forget(path: Path, pairs: Iterable[Pair], registry: Path) -> list[Pair]:
 
 @contextlib.contextmanager
 def _changing(path: Path) -> Iterator[dict[Pair, Trusted]]:
-    """What is trusted, to change: written back in one move while no other writer is between reading and writing."""
+    """Yields what is trusted, to change; writes it back in one move, while no other writer is between reading and writing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)

@@ -14,9 +14,10 @@ import pytest
 
 from flows.display.progress import Progress
 from flows.settings import Settings
-from flows.trust.command import forget_folder, list_trusted, render_trust, trust_folder
+from flows.trust.command import forget_folder, list_trusted, trust_folder
 from flows.trust.refuse import pairs_of, read_address, refuse_untrusted, wanted_by
 from flows.trust.store import Pair, forget, load, record, trust_file
+from flows.trust.terminal import lines_of
 from models_registry.errors import CardError, UntrustedCard, UsageError
 from models_registry.registry import SHIPPED, Registry, load_registry
 
@@ -206,11 +207,11 @@ def test_a_second_registry_with_the_same_pair_is_trusted_already(tmp_path: Path)
     path, settings = tmp_path / "t.json", Settings(trust_file=tmp_path / "t.json")
     for name in ("r", "s"):
         registry_of(tmp_path / name, "m: api_key_env: A_KEY")
-    assert [pair["is_new"] for pair in trust_folder(settings, tmp_path / "r")["pairs"]] == [True]
+    assert [pair.is_new for pair in trust_folder(settings, tmp_path / "r").pairs] == [True]
     check(load_registry([tmp_path / "s"]), path)
     done = trust_folder(settings, tmp_path / "s")
-    assert [pair["is_new"] for pair in done["pairs"]] == [False]
-    assert render_trust(done) == f"known  {OPENAI}  A_KEY  m\nall trusted already, in {path}"
+    assert [pair.is_new for pair in done.pairs] == [False]
+    assert lines_of(done) == [f"known  {OPENAI}  A_KEY  m", f"all trusted already, in {path}"]
 
 
 def test_of_two_registries_the_card_that_counts_is_the_one_that_is_asked(tmp_path: Path) -> None:
@@ -286,18 +287,18 @@ def test_the_file_is_private_and_says_when_and_for_whom(tmp_path: Path) -> None:
     done = trust_folder(Settings(trust_file=path), tmp_path / "r")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert render_trust(done) == f"new  {OPENAI}  A_KEY  m\n1 pair recorded in {path}"
+    assert lines_of(done) == [f"new  {OPENAI}  A_KEY  m", f"1 pair recorded in {path}"]
     (trusted,) = json.loads(path.read_text())["trusted"]
     assert (trusted["origin"], trusted["api_key_env"], trusted["registry"]) == (OPENAI, "A_KEY", str(tmp_path / "r"))
-    (listed,) = list_trusted(Settings(trust_file=path))["trusted"]
-    assert listed["trusted_at"] == trusted["trusted_at"]
+    (listed,) = list_trusted(Settings(trust_file=path)).trusted
+    assert listed.trusted_at == trusted["trusted_at"]
     assert {entry.name for entry in path.parent.iterdir()} == {"trusted.json", "trusted.json.lock"}
 
 
 def test_nothing_to_trust_writes_nothing(tmp_path: Path) -> None:
     registry_of(tmp_path / "r", "m: base_url: 'http://127.0.0.1/v1'")
     done = trust_folder(Settings(trust_file=tmp_path / "t" / "t.json"), tmp_path / "r")
-    assert render_trust(done) == f"{tmp_path / 'r'}: no card of it sends a key to another machine, nothing to trust"
+    assert lines_of(done) == [f"{tmp_path / 'r'}: no card of it sends a key to another machine, nothing to trust"]
     assert not (tmp_path / "t").exists()
 
 
@@ -310,10 +311,10 @@ def test_forgetting_takes_back_what_is_named_and_what_was_recorded(tmp_path: Pat
     )  # the card has changed since: A_KEY is of the folder all the same
     registry_of(tmp_path / "s", "m: api_key_env: B_KEY", "n: api_key_env: C_KEY")
     trust_folder(settings, tmp_path / "s")
-    assert [gone["api_key_env"] for gone in forget_folder(settings, tmp_path / "r")["forgotten"]] == ["A_KEY", "B_KEY"]
+    assert [gone.api_key_env for gone in forget_folder(settings, tmp_path / "r").forgotten] == ["A_KEY", "B_KEY"]
     assert [pair.api_key_env for pair in load(path)] == ["C_KEY"]
     (tmp_path / "s").rename(tmp_path / "gone")
-    assert render_trust(forget_folder(settings, tmp_path / "s")).endswith(f"1 pair taken out of {path}")
+    assert lines_of(forget_folder(settings, tmp_path / "s"))[-1] == f"1 pair taken out of {path}"
     with pytest.raises(CardError, match="is no folder"):
         forget_folder(settings, tmp_path / "s")
     assert load(path) == {}
