@@ -76,21 +76,21 @@ def try_(
 ) -> None:
     """Try a change of the prompt on a few samples of an audit's newest run: before and after, with intervals."""
     from flows.trial.arms import FILLER
-    from flows.trial.plan import Wanted, plan_trial
+    from flows.trial.plan import TrialOptions, plan_trial
     from flows.trial.run import try_change
     from flows.trial.terminal import lines_of as lines_of_trial
 
     settings, registry = state.load()
-    said = (FILLER if filler is None else filler) if control else None
-    wanted = Wanted(
-        audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=said
+    beside = (FILLER if filler is None else filler) if control else None
+    options = TrialOptions(
+        audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=beside
     )
     if plan:
         from flows.audit.estimate import render_estimate
         from flows.trial.estimate import estimate
 
-        found = estimate(plan_trial(settings, registry, wanted), max_usd)
-        show(found, render_estimate(found))
+        priced = estimate(plan_trial(settings, registry, options), max_usd)
+        show(priced, render_estimate(priced))
         return
-    tried = try_change(settings, registry, wanted, state.progress(), max_usd=max_usd, max_requests=max_requests)
-    show(tried.as_dict(), "\n".join(lines_of_trial(tried)))
+    trial = try_change(settings, registry, options, state.progress(), max_usd=max_usd, max_requests=max_requests)
+    show(trial, "\n".join(lines_of_trial(trial)))

@@ -1,1 +1,1 @@
-"""What `promptaudit try` does: asks a few samples of a run again, with the prompts as they were and changed, and compares."""
+"""Trials: a few samples of a run are asked again, with the prompts as they were and changed, and compared."""

@@ -1,4 +1,4 @@
-"""The prompt variants of a trial: those of its base run as they were, with a filler, and changed.
+"""Makes the prompt variants of a trial: those of its base run as they were, with a filler, and changed.
 
 Samples that were chosen because they were worst get better when anything about them is drawn anew. A model that always says
 the same to the same prompt draws nothing anew when the unchanged prompt is asked again, yet does so with any other wording,
@@ -31,23 +31,21 @@ Reworded = Callable[[], Sequence[Proposal]]
 """The wordings of an edited instruction."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is tried: a text added to every instruction, or the task's card as it is edited now."""
+    """The change that is tried: a text added to every instruction, or the task's card as it is edited now."""
 
     added: str | None = None
     edited: TaskCard | None = None
 
-    def as_dict(self) -> dict[str, object]:
-        """For the run's row and --json."""
-        return {
-            "added": self.added,
-            "edited": None if self.edited is None else self.edited.model_dump(mode="json", exclude_defaults=True),
-        }
+    @property
+    def edited_fields(self) -> dict[str, object] | None:
+        """Returns the edited card's fields that are not at their defaults, as JSON has them; None without one."""
+        return None if self.edited is None else self.edited.model_dump(mode="json", exclude_defaults=True)
 
 
 def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
-    """What is tried; raises UsageError where the edited card asks as before, or no longer the same question."""
+    """Returns the change; raises UsageError where the edited card asks as before, or no longer the same question."""
     if added is not None:
         text = added.strip()
         if not text:
@@ -62,7 +60,7 @@ def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
     if card.label_names != now.label_names:
         msg = f"task '{base.task_id}': its labels are not those of run {base.audit_run_id}; run the audit instead of trying it"
         raise UsageError(msg)
-    if _asked(card) == _asked(now):
+    if _prompt_fields(card) == _prompt_fields(now):
         msg = f"task '{base.task_id}' asks as it did in run {base.audit_run_id}: edit its card first, or give --add"
         raise UsageError(msg)
     if STRUCTURED in base.strategies and card.labels != now.labels:
@@ -72,7 +70,7 @@ def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
 
 
 def arms(design: Design, base: Base, change: Change, reworded: Reworded, filler: str | None) -> list[Row]:
-    """Rows of raw.prompt_variants without their run: each of the base run's changed, under `<strategy>+tried`.
+    """Returns rows of raw.prompt_variants without their run: each of the base run's changed, under `<strategy>+tried`.
 
     With a filler also as it was, and with that, under `<strategy>+filler`. All arms have equal variants, paired by paraphrase
     temperature and index: one without a counterpart is in none. Raises DataError where the base run's prompts cannot be asked
@@ -98,7 +96,7 @@ def arms(design: Design, base: Base, change: Change, reworded: Reworded, filler:
 
 
 def _wordings(base: Base, change: Change, reworded: Reworded) -> dict[tuple[float | None, int], str]:
-    """The changed instruction of each variant, by paraphrase temperature and index."""
+    """Returns the changed instruction of each variant, by paraphrase temperature and index."""
     if change.edited is None or change.edited.instruction == base.card.instruction:
         return {
             (row["paraphrase_temperature"], row["variant_index"]): _joined(row["instruction"], change.added)
@@ -140,5 +138,5 @@ def _arm(design: Design, base: Base, row: Row, ending: str, instruction: str) ->
     }
 
 
-def _asked(card: TaskCard) -> str:
+def _prompt_fields(card: TaskCard) -> str:
     return as_json(card.model_dump(mode="json", exclude=NOT_ASKED))

@@ -1,4 +1,4 @@
-"""The run that a trial starts from, as the published copy has it: its task card, prompt variants and samples."""
+"""Reads the run that a trial starts from, from the published copy: its task card, prompt variants and samples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flows.diagnosis.diagnose import diagnose
+from flows.diagnosis.material import refuse_unknown
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.run_names import resolve
 from flows.warehouse.sql import sql
@@ -21,7 +22,7 @@ _SAMPLES = "select * from raw.samples where audit_run_id = $run order by task_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """One task of a complete run of an audit: what it was asked by, and the samples that were asked."""
+    """One task of a complete run of an audit: its card, models, prompt variants and samples."""
 
     audit_run_id: str
     audit_id: str
@@ -34,12 +35,12 @@ class Base:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The strategies it was asked under."""
+        """Returns the strategies of its variants, in order."""
         return tuple(dict.fromkeys(row["strategy"] for row in self.variants))
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleChoice:
     """The samples a trial asks, and the models and strategies it is narrowed to; None: all."""
 
     task_id: str
@@ -49,27 +50,28 @@ class Chosen:
 
 
 def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
-    """Id and audit of the run to start from: an audit's newest complete one, or a named one; raises UsageError for an import."""
-    found = resolve(warehouse, audit)
-    (run,) = warehouse.published.read(_RUN, run=found.audit_run_id)
+    """Returns id and audit of an audit's newest complete run, or of a named one; raises UsageError for an import."""
+    named = resolve(warehouse, audit)
+    (run,) = warehouse.published.read(_RUN, run=named.audit_run_id)
     if run["origin"] != "run":
         what = "an import" if run["origin"] == "import" else "a trial itself"
-        msg = f"run {found.audit_run_id} is {what}: name an audit that was run"
+        msg = f"run {named.audit_run_id} is {what}: name an audit that was run"
         raise UsageError(msg)
-    return found.audit_run_id, found.audit_id
+    return named.audit_run_id, named.audit_id
 
 
 def choose(  # noqa: PLR0913 - the command's options
     warehouse: Warehouse, run: str, wanted: str, *, task: str | None, model: str | None, strategy: str | None
-) -> Chosen:
-    """The samples that `--on` names: `worst:N`, `group:K` of diagnose under the same options, or ids with commas between."""
+) -> SampleChoice:
+    """Returns the samples that `--on` names: `worst:N`, `group:K` of diagnose under the same options, or ids with commas."""
     kind, _, value = wanted.partition(":")
     if kind == "group" and value:
         return _group(warehouse, run, _number(wanted, value), task=task, model=model, strategy=strategy)
     tasks = [row["task_id"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)]
-    _known("task", task, tasks, run)
+    refuse_unknown("task", task, tasks, run)
     if kind == "worst" and value:
-        return _worst(warehouse, run, _number(wanted, value), Chosen(_only(task, tasks), (), model, strategy))
+        n, task_id = _number(wanted, value), _only(task, tasks)
+        return _worst(warehouse, run, n, task_id=task_id, model=model, strategy=strategy)
     known = {
         row["sample_id"]
         for row in warehouse.published.read(_SAMPLES, run=run)
@@ -80,11 +82,13 @@ def choose(  # noqa: PLR0913 - the command's options
         if each not in known:
             msg = f"--on {each[:80]}: run {run} has no such sample; worst:N, group:K or ids are wanted{nearest(each, known)}"
             raise UsageError(msg)
-    return Chosen(_only(task, tasks), tuple(dict.fromkeys(ids)), model, strategy)
+    return SampleChoice(
+        task_id=_only(task, tasks), sample_ids=tuple(dict.fromkeys(ids)), model=model, strategy=strategy
+    )
 
 
-def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> Base:
-    """What a trial copies of its base run; raises UsageError for a name the run has not, or a task it cannot try."""
+def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoice) -> Base:
+    """Returns the chosen task of a base run; raises UsageError for a name the run has not, or a task that cannot be tried."""
     cards = {row["task_id"]: row["card"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)}
     card = TaskCard.model_validate_json(cards[chosen.task_id])
     if card.kind != "classification":
@@ -94,17 +98,17 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> 
         )
         raise UsageError(msg)
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
-    _known("model", chosen.model, models, run)
+    refuse_unknown("model", chosen.model, models, run)
     variants = [
         row for row in warehouse.published.read(sql("trial", "variants"), run=run) if row["task_id"] == chosen.task_id
     ]
-    _known("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
+    refuse_unknown("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
     rows = {
         row["sample_id"]: row for row in warehouse.published.read(_SAMPLES, run=run) if row["task_id"] == chosen.task_id
     }
     wanted = set(chosen.sample_ids)
     samples = {name: _sample(name, row) for name, row in rows.items() if name in wanted}
-    (found,) = warehouse.published.read(_RUN, run=run)
+    (run_row,) = warehouse.published.read(_RUN, run=run)
     return Base(
         audit_run_id=run,
         audit_id=audit_id,
@@ -113,7 +117,7 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: Chosen) -> 
         models=models,
         variants=tuple(row for row in variants if chosen.strategy in (None, row["strategy"])),
         samples=samples,
-        format_limits=found["format_limits"],
+        format_limits=run_row["format_limits"],
     )
 
 
@@ -126,31 +130,34 @@ def _sample(sample_id: str, row: Row) -> Sample:
 
 def _group(  # noqa: PLR0913 - the command's options
     warehouse: Warehouse, run: str, place: int, *, task: str | None, model: str | None, strategy: str | None
-) -> Chosen:
+) -> SampleChoice:
     groups = diagnose(warehouse, run, task=task, model=model, strategy=strategy).groups
     if place > len(groups):
         msg = f"--on group:{place}: `promptaudit diagnose` with the same options finds {len(groups)} groups"
         raise UsageError(msg)
     group = groups[place - 1]
-    return Chosen(group.task_id, group.sample_ids, group.model_id, group.strategy)
+    return SampleChoice(
+        task_id=group.task_id, sample_ids=group.sample_ids, model=group.model_id, strategy=group.strategy
+    )
 
 
-def _worst(warehouse: Warehouse, run: str, n: int, chosen: Chosen) -> Chosen:
-    """The samples of largest sensitivity, on average over the chosen models and strategies."""
+def _worst(  # noqa: PLR0913 - the command's options
+    warehouse: Warehouse, run: str, n: int, *, task_id: str, model: str | None, strategy: str | None
+) -> SampleChoice:
+    """Returns the n samples of largest sensitivity, on average over the chosen models and strategies."""
     figures: dict[str, list[float]] = {}
     rows = warehouse.published.read(sql("trial", "sensitivities"), run=run)
-    for option in ("model", "strategy"):
-        column = "model_id" if option == "model" else option
-        _known(option, getattr(chosen, option), {row[column] for row in rows}, run)
-        rows = [row for row in rows if getattr(chosen, option) in (None, row[column])]
+    for option, column, value in (("model", "model_id", model), ("strategy", "strategy", strategy)):
+        refuse_unknown(option, value, {row[column] for row in rows}, run)
+        rows = [row for row in rows if value in (None, row[column])]
     for row in rows:
-        if row["task_id"] == chosen.task_id and row["sensitivity"] is not None:
+        if row["task_id"] == task_id and row["sensitivity"] is not None:
             figures.setdefault(row["sample_id"], []).append(row["sensitivity"])
     if not figures:
-        msg = f"--on worst:{n}: run {run} has no sensitivity for task '{chosen.task_id}'; name samples by their ids"
+        msg = f"--on worst:{n}: run {run} has no sensitivity for task '{task_id}'; name samples by their ids"
         raise UsageError(msg)
     ranked = sorted(figures, key=lambda sample: (-sum(figures[sample]) / len(figures[sample]), sample))
-    return Chosen(chosen.task_id, tuple(ranked[:n]), chosen.model, chosen.strategy)
+    return SampleChoice(task_id=task_id, sample_ids=tuple(ranked[:n]), model=model, strategy=strategy)
 
 
 def _number(wanted: str, value: str) -> int:
@@ -158,12 +165,6 @@ def _number(wanted: str, value: str) -> int:
         msg = f"--on {wanted[:80]}: a whole number from 1 is wanted after the colon"
         raise UsageError(msg)
     return int(value[:9])
-
-
-def _known(option: str, value: str | None, names: Sequence[str] | set[str] | dict[str, str], run: str) -> None:
-    if value is not None and value not in names:
-        msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, names)}"
-        raise UsageError(msg)
 
 
 def _only(task: str | None, tasks: Sequence[str]) -> str:

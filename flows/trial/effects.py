@@ -1,4 +1,4 @@
-"""What a trial changed: every measure before and after with its interval, and the difference on the same samples."""
+"""Measures what a trial changed: each figure before and after with its interval, and the difference on the same samples."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flows.audit.prompts import FILLED, TRIED
+from flows.display.encode import encoded_property
 from flows.trial.figures import Level, corrected_difference, finite, levels
 from flows.trial.plan import Trial
 from flows.warehouse import Row, Warehouse
@@ -38,12 +39,12 @@ class Effect:
 
     @property
     def counts(self) -> Level:
-        """The difference that counts: beyond the filler, where there is one."""
+        """Returns the difference that counts: beyond the filler, where there is one."""
         return self.difference if self.beyond_filler is None else self.beyond_filler
 
-    @property
+    @encoded_property
     def verdict(self) -> Verdict:
-        """Whether the interval of the difference that counts leaves 0 out, and on which side."""
+        """Returns whether the interval of the difference that counts leaves 0 out, and on which side."""
         low, high = self.counts.low, self.counts.high
         if low is None or high is None:  # too few samples of a class for consistency's
             return "no interval"
@@ -53,38 +54,38 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
-    """The effects on one model under one strategy."""
+class ModelEffects:
+    """The effects on one model under one strategy, a measure each."""
 
     model_id: str
     strategy: str
     n_samples: int
     n_variants: int
     when_chosen: float | None  # mean sensitivity of these samples in the base run
-    effects: tuple[Effect, ...]
+    measures: tuple[Effect, ...]
 
 
-def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Effects]:
-    """What a published trial changed, for each model and strategy; on the cells that every arm answered."""
-    found = []
-    before_run = audit_run_id if trial.control else trial.base.audit_run_id
+def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[ModelEffects]:
+    """Returns the effects of a published trial for each model and strategy, on the cells that every arm answered."""
+    effects = []
+    before_run = audit_run_id if trial.has_control else trial.base.audit_run_id
     for model in trial.design.models:
         for strategy in trial.strategies:
-            arms = [_asked(warehouse, sql("trial", "answers"), before_run, trial, model, strategy)]
+            arms = [_read(warehouse, sql("trial", "answers"), before_run, trial, model, strategy)]
             arms += [
-                _asked(warehouse, sql("trial", "answers"), audit_run_id, trial, model, strategy + ending)
-                for ending in ((FILLED, TRIED) if trial.control else (TRIED,))
+                _read(warehouse, sql("trial", "answers"), audit_run_id, trial, model, strategy + ending)
+                for ending in ((FILLED, TRIED) if trial.has_control else (TRIED,))
             ]
-            (chosen,) = _asked(
+            (chosen,) = _read(
                 warehouse, sql("trial", "chosen_sensitivity"), trial.base.audit_run_id, trial, model, strategy
             )
             table = _table(trial, strategy, _in_all(arms))
             if table.size:
-                found.append(_effects(trial, model, strategy, table, chosen["sensitivity"]))
-    return found
+                effects.append(_effects(trial, model, strategy, table, chosen["sensitivity"]))
+    return effects
 
 
-def _asked(  # noqa: PLR0913 - what is asked of which arm
+def _read(  # noqa: PLR0913 - what is asked of which arm
     warehouse: Warehouse, query: str, run: str, trial: Trial, model: str, strategy: str
 ) -> list[Row]:
     named = {"model": model, "task": trial.base.task_id, "strategy": strategy, "samples": list(trial.base.samples)}
@@ -96,12 +97,12 @@ def _cell(row: Row) -> tuple[object, ...]:
 
 
 def _in_all(arms: Sequence[Sequence[Row]]) -> list[list[Row]]:
-    """The answers of each arm whose cell every other arm has too."""
+    """Returns the answers of each arm whose cell every other arm has too."""
     shared = set.intersection(*({_cell(row) for row in arm} for arm in arms))
     return [[row for row in arm if _cell(row) in shared] for arm in arms]
 
 
-def _effects(trial: Trial, model: str, strategy: str, table: NDArray[np.int64], chosen: float | None) -> Effects:
+def _effects(trial: Trial, model: str, strategy: str, table: NDArray[np.int64], chosen: float | None) -> ModelEffects:
     audit, n_classes = trial.design.audit, len(trial.base.card.label_names) + 1
     arm, sample, wording, *_, label, gold = table
     last = int(arm.max())
@@ -112,32 +113,32 @@ def _effects(trial: Trial, model: str, strategy: str, table: NDArray[np.int64], 
     figures = [levels(of_arm, place, audit.seed, audit.resamples) for of_arm in counts]
     # against the unchanged prompts, and against the filler where there is one
     differences = [_differences(trial, table, counts, first, last) for first in range(last)]
-    effects = tuple(
+    measures = tuple(
         Effect(
             measure=name,
             before=figures[0][name],
-            filler=figures[1][name] if trial.control else None,
+            filler=figures[1][name] if trial.has_control else None,
             after=figures[last][name],
             difference=differences[0][name],
-            beyond_filler=differences[1][name] if trial.control else None,
+            beyond_filler=differences[1][name] if trial.has_control else None,
         )
         for name in MEASURES
         if all(name in each for each in (*figures, *differences))
     )
-    return Effects(
+    return ModelEffects(
         model_id=model,
         strategy=strategy,
         n_samples=counts.shape[1],
         n_variants=counts.shape[2],
         when_chosen=chosen,
-        effects=effects,
+        measures=measures,
     )
 
 
 def _differences(
     trial: Trial, table: NDArray[np.int64], counts: NDArray[np.float64], first: int, last: int
 ) -> dict[str, Level]:
-    """Every measure of the arm `last` less that of the arm `first`; all draws are the same."""
+    """Returns every measure of the arm `last` less that of the arm `first`; all draws are the same."""
     card, seed = trial.base.card, trial.design.audit.seed
     labels = card.label_names
     numbers = [float(name) for name in labels] if card.level == "interval" else list(range(len(labels)))
@@ -147,13 +148,13 @@ def _differences(
         n_classes=len(labels) + 1, level=card.level, numbers=np.array(numbers, np.float64), seed=seed,
         n_resamples=N_RESAMPLES,
     )  # fmt: skip
-    found = {row.measure: Level(finite(row.difference), finite(row.low), finite(row.high)) for row in compared}
-    found["sensitivity_corrected"] = corrected_difference(counts[first], counts[last], seed, N_RESAMPLES)
-    return found
+    differences = {row.measure: Level(finite(row.difference), finite(row.low), finite(row.high)) for row in compared}
+    differences["sensitivity_corrected"] = corrected_difference(counts[first], counts[last], seed, N_RESAMPLES)
+    return differences
 
 
 def _table(trial: Trial, strategy: str, arms: Sequence[Sequence[Row]]) -> NDArray[np.int64]:
-    """Arm, sample, wording, temperature, is_original, repetition, label and gold of each answer, as codes."""
+    """Returns arm, sample, wording, temperature, is_original, repetition, label and gold of each answer, as codes."""
     own = [row for row in trial.base.variants if row["strategy"] == strategy]
     is_swept = any(row["paraphrase_temperature"] is not None for row in own)
     # as for p_tau: where temperatures are swept, one wording under several of them is one

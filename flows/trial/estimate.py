@@ -1,4 +1,4 @@
-"""What a trial will ask and cost; calls nothing."""
+"""Estimates what a trial will ask and cost; calls nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flows.trial.plan import Trial
 
 
 def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
-    """Requests, tokens and USD of a trial by model; USD is None where a price is unknown, which no budget may have."""
+    """Returns requests, tokens and USD of a trial by model; USD is None where a price is unknown, which no budget may have."""
     trial.refuse_unpriced(max_usd)
     design, task_id = trial.design, trial.base.task_id
     chosen = design.samples[task_id]

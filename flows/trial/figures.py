@@ -1,4 +1,4 @@
-"""The figures of one arm of a trial by itself, each with its interval, as the scorecard has them."""
+"""Calculates the figures of one arm of a trial, each with its interval, as the scorecard has them."""
 
 from __future__ import annotations
 
@@ -24,41 +24,42 @@ class Level:
 
 
 def finite(value: float) -> float | None:
-    """The value; None for NaN."""
+    """Returns the value; None for NaN and infinities."""
     return float(value) if np.isfinite(value) else None
 
 
 def levels(counts: NDArray[np.float64], gold: NDArray[np.int64], seed: int, n_resamples: int) -> dict[str, Level]:
-    """Every measure of one arm, with its interval for other samples and wordings; one that is undefined is left out.
+    """Returns every measure of one arm, with its interval for other samples and wordings; one that is undefined is left out.
 
     counts: shape (N, Q, C), answers of each sample under each wording with each label, N/A first; a wording without answers
     to a sample is missing there. gold: shape (N,), place of the gold label among the C, -1 unknown.
     """
-    asked = counts.sum(axis=2) > 0
+    has_answers = counts.sum(axis=2) > 0
     p = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)
-    sample, wording = np.nonzero(asked)
-    found = {"invalid_rate": _mean(sample, wording, p[sample, wording, 0])}
-    n_wordings = asked.sum(axis=1)
+    sample, wording = np.nonzero(has_answers)
+    figures = {"invalid_rate": _mean(sample, wording, p[sample, wording, 0])}
+    n_wordings = has_answers.sum(axis=1)
     p_tau = p.sum(axis=1) / np.maximum(n_wordings, 1)[:, None]
     if n_wordings.min() >= 2:  # noqa: PLR2004 - one wording has no spread
         n_samples, n_classes = p_tau.shape
         offsets = np.arange(n_samples + 1) * n_classes
-        figure = normalised_entropy(p_tau.ravel(), offsets, np.full(n_samples, n_classes))
-        found["sensitivity"] = Level(finite(figure.mean()))
+        entropy = normalised_entropy(p_tau.ravel(), offsets, np.full(n_samples, n_classes))
+        figures["sensitivity"] = Level(finite(entropy.mean()))
         whole = sensitivity_interval(*_entries(p), n_classes)
-        found["sensitivity_corrected"] = Level(*(finite(value) for value in whole))
+        figures["sensitivity_corrected"] = Level(*(finite(value) for value in whole))
     if (gold >= 0).all():
-        found["micro_f1"] = _mean(sample, wording, p[sample, wording, gold[sample]])
+        figures["micro_f1"] = _mean(sample, wording, p[sample, wording, gold[sample]])
         of_sample, label = np.nonzero(p_tau)
         classes = np.unique(gold, return_inverse=True)[1]
         pooled = consistency(classes[of_sample], of_sample, label, p_tau[of_sample, label], seed, n_resamples)
-        found["consistency"] = Level(finite(pooled.consistency), finite(pooled.low), finite(pooled.high))
-    return found
+        figures["consistency"] = Level(finite(pooled.consistency), finite(pooled.low), finite(pooled.high))
+    return figures
 
 
 def corrected_difference(before: NDArray[np.float64], after: NDArray[np.float64], seed: int, n_resamples: int) -> Level:
-    """Mean over samples of how far each one's corrected sensitivity moved: by resamples of samples, both arms together.
+    """Returns the mean over samples of how far each one's corrected sensitivity moved, with an interval.
 
+    The interval is of resamples of samples, both arms together.
     before, after: shape (N, Q, C), as of `levels`; after less before.
     """
     moved = _corrected(after) - _corrected(before)
@@ -83,5 +84,5 @@ def _entries(
 
 
 def _mean(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64]) -> Level:
-    found = two_way_interval(sample, np.unique(wording, return_inverse=True)[1], value)
-    return Level(finite(found.mean), finite(found.low), finite(found.high))
+    mean = two_way_interval(sample, np.unique(wording, return_inverse=True)[1], value)
+    return Level(finite(mean.mean), finite(mean.low), finite(mean.high))

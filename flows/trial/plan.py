@@ -1,4 +1,4 @@
-"""Plans a trial: its samples, its arms, what it is known by, what it will cost; asks nothing."""
+"""Plans a trial: its samples, its arms and its fingerprint; asks nothing."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ORIGIN = "trial"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the command was told."""
+class TrialOptions:
+    """The options of `promptaudit try`."""
 
     audit: str
     on: str
@@ -41,7 +41,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What is asked: the variants of every arm, as rows of raw.prompt_variants without their run."""
+    """A trial before it is asked: the variants of every arm, as rows of raw.prompt_variants without their run."""
 
     base: Base
     change: Change
@@ -51,13 +51,13 @@ class Trial:
     notes: tuple[str, ...]
 
     @property
-    def control(self) -> bool:
-        """Whether the unchanged prompts are asked again, and with a filler."""
+    def has_control(self) -> bool:
+        """Returns whether the unchanged prompts are asked again, and with a filler."""
         return self.filler is not None
 
     @property
     def models(self) -> dict[str, Entry]:
-        """The cards of the models that are asked, with where they stand."""
+        """Returns the cards of the models that are asked, with where they stand."""
         return {name: self.design.registry.entry("models", name) for name in self.design.models}
 
     def refuse_unpriced(self, max_usd: float | None) -> None:
@@ -67,38 +67,38 @@ class Trial:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The strategies of the base run that are tried."""
+        """Returns the strategies of the base run that are tried."""
         return tuple(dict.fromkeys(dressing(row["strategy"]) for row in self.variants))
 
     @property
     def n_variants(self) -> int:
-        """Prompt variants an arm, of the strategy that has most."""
+        """Returns the number of prompt variants an arm, of the strategy that has most."""
         return max(Counter(str(row["strategy"]) for row in self.variants).values())
 
 
-def plan_trial(settings: Settings, registry: Registry, wanted: Wanted) -> Trial:
-    """The trial a command asks for; raises UsageError, CardError or DataError in one line."""
-    if (wanted.added is None) == (not wanted.edited):
+def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) -> Trial:
+    """Returns the trial of a command's options; raises UsageError, CardError or DataError in one line."""
+    if (options.added is None) == (not options.edited):
         msg = "give one of --add TEXT and --edited: what is tried"
         raise UsageError(msg)
     warehouse = Warehouse(settings.warehouse)
-    run, audit_id = base_run(warehouse, wanted.audit)
-    chosen = choose(warehouse, run, wanted.on, task=wanted.task, model=wanted.model, strategy=wanted.strategy)
+    run, audit_id = base_run(warehouse, options.audit)
+    chosen = choose(warehouse, run, options.on, task=options.task, model=options.model, strategy=options.strategy)
     base = read_base(warehouse, run, audit_id, chosen)
     models = _models(registry, base, chosen.model)
-    now = registry.task(base.task_id) if wanted.edited else base.card
-    change = change_of(base, now, wanted.added)
-    filler = None if wanted.filler is None else wanted.filler.strip()
+    now = registry.task(base.task_id) if options.edited else base.card
+    change = change_of(base, now, options.added)
+    filler = None if options.filler is None else options.filler.strip()
     if filler == "":
         msg = "--filler: a text is wanted, or --no-control"
         raise UsageError(msg)
     design = _design(registry, base, change, models, control=filler is not None)
     rows = arms(design, base, change, lambda: _reworded(settings, design, now), filler)
-    notes = _notes(base, design, rows, wanted)
+    notes = _notes(base, design, rows, options)
     return Trial(
         base=base,
         change=change,
-        design=_known_by(design, base, change, rows, filler),
+        design=_fingerprinted(design, base, change, rows, filler),
         variants=tuple(rows),
         filler=filler,
         notes=notes,
@@ -108,7 +108,7 @@ def plan_trial(settings: Settings, registry: Registry, wanted: Wanted) -> Trial:
 def _design(
     registry: Registry, base: Base, change: Change, models: Mapping[str, ModelCard], *, control: bool
 ) -> Design:
-    """The audit's design, narrowed to the trial."""
+    """Returns the audit's design, narrowed to the trial."""
     audit = registry.audit(base.audit_id)
     # samples that were chosen for their answers would fail any gate: here they are counted, not left out
     limits = {"policy": "warn", "max_invalid_rate_at_first": 1.0}
@@ -137,7 +137,7 @@ def _design(
 
 
 def arm_names(strategies: Sequence[str], *, control: bool) -> tuple[str, ...]:
-    """The names of a trial's arms: each strategy as it was, with a filler, and tried."""
+    """Returns the names of a trial's arms: each strategy as it was, with a filler, and tried."""
     return tuple(
         name
         for strategy in strategies
@@ -146,7 +146,7 @@ def arm_names(strategies: Sequence[str], *, control: bool) -> tuple[str, ...]:
 
 
 def _models(registry: Registry, base: Base, only: str | None) -> dict[str, ModelCard]:
-    """The models that are asked, those that a perturbing one perturbs among them."""
+    """Returns the models that are asked, those that a perturbing one perturbs among them."""
     wanted = list(base.models) if only is None else [only]
     for name in wanted:
         card = registry.model(name)
@@ -168,12 +168,12 @@ def _examples(registry: Registry, base: Base, audit: AuditCard) -> dict[str, str
 
 
 def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposal]:
-    """Wordings of the edited instruction: an earlier run's, else the rephraser's, which asks no model."""
+    """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks no model."""
     (task_id,) = design.tasks
     edited = replace(design, tasks={task_id: now})
-    made = made_before(Warehouse(settings.warehouse), rephrasing_key(edited, task_id))
-    if made is not None:
-        return made
+    earlier = made_before(Warehouse(settings.warehouse), rephrasing_key(edited, task_id))
+    if earlier is not None:
+        return earlier
     rephrasing = design.audit.rephrasing
     if rephrasing is not None and design.registry.rephraser(rephrasing.rephraser).kind == "model":
         msg = (
@@ -184,14 +184,15 @@ def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposa
     return make_proposals(edited, task_id)
 
 
-def _known_by(design: Design, base: Base, change: Change, rows: Sequence[Row], filler: str | None) -> Design:
-    """The design with what tells its trial from others: the same again is the same trial."""
+def _fingerprinted(design: Design, base: Base, change: Change, rows: Sequence[Row], filler: str | None) -> Design:
+    """Returns the design with its source and fingerprint: the same trial again has the same."""
     source = {
         "base_run_id": base.audit_run_id,
         "task_id": base.task_id,
         "sample_ids": list(base.samples),
         "filler": filler,
-        **change.as_dict(),
+        "added": change.added,
+        "edited": change.edited_fields,
     }
     fingerprint = content_id(
         "trial",
@@ -202,7 +203,7 @@ def _known_by(design: Design, base: Base, change: Change, rows: Sequence[Row], f
     return replace(design, source=source, plan_fingerprint=fingerprint)
 
 
-def _notes(base: Base, design: Design, rows: Sequence[Row], wanted: Wanted) -> tuple[str, ...]:
+def _notes(base: Base, design: Design, rows: Sequence[Row], options: TrialOptions) -> tuple[str, ...]:
     notes = []
     for name, card in design.models.items():
         landed = base.models.get(name)
@@ -211,7 +212,7 @@ def _notes(base: Base, design: Design, rows: Sequence[Row], wanted: Wanted) -> t
     n_left_out = len(base.variants) - sum(row["strategy"].endswith(TRIED) for row in rows)
     if n_left_out:
         notes.append(f"{n_left_out} prompt variants have no counterpart in the edited card and are in no arm")
-    if wanted.filler is None:
+    if options.filler is None:
         notes.append(
             "without a control the base run's answers stand in for the unchanged prompts: samples that were chosen because "
             "they were worst get better by being asked again, and that is counted as the change's"

@@ -1,4 +1,4 @@
-"""A trial for people: what was tried, each measure before and after, and whether a difference is shown."""
+"""Draws a trial for a terminal: what was tried, each measure before and after, and whether a difference is shown."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from flows.display.figures import count, cut, number, ranged
 
 if TYPE_CHECKING:
-    from flows.trial.effects import Effects
+    from flows.trial.effects import ModelEffects
     from flows.trial.figures import Level
-    from flows.trial.run import Tried
+    from flows.trial.run import TrialResult
 
 WORDS = {
     "sensitivity": "sensitivity",
@@ -22,25 +22,25 @@ WORDS = {
 WIDTHS = (14, 24, 24, 24, 26)
 
 
-def lines_of(tried: Tried) -> list[str]:
-    """Everything a terminal shows."""
-    trial = tried.trial
-    base = trial.base
+def lines_of(trial: TrialResult) -> list[str]:
+    """Returns the lines that a terminal shows."""
     beside = (
         "no control" if trial.filler is None else f"beside them unchanged, and with a filler: {cut(trial.filler, 60)}"
     )
+    run = f"trial {trial.audit_run_id} of '{cut(trial.audit_id)}'"
+    samples = f"task {cut(trial.task_id, 60)}, {count(len(trial.sample_ids))} samples"
     lines = [
-        f"trial {tried.audit_run_id} of '{cut(base.audit_id)}', from run {base.audit_run_id}: {count(tried.n_asked)} cells asked",
-        f"task {cut(base.task_id, 60)}, {count(len(base.samples))} samples, {trial.n_variants} prompt variants a side, {beside}",
-        f"tried: {cut(trial.change.added) if trial.change.added is not None else 'the task card as it is now'}",
+        f"{run}, from run {trial.base_run_id}: {count(trial.n_asked)} cells asked",
+        f"{samples}, {trial.n_variants} prompt variants a side, {beside}",
+        f"tried: {cut(trial.added) if trial.added is not None else 'the task card as it is now'}",
         *(f"note: {cut(note)}" for note in trial.notes),
     ]
-    for each in tried.effects:
-        lines += ["", *_table(each, has_control=trial.control)]
+    for each in trial.effects:
+        lines += ["", *_table(each, has_control=trial.filler is not None)]
     return lines
 
 
-def _table(each: Effects, *, has_control: bool) -> Iterable[str]:
+def _table(each: ModelEffects, *, has_control: bool) -> Iterable[str]:
     yield f"{cut(each.model_id, 60)}, {cut(each.strategy, 60)}: {each.n_samples} samples, {each.n_variants} variants"
     headings = (
         ("unchanged", "with filler", "tried", "tried - filler")
@@ -48,10 +48,10 @@ def _table(each: Effects, *, has_control: bool) -> Iterable[str]:
         else ("base run", "tried", "tried - base")
     )
     yield _row("", *headings, "")
-    for effect in each.effects:
+    for effect in each.measures:
         arms = (effect.before, effect.filler, effect.after) if has_control else (effect.before, effect.after)
-        said = (_said(level) for level in (*arms, effect.counts) if level is not None)
-        yield _row(WORDS[effect.measure], *said, effect.verdict)
+        cells = (_cell(level) for level in (*arms, effect.counts) if level is not None)
+        yield _row(WORDS[effect.measure], *cells, effect.verdict)
     if each.when_chosen is not None and has_control:
         yield (
             f"  when they were chosen their sensitivity was {number(each.when_chosen)}: what of it is gone with the filler "
@@ -65,5 +65,5 @@ def _row(*cells: str) -> str:
     return f"  {''.join(padded)}{last}".rstrip()
 
 
-def _said(level: Level) -> str:
+def _cell(level: Level) -> str:
     return ranged(level.figure, level.low, level.high)
