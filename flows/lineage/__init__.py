@@ -1,1 +1,1 @@
-"""Where figures come from: columns followed through the dbt project's SQL, and what a lineage tool is told of a run."""
+"""Where figures come from: columns followed through the dbt project's SQL, and a run's events for a lineage tool."""

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from flows.display.encode import encoded
 from flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts
 from flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
 from flows.lineage.columns.follow import Column, lineage_of
@@ -61,7 +62,7 @@ class Trace:
     def as_dict(self) -> Row:
         """For --json: every listed row whole, figures at full precision."""
         made = {name: getattr(self, name) for name in self.__slots__ if name != "lineage"}
-        made["lineage"] = None if self.lineage is None else self.lineage.as_dict()
+        made["lineage"] = encoded(self.lineage)
         made["raw_columns"] = [] if self.lineage is None else self.lineage.raw_columns()
         return dict(json.loads(json.dumps(made, default=_plain, ensure_ascii=False)))
 

@@ -1,4 +1,4 @@
-"""What is known of one column of a model; without the parser that finds it out, whose import takes half a second."""
+"""The derivation of one column of a model; without the parser that reads it, whose import takes half a second."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Derived:
 
     @property
     def is_handed_on(self) -> bool:
-        """Whether it is a column of another relation as it is."""
+        """Returns whether it is a column of another relation as it is."""
         if len(self.inputs) != 1:
             return False
         ((relation, column),) = self.inputs

@@ -19,18 +19,18 @@ _SHAPING = ("where", "group", "having", "qualify", "joins")
 
 
 def raw_columns(ddl: str) -> dict[str, dict[str, list[str]]]:
-    """Columns by schema and table of `create table` statements."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """Returns columns by schema and table of `create table` statements."""
+    columns: dict[str, dict[str, list[str]]] = {}
     for statement in parse(ddl, dialect=DIALECT):
         if isinstance(statement, exp.Create) and statement.kind == "TABLE":
             table = statement.this.this
             names = [each.name for each in statement.this.expressions if isinstance(each, exp.ColumnDef)]
-            found.setdefault(table.db, {})[table.name] = names
-    return found
+            columns.setdefault(table.db, {})[table.name] = names
+    return columns
 
 
 def columns_of(sql: str, schema: Schema, own: str) -> dict[str, Derived]:
-    """Every column of a query, in its order; `select *` is spelled out by the schema.
+    """Returns every column of a query, in its order; `select *` is spelled out by the schema.
 
     `own` is the model as `schema.table`: earlier rows of itself, which an incremental model may read, are no inputs.
 
@@ -56,7 +56,7 @@ def columns_of(sql: str, schema: Schema, own: str) -> dict[str, Derived]:
 
 
 def _without_pivot(node: exp.Expr) -> exp.Expr:
-    """DuckDB's `pivot (...) on x in (...) using f group by ...` as the grouped select it stands for: scopes know no pivot."""
+    """Returns DuckDB's `pivot (...) on x in (...) using f group by ...` as a grouped select, since scopes know no pivot."""
     if not isinstance(node, exp.Pivot) or not node.args.get("using"):
         return node
     (among,), (using,) = node.expressions, node.args["using"]
@@ -72,7 +72,7 @@ def _without_pivot(node: exp.Expr) -> exp.Expr:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Formula:
     expression: exp.Expr
     inputs: frozenset[Input] = frozenset()
     rows: frozenset[Input] = frozenset()
@@ -90,17 +90,17 @@ class _Reader:
 
     def __init__(self, own: str) -> None:
         self._own = own
-        self._known: dict[tuple[int, str], _Found] = {}
+        self._known: dict[tuple[int, str], _Formula] = {}
         self._joins: dict[tuple[int, str], frozenset[Input]] = {}
 
-    def column(self, scope: Scope, name: str) -> _Found:
-        """A column that a scope selects."""
+    def column(self, scope: Scope, name: str) -> _Formula:
+        """Returns the formula of a column that a scope selects."""
         key = (id(scope), name)
         if key not in self._known:
             self._known[key] = self._selected(scope, name)
         return self._known[key]
 
-    def _selected(self, scope: Scope, name: str) -> _Found:
+    def _selected(self, scope: Scope, name: str) -> _Formula:
         query = scope.expression
         if isinstance(query, exp.SetOperation):
             place = query.named_selects.index(name)
@@ -112,48 +112,48 @@ class _Reader:
             return self._read(scope, next(item.unalias() for item in query.selects if item.alias_or_name == name))
         if isinstance(query, exp.Values):
             place = [column.name for column in query.args["alias"].columns].index(name)
-            return _one_of([_Found(row.expressions[place]) for row in query.expressions])
+            return _one_of([_Formula(row.expressions[place]) for row in query.expressions])
         msg = f"a column of {type(query).__name__} cannot be followed: {name}"
         raise NotImplementedError(msg)
 
-    def _read(self, scope: Scope, expression: exp.Expr, *, is_counted: bool = True) -> _Found:
-        """An expression of a scope, with what other scopes select put in."""
+    def _read(self, scope: Scope, expression: exp.Expr, *, is_counted: bool = True) -> _Formula:
+        """Returns an expression of a scope, with what other scopes select put in."""
         inputs: set[Input] = set()
         rows: set[Input] = set()
         steps: dict[str, str] = {}
         replaced: dict[int, exp.Expr] = {}
         for node in walk_in_scope(expression):
             if isinstance(node, exp.Column) and node.table:
-                found = self._named(scope, node)
-                replaced[id(node)] = found.expression
-                inputs |= found.inputs
-                rows |= found.rows | self._joined(scope, node.table)
-                steps |= found.steps
+                formula = self._named(scope, node)
+                replaced[id(node)] = formula.expression
+                inputs |= formula.inputs
+                rows |= formula.rows | self._joined(scope, node.table)
+                steps |= formula.steps
             elif isinstance(node, exp.Count) and (node.this is None or isinstance(node.this, exp.Star)) and is_counted:
                 rows |= self._of(scope, _shape(scope.expression))
             elif isinstance(node, exp.Window) and node.args.get("alias"):
                 inputs |= self._of(scope, _window(scope.expression, node.args["alias"].name))
             elif isinstance(node, exp.Query) and node is not expression:
                 inputs |= self._nested(scope, node)
-        return _Found(_put_in(expression, replaced), frozenset(inputs), frozenset(rows), steps)
+        return _Formula(_put_in(expression, replaced), frozenset(inputs), frozenset(rows), steps)
 
-    def _named(self, scope: Scope, column: exp.Column) -> _Found:
+    def _named(self, scope: Scope, column: exp.Column) -> _Formula:
         source = scope.sources.get(column.table)
         if isinstance(source, exp.Table):
             relation = f"{source.db}.{source.name}"
             full = exp.column(column.name, table=source.name, db=source.db if source.db == "raw" else None)
-            return _Found(full, frozenset({(relation, column.name)} if relation != self._own else ()))
+            return _Formula(full, frozenset({(relation, column.name)} if relation != self._own else ()))
         if not isinstance(source, Scope):
             msg = f"nobody is called {column.table}: {_sql(column)}"
             raise NotImplementedError(msg)
-        found, name = self.column(source, column.name), f"{column.table}.{column.name}"
-        text = _sql(found.expression)
-        if len(text) <= LONG or found.steps.get(name, text) != text:  # two CTEs of one name are written out
-            return found
-        return _Found(column, found.inputs, found.rows, {**found.steps, name: text})
+        formula, name = self.column(source, column.name), f"{column.table}.{column.name}"
+        text = _sql(formula.expression)
+        if len(text) <= LONG or formula.steps.get(name, text) != text:  # two CTEs of one name are written out
+            return formula
+        return _Formula(column, formula.inputs, formula.rows, {**formula.steps, name: text})
 
     def _joined(self, scope: Scope, alias: str) -> frozenset[Input]:
-        """What a relation is joined by: the columns of others that decide which of its rows is taken."""
+        """Returns the columns of other relations that decide which row of a joined one is taken."""
         key = (id(scope), alias)
         if key not in self._joins:
             self._joins[key] = frozenset()  # two relations that are joined by each other
@@ -164,8 +164,8 @@ class _Reader:
         return self._joins[key]
 
     def _of(self, scope: Scope, parts: Iterable[exp.Expr]) -> frozenset[Input]:
-        found = [self._read(scope, part, is_counted=False) for part in parts]
-        return frozenset().union(*(each.inputs | each.rows for each in found))
+        formulas = [self._read(scope, part, is_counted=False) for part in parts]
+        return frozenset().union(*(each.inputs | each.rows for each in formulas))
 
     def _nested(self, scope: Scope, query: exp.Query) -> frozenset[Input]:
         inner = next(each for each in scope.subquery_scopes if each.expression is query)
@@ -178,7 +178,7 @@ def _names(query: exp.Expr) -> list[str]:
 
 
 def _shape(query: exp.Expr) -> Iterator[exp.Expr]:
-    """The parts of a select that decide which rows it has; `group by all` is by what is no aggregate."""
+    """Yields the parts of a select that decide which rows it has; `group by all` is by what is no aggregate."""
     for name in _SHAPING:
         parts = query.args.get(name)
         for part in parts if isinstance(parts, list) else [parts]:
@@ -191,19 +191,19 @@ def _shape(query: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _window(query: exp.Expr, name: str) -> Iterator[exp.Expr]:
-    """What a window that has a name goes by."""
+    """Yields what a window that has a name goes by."""
     for window in query.args.get("windows") or ():
         if window.name == name:
             yield from window.args.get("partition_by") or ()
             yield from filter(None, [window.args.get("order")])
 
 
-def _one_of(sides: Sequence[_Found]) -> _Found:
+def _one_of(sides: Sequence[_Formula]) -> _Formula:
     expressions = list({_sql(side.expression): side.expression for side in sides}.values())
     steps: dict[str, str] = {}
     for side in sides:
         steps |= side.steps
-    return _Found(
+    return _Formula(
         expressions[0] if len(expressions) == 1 else exp.Anonymous(this="one_of", expressions=expressions),
         frozenset().union(*(side.inputs for side in sides)),
         frozenset().union(*(side.rows for side in sides)),
@@ -212,7 +212,7 @@ def _one_of(sides: Sequence[_Found]) -> _Found:
 
 
 def _put_in(expression: exp.Expr, replaced: Mapping[int, exp.Expr]) -> exp.Expr:
-    """A copy of an expression with some of its nodes replaced, in brackets where they could be read otherwise."""
+    """Returns a copy of an expression with some of its nodes replaced, in brackets where they could be read otherwise."""
     if id(expression) in replaced:
         return replaced[id(expression)]
     keys = [id(node) for node in expression.walk()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from flows.lineage.columns.project import Model, models
 from models_registry.errors import UsageError, nearest
@@ -34,30 +34,22 @@ class Column:
 
     @property
     def name(self) -> str:
-        """`fct_p_tau.p_tau`; `raw.predictions.completion` of what landed."""
+        """Returns `fct_p_tau.p_tau`; `raw.predictions.completion` of what landed."""
         return f"{self.model}.{self.column}"
 
     def walk(self) -> Iterator[Column]:
-        """The column and all below it, depth first."""
+        """Yields the column and all below it, depth first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def raw_columns(self) -> list[str]:
-        """The raw columns below it as `raw.<table>.<column>`, sorted, those that only decide rows among them."""
+        """Returns the raw columns below it as `raw.<table>.<column>`, sorted, those that only decide rows among them."""
         return sorted({each.name for each in self.walk() if each.kind == "raw"})
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON; what is empty is left out."""
-        parts = {
-            "model": self.model, "column": self.column, "kind": self.kind, "use": self.use, "expression": self.expression,
-            "steps": dict(self.steps), "is_repeated": self.is_repeated, "children": [each.as_dict() for each in self.children],
-        }  # fmt: skip
-        return {name: part for name, part in parts.items() if part}
 
 
 def lineage_of(mart: str, column: str) -> Column:
-    """What a column of a model is made of, as a tree whose leaves are raw columns and constants.
+    """Returns what a column of a model is made of, as a tree whose leaves are raw columns and constants.
 
     `mart` is the name of any model of the project, without its schema. The tree is of the project as this code has it: no
     warehouse is opened. The first call after a change of the project takes some 10 s unless a build was there before;

@@ -1,4 +1,4 @@
-"""The dbt project's models with their columns, read once for each version of the project."""
+"""Reads the dbt project's models with their columns, once for each version of the project."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Model:
 
     @property
     def relation(self) -> str:
-        """`schema.name`, as SQL names it."""
+        """Returns `schema.name`, as SQL names it."""
         return f"{self.schema}.{self.name}"
 
 
 def models() -> dict[str, Model]:
-    """Every model of the project by name; has dbt compile the project where no build has shown its SQL yet, some 10 s."""
+    """Returns every model of the project by name; has dbt compile the project where no build has shown its SQL yet, some 10 s."""
     known = _kept()
     if not set(_names()) <= set(known):
         from flows.warehouse.dbt_project import compiled
@@ -46,7 +46,7 @@ def models() -> dict[str, Model]:
 
 
 def learn(manifest: Mapping[str, Any]) -> dict[str, Model]:
-    """The models known so far and those a manifest of dbt has compiled, which are kept for later.
+    """Returns the models known so far and those a manifest of dbt has compiled, which are kept for later.
 
     A model is left out whose parents are not known.
     """
@@ -62,7 +62,7 @@ def learn(manifest: Mapping[str, Any]) -> dict[str, Model]:
 
 @functools.cache
 def raw() -> dict[str, list[str]]:
-    """Columns of each table of schema raw, from flows/warehouse/schema.sql."""
+    """Returns columns of each table of schema raw, from flows/warehouse/schema.sql."""
     from flows.lineage.columns.expressions import raw_columns
 
     return raw_columns(SCHEMA_SQL.read_text(encoding="utf-8"))["raw"]
@@ -86,7 +86,7 @@ def _parents(manifest: Mapping[str, Any], node: Mapping[str, Any]) -> list[str]:
 
 
 def _in_order(manifest: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The models, each after those it reads."""
+    """Yields the models, each after those it reads."""
     nodes = {key: node for key, node in manifest["nodes"].items() if key.startswith(PREFIX)}
     seen: set[str] = set()
 
@@ -109,7 +109,7 @@ def _names() -> tuple[str, ...]:
 
 @functools.cache
 def _key() -> str:
-    """Changes with the project, with the schema of raw, and with how SQL is read."""
+    """Returns a key that changes with the project, with the schema of raw, and with how SQL is read."""
     project, here = dbt_project(), Path(__file__).parent
     folders = [project / "models", project / "macros"]
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in _READ]
@@ -154,7 +154,7 @@ def _model(known: Mapping[str, Any]) -> Model:
 
 
 def _keep(known: dict[str, Model]) -> None:
-    """Where nothing can be kept each process reads the project again."""
+    """Keeps the models for later processes; where nothing can be kept each process reads the project again."""
     if len(known) == len(_memory.get(_key(), ())):
         return
     _memory[_key()] = known

@@ -1,1 +1,1 @@
-"""What is told of a run to a receiver of OpenLineage events."""
+"""OpenLineage events of a run, and their receiver."""

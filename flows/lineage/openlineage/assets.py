@@ -1,4 +1,4 @@
-"""Which tables a step lands or publishes, and from which others: the assets Prefect is told of."""
+"""Names the assets of Prefect: the tables a step lands or publishes, and those it reads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _DERIVED_FROM = (
 
 
 def assets_of(step: str, warehouse: Warehouse) -> tuple[dict[str, str], dict[str, str]]:
-    """What a step makes and what it needs, as keys of assets with their names; nothing of a step that makes no table."""
+    """Returns what a step makes and what it needs, as keys of assets with names; empty for a step that makes no table."""
     if step == "publish":
         return _named(warehouse, "marts", sorted(grains())), _named(warehouse, "raw", _DERIVED_FROM)
-    made, needed = _LANDED.get(step, ((), ()))
-    return _named(warehouse, "raw", made), _named(warehouse, "raw", needed)
+    landed, needed = _LANDED.get(step, ((), ()))
+    return _named(warehouse, "raw", landed), _named(warehouse, "raw", needed)
 
 
 def _named(warehouse: Warehouse, schema: str, tables: Iterable[str]) -> dict[str, str]:

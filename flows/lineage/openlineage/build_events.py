@@ -1,4 +1,4 @@
-"""Turns what dbt says of a build into OpenLineage events, by the integration that comes with OpenLineage.
+"""Turns the artefacts of a build of dbt into OpenLineage events, by the integration that comes with OpenLineage.
 
 From it come the jobs, their inputs and outputs, schemas, descriptions, SQL and times. Not from it: the lineage of columns
 (its parser gives up on CTEs), tests (a job a model that writes nothing), and the profile, whose path would be the dataset's
@@ -26,7 +26,7 @@ from flows.warehouse import Warehouse
 class Build(DbtArtifactProcessor):  # type: ignore[misc]
     """One build of dbt: its manifest and results, the columns' types, and what is known of each column."""
 
-    def __init__(  # noqa: PLR0913 - what a build is told from
+    def __init__(  # noqa: PLR0913 - what a build's events are made from
         self,
         warehouse: Warehouse,
         manifest: Mapping[str, Any],
@@ -48,7 +48,7 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
             self.dbt_run_metadata = ParentRunMetadata(run_id=parent[1], job_name=parent[0], job_namespace=JOBS)
 
     def run_events(self) -> list[RunEvent]:
-        """A start of each model that was built, with its SQL, and its end, with what is known of its columns.
+        """Returns a start of each model that was built, with its SQL, and its end, with what is known of its columns.
 
         What a model reads is described where it was made: events would be four times as long.
         """
@@ -66,21 +66,21 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
         return sorted_by_time(events)
 
     def get_dbt_metadata(self) -> tuple[Any, Any, Any, Any]:
-        """The artefacts, a profile without a path, and a catalog."""
+        """Returns the artefacts, a profile without a path, and a catalog."""
         profile = {"type": "duckdb", "path": namespace_of(self._warehouse).removeprefix("duckdb://")}
         return self._manifest, self._results, profile, self._catalog()
 
     def dbt_run_run_facet(self) -> dict[str, DbtRunRunFacet]:
-        """Which invocation of dbt it was."""
-        found = self.run_metadata["invocation_id"]
-        return {"dbt_run": DbtRunRunFacet(invocation_id=found, project_name="promptaudit", dbt_runtime="core")}
+        """Returns the facet that names the invocation of dbt."""
+        invocation = self.run_metadata["invocation_id"]
+        return {"dbt_run": DbtRunRunFacet(invocation_id=invocation, project_name="promptaudit", dbt_runtime="core")}
 
     def get_column_lineage(
         self,
         namespace: str,
         compiled_sql: str,
     ) -> column_lineage_dataset.ColumnLineageDatasetFacet | None:
-        """What each column of a model is made of."""
+        """Returns the facet of what each column of a model is made of; None of an unknown model."""
         model = self._models.get(self._by_sql.get(compiled_sql, ""))
         if model is None:
             return None
@@ -108,10 +108,10 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
 
     def _catalog(self) -> dict[str, Any]:
         def columns_of(node: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-            found = self._types.get((node["schema"], name))
-            return (
-                None if found is None else {"columns": {c: {"name": c, "type": kind} for c, kind in found}, "stats": {}}
-            )
+            types = self._types.get((node["schema"], name))
+            if types is None:
+                return None
+            return {"columns": {column: {"name": column, "type": kind} for column, kind in types}, "stats": {}}
 
         nodes = {
             key: columns_of(node, node["name"])

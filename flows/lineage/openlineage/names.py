@@ -1,4 +1,4 @@
-"""What datasets and jobs are called outside: by the warehouse's file, never by a path of this machine."""
+"""Names datasets and jobs for receivers: by the warehouse's file, never by a path of this machine."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ JOBS = "promptaudit"
 
 
 def namespace_of(warehouse: Warehouse) -> str:
-    """`duckdb://audit.duckdb`: the warehouse by its file's name."""
+    """Returns `duckdb://audit.duckdb`: the warehouse by its file's name."""
     return f"duckdb://{quote(warehouse.path.name, safe='')}"
 
 
 def dataset_of(warehouse: Warehouse, schema: str, table: str) -> str:
-    """`audit.raw.predictions`, as dbt names it."""
+    """Returns `audit.raw.predictions`, as dbt names it."""
     return f"{warehouse.path.stem}.{schema}.{table}"
 
 
 def asset_of(warehouse: Warehouse, schema: str, table: str) -> str:
-    """`duckdb://audit.duckdb/raw/predictions`: the key of an asset of Prefect, which takes few signs."""
+    """Returns `duckdb://audit.duckdb/raw/predictions`: the key of an asset of Prefect, which takes few signs."""
     return f"duckdb://{re.sub(r'[^A-Za-z0-9._-]', '_', warehouse.path.name)}/{schema}/{table}"
 
 
 def endpoints_of(hosts: str) -> list[str]:
-    """Where a model answers, as namespaces: `model://api.openai.com`; of hosts with a comma between, one each.
+    """Returns where a model answers, as namespaces: `model://api.openai.com`; of hosts with a comma between, one each.
 
     What could be a credential is left out.
     """
@@ -38,6 +38,6 @@ def endpoints_of(hosts: str) -> list[str]:
 
 
 def file_of(path: str) -> str:
-    """A data file as its card names it; of an absolute path the name alone."""
+    """Returns a data file as its card names it; of an absolute path the name alone."""
     plain = Path(scrub(path))
     return plain.name if plain.is_absolute() else plain.as_posix()

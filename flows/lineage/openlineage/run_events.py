@@ -1,4 +1,4 @@
-"""What there is to tell of a run and its parts, read from the warehouse and from what dbt left."""
+"""Makes the OpenLineage events of a run and its parts, from the warehouse and from dbt's artefacts."""
 
 from __future__ import annotations
 
@@ -27,70 +27,70 @@ _NOT_LANDED = ("audit_runs", "comparisons", "baselines", "waivers", "nights", "a
 
 
 @dataclass(slots=True, kw_only=True)
-class Told:
-    """A run that is being told of; `landed` are the raw tables that were told already."""
+class FollowedRun:
+    """A run whose events are sent; `landed` are the raw tables that have had an event already."""
 
     warehouse: Warehouse
-    run: str
+    audit_run_id: str
     audit_id: str
     sender: Sender
     since: datetime = field(default_factory=lambda: datetime.now(UTC))
     landed: set[str] = field(default_factory=set)
 
     def job(self, what: str) -> str:
-        """The name of a job: `run.quickstart`."""
+        """Returns the name of a job: `run.quickstart`."""
         return f"{what}.{self.audit_id}"
 
     @property
     def parent(self) -> tuple[str, str] | None:
-        """Job and id of the run; None of several."""
-        return None if self.run == SEVERAL else (self.job("run"), run_id_of(self.run))
+        """Returns job and id of the run; None of several."""
+        return None if self.audit_run_id == SEVERAL else (self.job("run"), run_id_of(self.audit_run_id))
 
 
-def of_run(told: Told, state: str, error: str | None = None) -> list[RunEvent]:
-    """The run itself; `error` is the kind of what ended it."""
-    at = told.since if state == "START" else None
-    return [event(RunState(state), told.job("run"), run_id_of(told.run), "AUDIT", error=error, at=at)]
+def of_run(run: FollowedRun, state: str, error: str | None = None) -> list[RunEvent]:
+    """Returns the event of the run itself; `error` is the kind of what ended it."""
+    at = run.since if state == "START" else None
+    return [event(RunState(state), run.job("run"), run_id_of(run.audit_run_id), "AUDIT", error=error, at=at)]
 
 
-def landing(told: Told, state: str = "COMPLETE") -> list[RunEvent]:
-    """Answers and what they were asked with: from data files and models into the raw tables that hold rows of the run."""
-    types = types_of(told.warehouse)
-    counts = {table: n for table, n in _counts(told, types).items() if table not in _LATER}
-    told.landed |= set(counts)
-    return _part(told, "land", [*_files(told), *_models(told)], _tables(told, types, counts), RunState(state))
+def landing(run: FollowedRun, state: str = "COMPLETE") -> list[RunEvent]:
+    """Returns the events of landing: from data files and models into the raw tables that hold rows of the run."""
+    types = types_of(run.warehouse)
+    counts = {table: n for table, n in _counts(run, types).items() if table not in _LATER}
+    run.landed |= set(counts)
+    return _part(run, "land", [*_files(run), *_models(run)], _tables(run, types, counts), RunState(state))
 
 
-def later(told: Told) -> list[RunEvent]:
-    """What has landed since: checks of formats, rulings of judges."""
-    types = types_of(told.warehouse)
-    counts = {table: n for table, n in _counts(told, types).items() if table not in told.landed}
-    told.landed |= set(counts)
+def later(run: FollowedRun) -> list[RunEvent]:
+    """Returns the events of what has landed since: checks of formats, rulings of judges."""
+    types = types_of(run.warehouse)
+    counts = {table: n for table, n in _counts(run, types).items() if table not in run.landed}
+    run.landed |= set(counts)
     checks = {table: n for table, n in counts.items() if table == "format_checks"}
     rulings = {table: n for table, n in counts.items() if table not in checks}
     events = []
     if checks:
-        inputs = [table_in(told.warehouse, "intermediate", "int_answer_formats")]
-        events += _part(told, "check", inputs, _tables(told, types, checks))
+        inputs = [table_in(run.warehouse, "intermediate", "int_answer_formats")]
+        events += _part(run, "check", inputs, _tables(run, types, checks))
     if rulings:
-        inputs = [table_in(told.warehouse, "raw", "predictions"), *_models(told, of_judges=True)]
-        events += _part(told, "judge", inputs, _tables(told, types, rulings))
+        inputs = [table_in(run.warehouse, "raw", "predictions"), *_models(run, of_judges=True)]
+        events += _part(run, "judge", inputs, _tables(run, types, rulings))
     return events
 
 
-def built(told: Told, results: Path) -> list[RunEvent]:
-    """The models of dbt's last build."""
+def built(run: FollowedRun, results: Path) -> list[RunEvent]:
+    """Returns the events of the models of dbt's last build."""
     from flows.warehouse.dbt_project import manifest_of_build
 
     manifest = manifest_of_build(results.parent)
     done = json.loads(results.read_text(encoding="utf-8"))
     known = learn(manifest)
-    return Build(told.warehouse, manifest, done, types_of(told.warehouse), known, told.parent).run_events()
+    return Build(run.warehouse, manifest, done, types_of(run.warehouse), known, run.parent).run_events()
 
 
-def published(told: Told, audit_run_ids: Collection[str]) -> list[RunEvent]:
-    """The marts' way into the copy that readers open and into the Parquet files of these runs."""
-    warehouse, copy = told.warehouse, told.warehouse.published.path
+def published(run: FollowedRun, audit_run_ids: Collection[str]) -> list[RunEvent]:
+    """Returns the events of publication: from the marts into the published copy and the Parquet files of these runs."""
+    warehouse, copy = run.warehouse, run.warehouse.published.path
     types = {name: columns for name, columns in types_of(warehouse).items() if name[0] == "marts"}
     files = [
         path for run in audit_run_ids for path in (warehouse.places.published / "marts").glob(f"*/audit_run_id={run}")
@@ -100,57 +100,57 @@ def published(told: Told, audit_run_ids: Collection[str]) -> list[RunEvent]:
         file_out(f"{copy.parent.name}/{copy.name}"),
         *(file_out(f"{copy.parent.name}/marts/{mart}", types.get(("marts", mart), ())) for mart in marts),
     ]
-    return _part(told, "publish", [table_in(warehouse, *name) for name in types], outputs)
+    return _part(run, "publish", [table_in(warehouse, *name) for name in types], outputs)
 
 
 def types_of(warehouse: Warehouse) -> Types:
-    """Columns and their types of every table there is."""
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    """Returns columns and their types of every table there is."""
+    types: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in warehouse.read(sql("lineage", "column_types")):
-        found.setdefault((row["table_schema"], row["table_name"]), []).append((row["column_name"], row["data_type"]))
-    return dict(found)
+        types.setdefault((row["table_schema"], row["table_name"]), []).append((row["column_name"], row["data_type"]))
+    return dict(types)
 
 
 def _part(
-    told: Told, what: str, inputs: Sequence[InputDataset], outputs: Sequence[OutputDataset],
+    run: FollowedRun, what: str, inputs: Sequence[InputDataset], outputs: Sequence[OutputDataset],
     state: RunState = RunState.COMPLETE,
 ) -> list[RunEvent]:  # fmt: skip
-    """Start and end of a part of a run; a landing starts with the run."""
-    job, run_id, parent = told.job(what), str(generate_new_uuid()), told.parent
+    """Returns start and end of a part of a run; a landing starts with the run."""
+    job, run_id, parent = run.job(what), str(generate_new_uuid()), run.parent
     facet = None if parent is None else parent_of(*parent)
     return [
-        event(each, job, run_id, what.upper(), inputs, outputs, facet, at=told.since if what == "land" and at else None)
+        event(each, job, run_id, what.upper(), inputs, outputs, facet, at=run.since if what == "land" and at else None)
         for each, at in ((RunState.START, True), (state, False))
     ]
 
 
-def _counts(told: Told, types: Types) -> dict[str, int]:
-    """Raw tables that hold rows of the run, with how many."""
+def _counts(run: FollowedRun, types: Types) -> dict[str, int]:
+    """Returns raw tables that hold rows of the run, with how many."""
     tables = [name for (schema, name), columns in types.items() if schema == "raw" and "audit_run_id" in dict(columns)]
     parts = [
         f"select '{table}' as name, count(*) as n from raw.{table} where audit_run_id = $run"  # noqa: S608 - our own tables
         for table in tables
         if table not in _NOT_LANDED
     ]
-    rows = told.warehouse.read(" union all ".join(parts), run=told.run)
+    rows = run.warehouse.read(" union all ".join(parts), run=run.audit_run_id)
     return {row["name"]: row["n"] for row in rows if row["n"]}
 
 
-def _tables(told: Told, types: Types, counts: dict[str, int]) -> list[OutputDataset]:
-    return [table_out(told.warehouse, "raw", name, types[("raw", name)], n) for name, n in counts.items()]
+def _tables(run: FollowedRun, types: Types, counts: dict[str, int]) -> list[OutputDataset]:
+    return [table_out(run.warehouse, "raw", name, types[("raw", name)], n) for name, n in counts.items()]
 
 
-def _files(told: Told) -> list[InputDataset]:
-    """The data files a run reads: those that were imported, else those its tasks' cards name."""
-    (row,) = told.warehouse.read("select source from raw.audit_runs where audit_run_id = $run", run=told.run)
+def _files(run: FollowedRun) -> list[InputDataset]:
+    """Returns the data files a run reads: those that were imported, else those its tasks' cards name."""
+    (row,) = run.warehouse.read("select source from raw.audit_runs where audit_run_id = $run", run=run.audit_run_id)
     if row["source"] is not None:
         return [other_in("file", file_of(file["name"]), file["sha256"]) for file in json.loads(row["source"])["files"]]
     query = "select distinct card->'data' as data from raw.tasks where audit_run_id = $run order by all"
-    cards = [json.loads(row["data"] or "{}") for row in told.warehouse.read(query, run=told.run)]
+    cards = [json.loads(row["data"] or "{}") for row in run.warehouse.read(query, run=run.audit_run_id)]
     places = [("file", file_of(data["path"])) if data.get("path") else ("hub", data.get("hub")) for data in cards]
     return [other_in(*place) for place in dict.fromkeys(places) if place[1]]
 
 
-def _models(told: Told, *, of_judges: bool = False) -> list[InputDataset]:
-    rows = told.warehouse.read(sql("lineage", "models_asked"), run=told.run, of_judges=of_judges)
+def _models(run: FollowedRun, *, of_judges: bool = False) -> list[InputDataset]:
+    rows = run.warehouse.read(sql("lineage", "models_asked"), run=run.audit_run_id, of_judges=of_judges)
     return [other_in(place, row["name"]) for row in rows for place in endpoints_of(row["endpoint"])]

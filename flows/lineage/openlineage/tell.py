@@ -1,4 +1,4 @@
-"""Tells a lineage tool what a run does, as OpenLineage events; the steps call it, and it fails none of them.
+"""Sends what a run does as OpenLineage events to a lineage tool; the steps call it, and it fails none of them.
 
 Events go to `<warehouse folder>/lineage/<audit_run_id>.jsonl` and to a receiver where one is set (`transport`).
 PROMPTAUDIT_LINEAGE=off turns it off. OpenLineage is imported at the first event.
@@ -14,110 +14,112 @@ from flows.settings import Settings
 from flows.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from flows.lineage.openlineage.run_events import Told
+    from flows.lineage.openlineage.run_events import FollowedRun
 
 T = TypeVar("T")
 FOLDER = "lineage"
-_current: list[Told] = []
+_current: list[FollowedRun] = []
 
 
 @contextlib.contextmanager
 def following(warehouse: Warehouse, audit_run_id: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Tells of a run while it is executed: that it starts, and that it is complete, failed or was interrupted."""
-    with _telling(warehouse, [audit_run_id], say) as told:
-        if told is None:
+    """Sends the start of a run, and its end: complete, failed or interrupted."""
+    with _follow(warehouse, [audit_run_id], say) as run:
+        if run is None:
             yield
             return
         from flows.lineage.openlineage import run_events
 
-        _current.append(told)
-        _try(say, lambda: told.sender.send(run_events.of_run(told, "START")))
+        _current.append(run)
+        _try(say, lambda: run.sender.send(run_events.of_run(run, "START")))
         try:
             yield
         except BaseException as error:
             kind, state = type(error).__name__, "FAIL" if isinstance(error, Exception) else "ABORT"
-            if not told.landed:
-                _try(say, lambda: told.sender.send(run_events.landing(told, state)))
-            _try(say, lambda: told.sender.send(run_events.of_run(told, state, kind)))
+            if not run.landed:
+                _try(say, lambda: run.sender.send(run_events.landing(run, state)))
+            _try(say, lambda: run.sender.send(run_events.of_run(run, state, kind)))
             raise
         else:
-            _try(say, lambda: told.sender.send(run_events.of_run(told, "COMPLETE")))
+            _try(say, lambda: run.sender.send(run_events.of_run(run, "COMPLETE")))
         finally:
-            _current.remove(told)
+            _current.remove(run)
 
 
 def landed(warehouse: Warehouse, audit_run_id: str) -> None:
-    """Tells what of a run has landed since the last call: answers first, then what checks and judges said."""
-    with _telling(warehouse, [audit_run_id]) as told:
-        if told is not None:
+    """Sends what of a run has landed since the last call: answers first, then checks and rulings."""
+    with _follow(warehouse, [audit_run_id]) as run:
+        if run is not None:
             from flows.lineage.openlineage import run_events
 
-            _try(_warn, lambda: told.sender.send(run_events.later(told) if told.landed else run_events.landing(told)))
+            _try(_warn, lambda: run.sender.send(run_events.later(run) if run.landed else run_events.landing(run)))
 
 
 def built(warehouse: Warehouse, audit_run_ids: Sequence[str], comparison_ids: Sequence[str] = ()) -> None:
-    """Tells of every model that dbt's last build made, or failed to make."""
+    """Sends every model that dbt's last build made, or failed to make."""
     results = warehouse.places.dbt / "target" / "run_results.json"
     if not results.exists():  # it never came to building
         return
-    with _telling(warehouse, audit_run_ids, comparison_ids=comparison_ids) as told:
-        if told is not None:
+    with _follow(warehouse, audit_run_ids, comparison_ids=comparison_ids) as run:
+        if run is not None:
             from flows.lineage.openlineage import run_events
 
-            _try(_warn, lambda: told.sender.send(run_events.built(told, results)))
+            _try(_warn, lambda: run.sender.send(run_events.built(run, results)))
 
 
 def published(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
-    """Tells of the published copy and of the Parquet files of these runs' marts; of no run nothing is new."""
+    """Sends the published copy and the Parquet files of these runs' marts; of no run nothing is new."""
     if not audit_run_ids:
         return
-    with _telling(warehouse, audit_run_ids) as told:
-        if told is not None:
+    with _follow(warehouse, audit_run_ids) as run:
+        if run is not None:
             from flows.lineage.openlineage import run_events
 
-            _try(_warn, lambda: told.sender.send(run_events.published(told, audit_run_ids)))
+            _try(_warn, lambda: run.sender.send(run_events.published(run, audit_run_ids)))
 
 
 @contextlib.contextmanager
-def _telling(
+def _follow(
     warehouse: Warehouse,
     audit_run_ids: Collection[str],
     say: Callable[[str], None] | None = None,
     comparison_ids: Sequence[str] = (),
-) -> Iterator[Told | None]:
-    """The run that is followed now, or one for as long as the block lasts; None where lineage is off or cannot be told."""
+) -> Iterator[FollowedRun | None]:
+    """Yields the run that is followed now, or one for this block; None where lineage is off or cannot be sent."""
     warn = say or _warn
-    told = _try(warn, lambda: _open(warehouse, audit_run_ids, comparison_ids, warn)) if Settings().lineage else None
+    run = _try(warn, lambda: _open(warehouse, audit_run_ids, comparison_ids, warn)) if Settings().lineage else None
     try:
-        yield told
+        yield run
     finally:
-        if told is not None and told not in _current:
-            _try(warn, told.sender.close)
+        if run is not None and run not in _current:
+            _try(warn, run.sender.close)
 
 
 def _open(
     warehouse: Warehouse, audit_run_ids: Collection[str], comparison_ids: Collection[str], say: Callable[[str], None]
-) -> Told:
+) -> FollowedRun:
     runs = list(audit_run_ids)
     if comparison_ids:  # a comparison is its candidate's
         query = "select distinct audit_run_id from raw.comparisons where list_contains($ids, comparison_id)"
         runs = [row["audit_run_id"] for row in warehouse.read(query, ids=list(comparison_ids))]
-    from flows.lineage.openlineage.run_events import SEVERAL, Told
+    from flows.lineage.openlineage.run_events import SEVERAL, FollowedRun
     from flows.lineage.openlineage.transport import Sender
 
-    run = runs[0] if len(runs) == 1 else SEVERAL
-    for told in _current:
-        if (told.warehouse, told.run) == (warehouse, run):
-            return told
-    rows = warehouse.read("select audit_id from raw.audit_runs where audit_run_id = $run", run=run)
-    sender = Sender(warehouse.path.parent / FOLDER / f"{run}.jsonl", say)
-    return Told(warehouse=warehouse, run=run, audit_id=rows[0]["audit_id"] if rows else SEVERAL, sender=sender)
+    run_id = runs[0] if len(runs) == 1 else SEVERAL
+    for run in _current:
+        if (run.warehouse, run.audit_run_id) == (warehouse, run_id):
+            return run
+    rows = warehouse.read("select audit_id from raw.audit_runs where audit_run_id = $run", run=run_id)
+    sender = Sender(warehouse.path.parent / FOLDER / f"{run_id}.jsonl", say)
+    return FollowedRun(
+        warehouse=warehouse, audit_run_id=run_id, audit_id=rows[0]["audit_id"] if rows else SEVERAL, sender=sender
+    )
 
 
 def _try(say: Callable[[str], None], work: Callable[[], T]) -> T | None:
     try:
         return work()
-    except Exception as error:  # noqa: BLE001 - whatever telling runs into, the audit goes on
+    except Exception as error:  # noqa: BLE001 - whatever sending runs into, the audit goes on
         say(f"lineage: {type(error).__name__}; the audit goes on without it")
         return None
 

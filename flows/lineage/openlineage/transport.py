@@ -26,13 +26,13 @@ from flows.system.files import private_folder
 TIMEOUT_S = 2.5
 """How long one request to a receiver may take, and how long the end of a run waits for it in all."""
 
-# its warnings name addresses; ours are said once
+# its warnings name addresses; ours are printed once
 logging.getLogger("openlineage").addHandler(logging.NullHandler())
 logging.getLogger("openlineage").propagate = False
 
 
 class Sender:
-    """Where the events of one run go."""
+    """Sends the events of one run to its file and to a receiver."""
 
     def __init__(self, file: Path, say: Callable[[str], None]) -> None:
         self._say = say
@@ -108,7 +108,7 @@ class _Receiver:
 
 
 def _bounded(transport: Transport) -> Transport:
-    """The transport, which over HTTP never waits long nor tries again, and reads no answer."""
+    """Returns the transport, which over HTTP never waits long nor tries again, and reads no answer."""
     for each in getattr(transport, "transports", (transport,)):
         if isinstance(each, HttpTransport):
             each.timeout = min(each.timeout, TIMEOUT_S)
@@ -118,7 +118,7 @@ def _bounded(transport: Transport) -> Transport:
 
 
 def _config() -> dict[str, Any] | None:
-    """The transport that the environment asks for."""
+    """Returns the configuration of the transport that the environment asks for; None without one."""
     url, file = os.environ.get("OPENLINEAGE_URL"), os.environ.get("OPENLINEAGE_CONFIG")
     if os.environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true" or not (url or file):
         return None

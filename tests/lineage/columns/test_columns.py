@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 import yaml
 
+from flows.display.encode import encoded
 from flows.lineage.columns import project
 from flows.lineage.columns.follow import Column, lineage_of
 from flows.system import user_cache
@@ -155,12 +157,8 @@ def test_a_name_that_is_nobodys_has_a_nearest() -> None:
 
 
 def test_as_json_it_says_what_it_holds() -> None:
-    assert lineage_of("dim_audit_runs", "started_at").as_dict() == {
-        "model": "dim_audit_runs", "column": "started_at", "kind": "derived", "use": "value",
-        "expression": "stg_audit_runs.started_at",
-        "children": [{
-            "model": "stg_audit_runs", "column": "started_at", "kind": "derived", "use": "value",
-            "expression": "raw.audit_runs.started_at",
-            "children": [{"model": "raw.audit_runs", "column": "started_at", "kind": "raw", "use": "value"}],
-        }],
-    }  # fmt: skip
+    same: dict[str, Any] = {"column": "started_at", "use": "value", "steps": {}, "is_repeated": False}
+    raw = {**same, "model": "raw.audit_runs", "kind": "raw", "expression": "", "children": []}
+    staged = {**same, "model": "stg_audit_runs", "kind": "derived", "expression": "raw.audit_runs.started_at"}
+    mart = {**same, "model": "dim_audit_runs", "kind": "derived", "expression": "stg_audit_runs.started_at"}
+    assert encoded(lineage_of("dim_audit_runs", "started_at")) == {**mart, "children": [{**staged, "children": [raw]}]}
