@@ -55,8 +55,8 @@ def read_project(name: str) -> Manifest:
         (here / PARSED).unlink()
         if parsed != known:
             user_cache.keep(kept, parsed)
-    found: Manifest = done.result  # type: ignore[assignment]
-    return found
+    manifest: Manifest = done.result  # type: ignore[assignment]
+    return manifest
 
 
 def build(  # noqa: PLR0913 - the fields of a request
@@ -103,8 +103,8 @@ def _places(target: Path) -> list[str]:
     ]
 
 
-def _line(said: object) -> str:
-    return " ".join(str(said or "").split())[:400]
+def _line(message: object) -> str:
+    return " ".join(str(message or "").split())[:400]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Hashes rows, so that what stands in a table can be held against what stood there.
+"""Hashes rows, so that a table can be compared with an earlier state of it.
 
 A row's text is its columns' texts as netstrings, in the order of their names; its digest the first 16 bytes of the sha256.
 A key's digest is 8 bytes of an md5: it says which row, and proves nothing. Values are hashed as DuckDB writes them, which
@@ -38,15 +38,15 @@ def table_sha256(
 ) -> dict[str, tuple[int, str]]:
     """Returns how many rows there are, and one sha256 over all of them in whatever order; for each value of `by`."""
     texts = f"select {by} as part, {netstrings(columns)} as text from {rows.sql}"  # noqa: S608 - names of ours
-    found = con.execute(over(sql("marts", "sums"), texts=texts), rows.values).fetchall()
-    return {part: (n_rows, sha256) for part, n_rows, sha256 in found}
+    sums = con.execute(over(sql("marts", "sums"), texts=texts), rows.values).fetchall()
+    return {part: (n_rows, sha256) for part, n_rows, sha256 in sums}
 
 
 NO_ROWS = (0, "")  # what a table without rows of a run has
 
 
 def netstrings(columns: Sequence[str]) -> str:
-    """SQL for the text of a row: no two different rows have the same."""
+    """Returns SQL for the text of a row: no two different rows have the same."""
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
     # one call with all parts: a chain of `||` copies the growing text once a part; concat leaves out what is NULL
     parts = [
@@ -56,12 +56,12 @@ def netstrings(columns: Sequence[str]) -> str:
     return f"concat({', '.join(parts)})"
 
 
-def packed(found: pl.DataFrame) -> bytes:
-    """Digests as bytes, 24 a row, big-endian."""
-    return found.select(WORDS).to_numpy().astype(">u8").tobytes()
+def packed(rows: pl.DataFrame) -> bytes:
+    """Returns digests as bytes, 24 a row, big-endian."""
+    return rows.select(WORDS).to_numpy().astype(">u8").tobytes()
 
 
 def unpacked(content: bytes) -> pl.DataFrame:
-    """Digests from bytes; raises ValueError where these are no whole rows."""
+    """Returns digests from bytes; raises ValueError where these are no whole rows."""
     words = np.frombuffer(content, dtype=">u8").astype("u8").reshape(-1, len(WORDS))
     return pl.DataFrame({name: words[:, place] for place, name in enumerate(WORDS)})

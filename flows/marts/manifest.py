@@ -1,4 +1,4 @@
-"""What a run is made from, as hashes: cards, data files, code and dbt project; it opens with them, and `trace` shows them."""
+"""Hashes the code and the dbt project that a run is made by, for its manifest."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ LEFT_OUT = {
 
 
 def made_by() -> dict[str, str]:
-    """Hashes of the code and the dbt project that are at work: equal wherever and from whichever folder they run."""
+    """Returns hashes of the code and the dbt project that are at work: equal wherever and from whichever folder they run."""
     return {"code": code_sha256(), "dbt_project": project_sha256()}
 
 
 @functools.cache
 def code_sha256() -> str:
-    """Of the three packages' files, by their names within the package."""
+    """Returns the hash of the three packages' files, by their names within the package."""
     packages = {"flows": Path(__file__).parents[1], "udfs": Path(udfs.__file__).parent}
     packages["models_registry"] = Path(models_registry.__file__).parent
     return sha256_of(
@@ -43,7 +43,7 @@ def code_sha256() -> str:
 
 @functools.cache
 def project_sha256() -> str:
-    """Of the dbt project's models, macros, tests, analyses and seeds."""
+    """Returns the hash of the dbt project's models, macros, tests, analyses and seeds."""
     return sha256_of(*_files(dbt_project(), {".sql", ".yml", ".csv"}))
 
 

@@ -33,12 +33,12 @@ def publish(
     target = warehouse.published.path
     private_folder(target.parent)
     files = warehouse.places.marts
-    known = {found.seal for found in _published_seals(warehouse)}
+    known = {seal.seal for seal in _published_seals(warehouse)}
     with warehouse.write() as con:
         seal_runs(con, audit_run_ids, compared, erased)
         con.execute("force checkpoint")
         chain = seals(con)
-        _take_own_files(warehouse, {found.audit_run_id for found in chain})
+        _take_own_files(warehouse, {seal.audit_run_id for seal in chain})
         remade = _remade(chain, known)
         of_runs = marts(con)
         for run, names in _missing(files, chain).items():
@@ -77,7 +77,7 @@ def _take_own_files(warehouse: Warehouse, audit_run_ids: Collection[str]) -> Non
 
 
 def _runs_of(copy: Path) -> set[str]:
-    """The runs of a published copy; none where there is no copy."""
+    """Returns the runs of a published copy; none where there is no copy."""
     if not copy.is_file():
         return set()
     with Published(copy).inspect() as con:
@@ -85,8 +85,8 @@ def _runs_of(copy: Path) -> set[str]:
 
 
 def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
-    """The marts of sealed runs whose Parquet file is not there, of an earlier version or of a publication that was cut short."""
-    newest = {found.audit_run_id: _entries(found) for found in chain}
+    """Returns the marts of sealed runs without a Parquet file: of an earlier version, or of an interrupted publication."""
+    newest = {seal.audit_run_id: _entries(seal) for seal in chain}
     return {
         run: names
         for run, entries in newest.items()
@@ -97,29 +97,29 @@ def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
 
 
 def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]]:
-    """The marts of runs that are sealed otherwise than in the copy, which an earlier publication may have left behind."""
-    new = {found.audit_run_id for found in chain if found.seal not in known}
+    """Returns the marts of runs that are sealed otherwise than in the copy, which an earlier publication may have left behind."""
+    new = {seal.audit_run_id for seal in chain if seal.seal not in known}
     before: dict[str, dict[str, Any]] = {}
     after: dict[str, dict[str, Any]] = {}
-    for found in chain:
-        if found.audit_run_id in new:
-            (before if found.seal in known else after)[found.audit_run_id] = _entries(found)
+    for seal in chain:
+        if seal.audit_run_id in new:
+            (before if seal.seal in known else after)[seal.audit_run_id] = _entries(seal)
     return {
         run: {mart for mart, entry in entries.items() if entry != before.get(run, {}).get(mart)}
         for run, entries in after.items()
     }
 
 
-def _entries(found: Seal) -> dict[str, Any]:
-    entries = dict(found.held["marts"])
-    for comparison_id, own in found.held["comparisons"].items():
+def _entries(seal: Seal) -> dict[str, Any]:
+    entries = dict(seal.held["marts"])
+    for comparison_id, own in seal.held["comparisons"].items():
         for mart, entry in own.items():
             entries.setdefault(mart, {})[comparison_id] = entry
     return entries
 
 
 def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
-    """Whether the published copy has the marts of a run as it was last closed.
+    """Returns whether the published copy has the marts of a run as it was last closed.
 
     Whoever publishes copies the warehouse as it stands, half of another run's build with it. A run that is derived again
     without being closed again, by `rebuild` or `annotate`, counts as published all the while.
@@ -135,12 +135,12 @@ def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
 
 
 def newest_published(warehouse: Warehouse, audit_run_id: str) -> Seal | None:
-    """The newest seal of a run that the published copy has."""
+    """Returns the newest seal of a run that the published copy has."""
     return next(reversed(_published_seals(warehouse, audit_run_id)), None)
 
 
 def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> list[Seal]:
-    """A copy that is not there, or cannot be read, has none: the next publication replaces it."""
+    """Returns the seals of the copy; none where it is not there or cannot be read: the next publication replaces it."""
     if not warehouse.published.exists():
         return []
     try:

@@ -31,14 +31,14 @@ from flows.warehouse.selection import Selection, of_run
 OWN = ("seals", "row_digests")
 SEALED = tuple(table for table in KEYS if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
-"""Columns that change while a run is one: the manifest has them, the row's digest has not."""
+"""Columns of audit_runs that change during a run. They are part of the manifest and left out of the row's digest."""
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
 BY_COMPARING = "staging.stg_comparisons"
 """The view that a build of comparisons makes."""
 EMPTY: dict[str, Any] = {
     "raw": {}, "marts": {}, "comparisons": {}, "views": {}, "views_by": None, "derived_at": None, "derived_by": None,
 }  # fmt: skip
-"""What a manifest holds where nothing is said."""
+"""The entries of a manifest that has none."""
 NOTHING = pl.DataFrame(
     {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
 )
@@ -58,30 +58,30 @@ class Seal:
 
     @property
     def held(self) -> dict[str, Any]:
-        """The manifest read."""
+        """Returns the entries of the manifest."""
         return _read(self.manifest)
 
 
 @functools.lru_cache(maxsize=256)
 def _read(manifest: str) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(manifest)
-    return EMPTY | said
+    entries: dict[str, Any] = json.loads(manifest)
+    return EMPTY | entries
 
 
-def seal_of(found: Seal) -> str:
-    """The hash that a seal's row should have."""
+def seal_of(row: Seal) -> str:
+    """Returns the hash that a seal's row should have."""
     return sha256_of(
-        found.previous_seal,
-        str(found.seal_index),
-        found.audit_run_id,
-        found.reason,
-        found.sealed_at.isoformat(),
-        found.manifest,
+        row.previous_seal,
+        str(row.seal_index),
+        row.audit_run_id,
+        row.reason,
+        row.sealed_at.isoformat(),
+        row.manifest,
     )
 
 
 def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
-    """The chain in order, or one run's part of it."""
+    """Returns the chain in order, or one run's part of it."""
     rows = con.execute(
         "select audit_run_id, seal_index, reason, manifest, previous_seal, seal, sealed_at from raw.seals "
         "where audit_run_id = coalesce($run, audit_run_id) order by seal_index",
@@ -91,35 +91,35 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
 
 
 def has_seals(con: Connection) -> bool:
-    """Whether a file is of a version that seals."""
+    """Returns whether a file is of a version that seals."""
     there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
     return bool(con.execute(there).fetchall())
 
 
 def marts(con: Connection) -> dict[str, str]:
-    """Each mart of the project that is a table here, with the column that says whose run a row is."""
-    found = con.execute(
+    """Returns each mart of the project that is a table here, with the column that says whose run a row is."""
+    tables = con.execute(
         "select table_name from information_schema.tables "
         "where table_schema = 'marts' and table_type = 'BASE TABLE' order by all"
     ).fetchall()
-    return {name: OF_CANDIDATES if compares(name) else OF_RUNS for (name,) in found if name in grains()}
+    return {name: OF_CANDIDATES if compares(name) else OF_RUNS for (name,) in tables if name in grains()}
 
 
 def compares(mart: str) -> bool:
-    """Whether a mart holds runs against each other: each comparison in it is sealed by itself."""
+    """Returns whether a mart holds runs against each other: each comparison in it is sealed by itself."""
     return OF_COMPARISONS in grains().get(mart, ())
 
 
 def views(con: Connection) -> dict[str, str]:
-    """Each view with the sha256 of its SQL: what readers of a mart that is one get."""
-    found = con.execute(
+    """Returns each view with the sha256 of its SQL."""
+    rows = con.execute(
         "select schema_name || '.' || view_name, sql from duckdb_views() where not internal and not temporary order by all"
     ).fetchall()
-    return {name: sha256_of(sql) for name, sql in found}
+    return {name: sha256_of(sql) for name, sql in rows}
 
 
 def row_counts(con: Connection) -> dict[str, dict[str, int]]:
-    """How many rows each run has in each table of raw that seals cover."""
+    """Returns how many rows each run has in each table of raw that seals cover."""
     parts = [f"select audit_run_id, '{table}' as name, count(*) from raw.{table} group by all" for table in SEALED]  # noqa: S608 - ours
     counts: dict[str, dict[str, int]] = {}
     for run, table, n in con.execute(" union all ".join(parts)).fetchall():
@@ -137,7 +137,7 @@ def seal_runs(
     as it was, whatever was done to it since.
     """
     chain = seals(con)
-    last = {found.audit_run_id: found for found in chain}
+    last = {seal.audit_run_id: seal for seal in chain}
     states = {
         run: (audit, state, None if at is None else at.isoformat())
         for run, audit, state, at in con.execute(
@@ -157,11 +157,11 @@ def seal_runs(
         if state == "running" and run not in erased:
             continue
         before = last.get(run)
-        held = EMPTY if before is None else before.held
-        has_more = any(n > held["raw"].get(table, {}).get("n_rows", 0) for table, n in n_rows.items())
+        entries = EMPTY if before is None else before.held
+        has_more = any(n > entries["raw"].get(table, {}).get("n_rows", 0) for table, n in n_rows.items())
         if run in erased:
             reason = "erased"
-        elif before is None or state != held["state"]:
+        elif before is None or state != entries["state"]:
             reason = state or "landed"
         elif has_more:
             reason = "landed"
@@ -170,20 +170,22 @@ def seal_runs(
         else:
             continue
         head = {"audit_id": audit_id, "state": state, "finished_at": finished_at, **of_views}
-        head |= {"derived_at": finished_at if run in derived else held["derived_at"]}
-        head |= {"derived_by": made_by() if run in derived else held["derived_by"]}
-        made = {name: held[name] for name in ("marts", "comparisons")}
+        head |= {"derived_at": finished_at if run in derived else entries["derived_at"]}
+        head |= {"derived_by": made_by() if run in derived else entries["derived_by"]}
+        of_marts = {name: entries[name] for name in ("marts", "comparisons")}
         # the first seal has them whoever derived them, and when
         if state is not None and (before is None or run in derived or run in erased):
-            made["marts"] = _entries(con, OF_RUNS, run)
-        new = new_comparisons.get(run, set()) | (set(made["comparisons"]) if run in erased else set())
-        made["comparisons"] = made["comparisons"] | {each: _entries(con, OF_COMPARISONS, each) for each in sorted(new)}
-        _seal(con, run, reason, head | made, held, n_rows)
+            of_marts["marts"] = _entries(con, OF_RUNS, run)
+        new = new_comparisons.get(run, set()) | (set(of_marts["comparisons"]) if run in erased else set())
+        of_marts["comparisons"] = of_marts["comparisons"] | {
+            each: _entries(con, OF_COMPARISONS, each) for each in sorted(new)
+        }
+        _seal(con, run, reason, head | of_marts, entries, n_rows)
     con.execute("commit")
 
 
 def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has_compared: bool) -> dict[str, Any]:
-    """The views, and the project that made them, which is known after a build of all; comparing makes one anew."""
+    """Returns the views, and the project that made them, which is known after a build of all; comparing makes one anew."""
     if has_built or not chain:
         return {"views": views(con), "views_by": made_by()["dbt_project"] if has_built else None}
     known, there = chain[-1].held, views(con)
@@ -192,21 +194,21 @@ def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has
 
 
 def _entries(con: Connection, column: str, value: str) -> dict[str, Any]:
-    """What a manifest says of the rows of a run, or of a comparison, in each mart: `n_rows`, `sha256` and the `columns`."""
-    made = {}
+    """Returns `n_rows`, `sha256` and `columns` of the rows of a run, or of a comparison, in each mart."""
+    entries = {}
     for mart in marts(con):
         if compares(mart) == (column == OF_COMPARISONS):
             rows = Selection(relation=f"marts.{mart}", column=column, value=value)
             names = columns_of(con, rows)
             n_rows, sha256 = table_sha256(con, rows, names).get("", NO_ROWS)
-            made[mart] = {"n_rows": n_rows, "sha256": sha256, "columns": list(names)}
-    return made
+            entries[mart] = {"n_rows": n_rows, "sha256": sha256, "columns": list(names)}
+    return entries
 
 
 def _seal(  # noqa: PLR0913 - what a seal holds
-    con: Connection, run: str, reason: str, head: dict[str, Any], held: dict[str, Any], n_rows: dict[str, int]
+    con: Connection, run: str, reason: str, head: dict[str, Any], entries: dict[str, Any], n_rows: dict[str, int]
 ) -> None:
-    covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in held["raw"].items()}
+    covered = {table: {**known, "n_new": 0, "sha256": None} for table, known in entries["raw"].items()}
     added = {}
     for table, n in n_rows.items():
         known = covered.get(table, {"n_rows": 0})
@@ -221,10 +223,10 @@ def _seal(  # noqa: PLR0913 - what a seal holds
     chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
     index, previous = (0, None) if chain is None else chain
     manifest = as_json({**head, "raw": covered, **made_by()})
-    found = Seal(
+    seal = Seal(
         audit_run_id=run, seal_index=index + 1, reason=reason, manifest=manifest, previous_seal=previous, seal="", sealed_at=now()
     )  # fmt: skip
-    row = {**asdict(found), "seal": seal_of(found)}
+    row = {**asdict(seal), "seal": seal_of(seal)}
     insert_new(con, "seals", frame_of("seals", [row]))
     rows = [
         {"audit_run_id": run, "seal_index": index + 1, "table_name": table, "digests": content}
@@ -235,24 +237,24 @@ def _seal(  # noqa: PLR0913 - what a seal holds
 
 
 def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
-    """The columns of a raw table that a row's digest is over."""
+    """Returns the columns of a raw table that a row's digest is over."""
     return tuple(
         name for name in columns_of(con, Selection(relation=f"raw.{table}")) if name not in MUTABLE.get(table, ())
     )
 
 
 def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
-    """Digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words."""
-    found = con.execute(
+    """Returns digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words."""
+    rows = con.execute(
         "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ? order by seal_index",
         [run, table],
     ).fetchall()
-    frames = [unpacked(content).with_columns(seal_index=pl.lit(index, pl.Int64())) for index, content in found]
+    frames = [unpacked(content).with_columns(seal_index=pl.lit(index, pl.Int64())) for index, content in rows]
     return pl.concat([NOTHING.with_columns(seal_index=pl.lit(0, pl.Int64())).clear(), *frames])
 
 
 def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
-    """Rows that no seal covers, and how many of their keys are new; rewritten rows are such, though their keys are covered."""
+    """Returns rows that no seal covers, rewritten ones too, and how many of their keys are new."""
     now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), KEYS[table])
     before = covered_rows(con, run, table)
     fresh = now_there.join(before, on="key", how="anti")

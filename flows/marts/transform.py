@@ -49,12 +49,12 @@ def transform(
 
 
 def _built_by(warehouse: Warehouse) -> str:
-    """Where the user's cache keeps what this very code makes of a warehouse of this file name.
+    """Returns where the user's cache keeps what this very code makes of a warehouse of this file name.
 
     A warehouse may be somebody else's, so what it says of itself, its seals too, proves nothing here.
     """
-    made = "".join(digest[:16] for digest in made_by().values())
-    return f"{warehouse.places.file.name}.{made}.{version('duckdb')}.shape"
+    code = "".join(digest[:16] for digest in made_by().values())
+    return f"{warehouse.places.file.name}.{code}.{version('duckdb')}.shape"
 
 
 def _shape(warehouse: Warehouse) -> bytes:

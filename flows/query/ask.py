@@ -40,7 +40,7 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
         columns,
         rows,
     ):
-        names = told_apart(columns)
+        names = distinct_names(columns)
         if format_ == "json":
             out.write("[")
             for index, row in enumerate(rows):
@@ -58,14 +58,14 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
             _table(names, rows, out)
 
 
-def told_apart(names: list[str]) -> list[str]:
-    """Column names with repeats numbered, so that no value hides another: a, a_2."""
+def distinct_names(names: list[str]) -> list[str]:
+    """Returns column names with repeats numbered, so that no value hides another: a, a_2."""
     seen: dict[str, int] = {}
-    told = []
+    distinct = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        told.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
-    return told
+        distinct.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return distinct
 
 
 def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one kind a line
