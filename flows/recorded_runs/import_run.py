@@ -1,4 +1,4 @@
-"""Takes recorded predictions in as a run: reads, checks, and lands all of it or nothing."""
+"""Imports recorded predictions as a run: reads, checks, and lands all of them or nothing."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from models_registry.registry import Registry
 from models_registry.tables import ESCAPED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """What the command line says of a file that its columns do not."""
+    """The options of `promptaudit import`, for what the columns of a file leave open."""
 
     task: str | None = None
     labels: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def options_of(  # noqa: PLR0913 - one option each
     resamples: int,
     seed: int,
 ) -> ImportOptions:
-    """Options as the command line gives them; raises UsageError naming the option and the nearest right value."""
+    """Returns the options of a command line; raises UsageError naming the option and the nearest right value."""
     choices = {
         "--level": (level, ("nominal", "ordinal", "interval")),
         "--reader": (reader, ("exact", "first_integer", "label_in_text")),
@@ -84,7 +84,7 @@ def options_of(  # noqa: PLR0913 - one option each
 
 
 def _split_labels(text: str | None) -> tuple[str, ...]:
-    """`a,b`, or a JSON list, which may hold labels with commas."""
+    """Returns the labels of `a,b`, or of a JSON list, which may hold labels with commas."""
     if not text:
         return ()
     if not text.lstrip().startswith("["):
@@ -97,8 +97,8 @@ def _split_labels(text: str | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What an import did; `n_landed` 0 and `is_new` False when the same bytes and options were there already."""
+class ImportResult:
+    """The run of an import, with counts; `n_landed` 0 and `is_new` False when the same bytes and options were there already."""
 
     audit_run_id: str
     audit_id: str
@@ -112,7 +112,7 @@ class Imported:
 
 def import_predictions(
     warehouse: Warehouse, files: Sequence[Path], registry: Registry, options: ImportOptions
-) -> Imported:
+) -> ImportResult:
     """Lands files of recorded predictions as one run, in one transaction; raises DataError naming file and row."""
     digests = {str(path): _sha256(path) for path in files}
     tasks_known = {name: entry.card for name, entry in registry.entries.get("tasks", {}).items()}
@@ -135,7 +135,7 @@ def import_predictions(
         "select state from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
     )
     if known:
-        return Imported(
+        return ImportResult(
             audit_run_id=audit_run_id,
             audit_id=audit_id,
             is_new=False,
@@ -181,7 +181,7 @@ def import_predictions(
             ("predictions", predictions),
         ],
     )
-    return Imported(
+    return ImportResult(
         audit_run_id=audit_run_id,
         audit_id=audit_id,
         is_new=True,
@@ -194,7 +194,7 @@ def import_predictions(
 
 
 def _task_card(task_id: str, known: Mapping[str, object], options: ImportOptions) -> TaskCard:
-    """The task's card with what the options change, or one made of the options alone."""
+    """Returns the task's card with what the options change, or one made of the options alone."""
     changes: dict[str, object] = {}
     if options.labels:
         changes["labels"] = list(options.labels)
@@ -226,17 +226,17 @@ def _shown(value: object) -> str:
 
 
 def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.DataFrame, list[str]]) -> pl.DataFrame:
-    ids = variants[0].select(*VARIANT, "prompt_variant_id", pl.col("instruction").alias("asked"))
+    ids = variants[0].select(*VARIANT, "prompt_variant_id", pl.col("instruction").alias("own_instruction"))
     frame = frame.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
     hashes: dict[tuple[str | None, ...], str] = {}
     prediction_ids, requests = [], []
-    wanted = ("model", "prompt_variant_id", "sample_id", "repetition", "asked", "input", "choices")
+    wanted = ("model", "prompt_variant_id", "sample_id", "repetition", "own_instruction", "input", "choices")
     for model, variant, sample, repetition, *sent in frame.select(wanted).iter_rows():
-        asked = tuple(sent)
-        if asked not in hashes:
-            hashes[asked] = hashlib.sha256(content_id("recorded", *asked).encode()).hexdigest()
-        requests.append(hashes[asked])
-        prediction_ids.append(prediction_id(audit_run_id, model, variant, sample, repetition, hashes[asked]))
+        request = tuple(sent)
+        if request not in hashes:
+            hashes[request] = hashlib.sha256(content_id("recorded", *request).encode()).hexdigest()
+        requests.append(hashes[request])
+        prediction_ids.append(prediction_id(audit_run_id, model, variant, sample, repetition, hashes[request]))
     landed = frame.select(
         pl.lit(audit_run_id).alias("audit_run_id"),
         pl.Series("prediction_id", prediction_ids, dtype=pl.String),
@@ -301,16 +301,16 @@ def _sha256(path: Path) -> str:
 def run_import(
     settings: Settings, registry: Registry, files: Sequence[Path], options: ImportOptions, progress: Progress
 ) -> Done:
-    """Lands recorded predictions as a run and derives it; the same bytes and options again: nothing happens."""
+    """Lands recorded predictions as a run and derives it; does nothing for the same bytes and options again."""
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress)
-        taken = import_predictions(warehouse, files, registry, options)
-        audit_run_id = taken.audit_run_id
-        if not taken.is_new and is_published(warehouse, audit_run_id):
+        imported = import_predictions(warehouse, files, registry, options)
+        audit_run_id = imported.audit_run_id
+        if not imported.is_new and is_published(warehouse, audit_run_id):
             return Done(
                 audit_run_id=audit_run_id,
-                audit_id=taken.audit_id,
+                audit_id=imported.audit_id,
                 headline=f"run {audit_run_id}: this import is here already: nothing done",
                 n_asked=0,
                 notes=(),
@@ -321,12 +321,12 @@ def run_import(
             warehouse=warehouse, audit_run_id=audit_run_id, limits=options.format_limits, progress=progress
         )
         notes = execution.outcome.notes
-        notes += taken.notes
-        if taken.n_duplicates:
-            notes.append(f"{taken.n_duplicates} rows said the same cell twice and count once")
-        if taken.n_missing:
-            notes.append(f"{taken.n_missing} cells of the file's grid have no answer")
+        notes += imported.notes
+        if imported.n_duplicates:
+            notes.append(f"{imported.n_duplicates} rows said the same cell twice and count once")
+        if imported.n_missing:
+            notes.append(f"{imported.n_missing} cells of the file's grid have no answer")
         with following(warehouse, audit_run_id, progress.warn):
             execution.derive()
-    headline = f"run {audit_run_id} of '{taken.audit_id}': {taken.n_landed} answers imported"
-    return done(taken.audit_id, audit_run_id, headline, execution.outcome)
+    headline = f"run {audit_run_id} of '{imported.audit_id}': {imported.n_landed} answers imported"
+    return done(imported.audit_id, audit_run_id, headline, execution.outcome)

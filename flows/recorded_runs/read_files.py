@@ -1,4 +1,4 @@
-"""Reads files of recorded predictions and makes sure that they hold together; every error names file and row."""
+"""Reads files of recorded predictions and checks that their rows agree; every error names file and row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VARIANT = ("task", "strategy", "paraphrase_temperature", "variant_index")
 
 
 def read_recordings(files: Sequence[Path]) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Rows of all files, every column as text, with file and row; and what there is to say about unread columns."""
+    """Returns rows of all files, every column as text, with file and row; and a note for each column that is not read."""
     frames, notes = [], []
     for path in files:
         frame = read_text_table(path, keep_floats=True)
@@ -51,13 +51,13 @@ def fail(frame: pl.DataFrame, is_bad: pl.Expr, column: str, wanted: str) -> None
     bad = frame.filter(is_bad).head(1)
     if not bad.is_empty():
         row = bad.row(0, named=True)
-        found = "nothing" if row[column] is None else repr(row[column][:80])
-        msg = f"{row['file']} row {row['row']}: {column}: {wanted}, found {found}"
+        value = "nothing" if row[column] is None else repr(row[column][:80])
+        msg = f"{row['file']} row {row['row']}: {column}: {wanted}, found {value}"
         raise DataError(msg)
 
 
 def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFrame:
-    """Ids checked, numbers parsed, absent columns as the design says: simple, variant 0, repetition 1."""
+    """Returns the rows with ids checked, numbers parsed and absent columns filled: simple, variant 0, repetition 1."""
     texts: dict[str, str | None] = {"task": task_id, "strategy": strategy}
     texts |= dict.fromkeys(("instruction", "gold_label", "input", "choices"))
     for column, default in texts.items():
@@ -65,7 +65,7 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
             frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
     for column in ("model", "sample_id", "strategy"):
         fail(frame, pl.col(column).is_null() | (pl.col(column) == ""), column, "a name is wanted")
-    _told_apart(frame)
+    _refuse_unnumbered(frame)
     whole = {"variant_index": (0, 0), "repetition": (1, 1)}
     for column, (absent, least) in whole.items():
         if column not in frame.columns:
@@ -87,8 +87,8 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
         fail(frame, is_bad, temperature, "a number from 0 or nothing is wanted")
         frame = frame.with_columns(pl.when(blank).then(None).otherwise(number).alias(temperature))
     if "is_original" in frame.columns:
-        said = pl.col("is_original").str.strip_chars().str.to_lowercase()
-        is_yes, is_no = said.is_in(["true", "1", "t", "yes"]), said.is_in(["false", "0", "f", "no"])
+        text = pl.col("is_original").str.strip_chars().str.to_lowercase()
+        is_yes, is_no = text.is_in(["true", "1", "t", "yes"]), text.is_in(["false", "0", "f", "no"])
         fail(frame, ~(is_yes | is_no).fill_null(False), "is_original", "true or false is wanted")  # noqa: FBT003
         frame = frame.with_columns(is_yes.alias("is_original"))
     else:
@@ -99,7 +99,7 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
 
 
 def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """One row a cell: rows that say the same twice are counted, rows that disagree are refused."""
+    """Returns one row a cell, and how many rows repeat another; raises DataError where rows of a cell disagree."""
     is_double = pl.struct(CELL).is_duplicated()
     doubles = frame.filter(is_double)
     if doubles.is_empty():
@@ -121,7 +121,7 @@ def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """One row a prompt variant with its id and the repetitions asked of it, and the models in order."""
+    """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order."""
     variants = frame.group_by(VARIANT, maintain_order=True).agg(
         pl.col("instruction").drop_nulls().unique(maintain_order=True).alias("instructions"),
         pl.col("is_original").unique().alias("originals"),
@@ -151,7 +151,7 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFrame:
-    """One row a sample with its gold label; raises where it is outside the label set or a sample has two."""
+    """Returns one row a sample with its gold label; raises where it is outside the label set or a sample has two."""
     gold = pl.col("gold_label").str.strip_chars()
     frame = frame.with_columns(pl.when(gold == "").then(None).otherwise(gold).alias("gold_label"))
     for task_id, card in cards.items():
@@ -162,9 +162,9 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         bad = rows.filter(pl.col("gold_label").is_not_null() & ~pl.col("gold_label").is_in(labels)).head(1)
         if not bad.is_empty():
             row = bad.row(0, named=True)
-            found = row["gold_label"][:80]
+            value = row["gold_label"][:80]
             msg = (
-                f"{row['file']} row {row['row']}: gold label {found!r} is not one of the labels{nearest(found, labels)}"
+                f"{row['file']} row {row['row']}: gold label {value!r} is not one of the labels{nearest(value, labels)}"
             )
             raise DataError(msg)
     samples = frame.group_by("task", "sample_id", maintain_order=True).agg(
@@ -175,17 +175,18 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
         pl.col("file").first(),
     )
     is_open = pl.col("task").is_in([task_id for task_id, card in cards.items() if card.kind == "open_ended"])
-    torn = samples.filter((pl.col("golds").list.len() > 1) & ~is_open).head(
-        1
-    )  # an open question has many right answers
-    if not torn.is_empty():
-        row = torn.row(0, named=True)
+    # an open question has many right answers
+    several = samples.filter((pl.col("golds").list.len() > 1) & ~is_open).head(1)
+    if not several.is_empty():
+        row = several.row(0, named=True)
         msg = f"{row['file']} row {row['row']}: sample {row['sample_id']!r} has gold labels {row['golds'][:3]}"
         raise DataError(msg)
     fields = [None if choices is None else as_json({"choices": choices}) for choices in samples["choices"]]
-    golds = [list(found) for found in samples["golds"]]
+    golds = [list(of_sample) for of_sample in samples["golds"]]
     return samples.with_columns(
-        pl.Series("reference_answers", [as_json(found) if found else None for found in golds], dtype=pl.String),
+        pl.Series(
+            "reference_answers", [as_json(of_sample) if of_sample else None for of_sample in golds], dtype=pl.String
+        ),
         pl.Series("options", [_as_list(choices) for choices in samples["choices"]], dtype=pl.String),
         pl.Series("fields", fields, dtype=pl.String),
         pl.col("golds").list.first().alias("gold_label"),
@@ -202,16 +203,16 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
 
 
 def _as_list(choices: str | None) -> str | None:
-    """The choices as a JSON list, where they are one."""
+    """Returns the choices as a JSON list; None where they are none."""
     try:
-        found = json.loads(choices or "")
+        value = json.loads(choices or "")
     except (ValueError, RecursionError):
         return None
-    return as_json(found) if isinstance(found, list) and all(isinstance(item, str) for item in found) else None
+    return as_json(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
 
 
-def _told_apart(frame: pl.DataFrame) -> None:
-    """Several instructions need numbers, unless temperatures number them."""
+def _refuse_unnumbered(frame: pl.DataFrame) -> None:
+    """Raises DataError where several instructions have no numbers, nor temperatures that number them."""
     if "variant_index" in frame.columns or "paraphrase_temperature" in frame.columns:
         return
     several = (
