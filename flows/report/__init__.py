@@ -62,8 +62,8 @@ def _as_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> l
     from flows.report.trace_pages import pages_of
     from flows.settings import Settings
 
-    found = gather(warehouse, audit_run_id, text or Settings().text)
-    return render_parts(found, traces=pages_of(warehouse, audit_run_id))
+    data = gather(warehouse, audit_run_id, text or Settings().text)
+    return render_parts(data, traces=pages_of(warehouse, audit_run_id))
 
 
 def as_written(
@@ -88,7 +88,7 @@ def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy 
     from flows.report.trace_pages import pages_of
     from flows.settings import Settings
 
-    found = gather(warehouse, audit_run_id, text or Settings().text)
+    data = gather(warehouse, audit_run_id, text or Settings().text)
     if form == "html":
-        return render(found, traces=pages_of(warehouse, audit_run_id))
-    return markdown(found) if form == "md" else figures_csv(found)
+        return render(data, traces=pages_of(warehouse, audit_run_id))
+    return markdown(data) if form == "md" else figures_csv(data)

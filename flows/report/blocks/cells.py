@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flows.display.figures import count, in_unit, number, percent, share, usd
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 from models_registry.mart_columns import MartColumn
 
@@ -50,14 +51,14 @@ Printed = str | Cell | tuple[Part, ...]  # what stands in one cell of a table
 class Traced:
     """Prints columns of one row of a mart as cells that carry their names.
 
-    `row` has the mart's grain, but for the run, which may be given apart. The functions are those of `text.py`.
+    `row` has the mart's grain. The functions are those of `display.figures`.
     """
 
     __slots__ = ("mart", "row")
 
-    def __init__(self, mart: str, row: Mapping[str, Any], audit_run_id: str | None = None) -> None:
+    def __init__(self, mart: str, row: Row) -> None:
         self.mart = mart
-        self.row = row if audit_run_id is None else {**row, "audit_run_id": audit_run_id}
+        self.row = row
 
     def cell(self, column: str, text: str) -> Cell:
         """The column with a text of one's own."""

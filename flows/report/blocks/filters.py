@@ -14,6 +14,7 @@ from markupsafe import Markup
 from flows.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
 from flows.report.blocks.blocks import Table
 from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, rows_of
+from flows.warehouse import Row
 from flows.warehouse.figure_names import row_id
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def range_bar(value: float | None, low: float | None, high: float | None) -> Mar
     return Markup(f'<span class="range" aria-hidden="true">{span}<b style="left:{width(value)}"></b></span>')  # noqa: S704 - numbers
 
 
-def traced(row: Mapping[str, Any], mart: str) -> Traced:
+def traced(row: Row, mart: str) -> Traced:
     """Prints the columns of a mart's row with their names."""
     return Traced(mart, row)
 

@@ -23,6 +23,7 @@ __all__ = [
 ROW = 20
 MOST_BARS = 20
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
+Domain = tuple[float, float]
 SERIES = ("first", "second", "third", "fourth")
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
 PSS_SERIES = {"valid": "first", "verbatim": "second"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
-from flows.report.blocks.blocks import by_task
+from flows.report.blocks.blocks import by
 from flows.report.sections.rule_against_judge import VERIFIED, findings
 from flows.report.terminal.tables import Named, tables
 from flows.warehouse import Row
@@ -32,7 +32,7 @@ class ComparisonCard:
         """What rich prints under the scorecard; nothing without judges."""
         from rich.text import Text
 
-        for task_id, rows in by_task(self.rows).items():
+        for task_id, rows in by(self.rows, "task_id").items():
             yield Text(f"\nrule against judge: {cut(task_id, NAME)}", style="bold")
             yield from tables("model\nrule · judge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
             if len(rows) > MOST:

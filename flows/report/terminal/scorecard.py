@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.display.figures import NAME, count, cut, in_unit, interval, number
 from flows.report.gather import rows
-from flows.report.gather_judged import comparisons
+from flows.report.gather_judging import comparisons
 from flows.report.queries import query
 from flows.report.terminal.rule_against_judge import ComparisonCard
 from flows.report.terminal.tables import tables
