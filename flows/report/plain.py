@@ -67,7 +67,7 @@ def _figure(of: Traced, column: MartColumn) -> Printed:
 
 
 def _section(section: Section) -> list[str]:
-    """A heading, what is found, and of each task the first table."""
+    """A heading, findings, and of each task the first table."""
     lines: list[str] = []
     for block in section.blocks:
         tables = [own for own in block.tables if own.rows][:1]

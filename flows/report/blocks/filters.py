@@ -26,13 +26,13 @@ def environment(folder: Path) -> Environment:
     """The templates of a folder: whatever they print is escaped, and a value that is not there is an error."""
     import jinja2
 
-    found = jinja2.Environment(
+    templates = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(folder),
         trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    found.filters.update(FILTERS)
-    return found
+    templates.filters.update(FILTERS)
+    return templates
 
 
 def said(text: str) -> Markup:

@@ -90,8 +90,8 @@ def drawn(  # noqa: PLR0913 - what a chart has
         "layer": [*layers, *map(_pointed, filter(_is_line, layers))],
         "datasets": {name: _columns(rows) for name, rows in datasets.items()},
     }
-    told = {"spec": alive, "fields": [*headings.items(), (FIGURE, "figure")]}
-    return Drawing.of(svg, told, _table(rows, headings) if has_table else None)
+    page_spec = {"spec": alive, "fields": [*headings.items(), (FIGURE, "figure")]}
+    return Drawing.of(svg, page_spec, _table(rows, headings) if has_table else None)
 
 
 def _settled(row: Row) -> Row:
@@ -102,7 +102,7 @@ def _settled(row: Row) -> Row:
 
 
 def _columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
-    """Rows with their names told once: half as long."""
+    """Rows with their names said once: half as long."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     return {"names": names, "rows": [[row.get(name) for name in names] for row in rows]}
 

@@ -48,8 +48,8 @@ def between(domain: Sequence[float], **more: Any) -> Spec:
 
 def layer(rows: str, kind: str, encoding: Spec, *, where: Spec | None = None, **mark: Any) -> Spec:
     """Marks of one kind, one a row of the named rows for which the filter holds."""
-    found: Spec = {"data": {"name": rows}, "mark": {"type": kind, **mark}, "encoding": encoding}
-    return found if where is None else {**found, "transform": [{"filter": where}]}
+    marks: Spec = {"data": {"name": rows}, "mark": {"type": kind, **mark}, "encoding": encoding}
+    return marks if where is None else {**marks, "transform": [{"filter": where}]}
 
 
 def known(*fields: str) -> Spec:

@@ -66,21 +66,21 @@ def px(place: float) -> str:
 def _styled(paints: Mapping[str, str | None], **attributes: Any) -> str:
     """Classes and attributes: `paints` has the colours of fill and stroke."""
     names = " ".join(f"{paint}-{colour[len('var(--') : -1]}" for paint, colour in paints.items() if colour)
-    told = f' class="{names}"' if names else ""
+    style = f' class="{names}"' if names else ""
     if not paints.get("fill"):
-        told += ' fill="none"'
+        style += ' fill="none"'
     for name, value in attributes.items():
         if value not in (None, "", OPAQUE):
-            told += f' {name.replace("_", "-")}="{value}"'
-    return told
+            style += f' {name.replace("_", "-")}="{value}"'
+    return style
 
 
 def _paths(grouped: Iterable[tuple[str, str]]) -> str:
     """A path for all pieces of one style."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for style, piece in grouped:
-        found[style] = found.get(style, "") + piece
-    return "".join(f'<path{style} d="{pieces}"/>' for style, pieces in found.items())
+        paths[style] = paths.get(style, "") + piece
+    return "".join(f'<path{style} d="{pieces}"/>' for style, pieces in paths.items())
 
 
 def _box(left: float, top: float, right: float, bottom: float) -> str:
@@ -155,10 +155,10 @@ def _series(layer: Spec, rows: Rows) -> list[list[Row]]:
     """Rows by what parts the lines of a layer, along the axis."""
     encoding = layer["encoding"]
     parting = [encoding[name]["field"] for name in ("color", "detail", "strokeDash") if name in encoding]
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    lines: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(tuple(row[field] for field in parting), []).append(row)
-    return list(found.values())
+        lines.setdefault(tuple(row[field] for field in parting), []).append(row)
+    return list(lines.values())
 
 
 def _areas(layer: Spec, rows: Rows, frame: Frame) -> str:

@@ -71,8 +71,8 @@ class Alive:
 
     def packed(self) -> Markup:
         """Everything as JSON whose one string is JSON too, deflated, in base64."""
-        told = json.dumps({"common": self._common, "charts": self._charts}, allow_nan=False, separators=(",", ":"))
-        return as_json({"deflated": base64.b64encode(zlib.compress(told.encode(), 9)).decode()})
+        charts = json.dumps({"common": self._common, "charts": self._charts}, allow_nan=False, separators=(",", ":"))
+        return as_json({"deflated": base64.b64encode(zlib.compress(charts.encode(), 9)).decode()})
 
 
 def as_json(data: object) -> Markup:

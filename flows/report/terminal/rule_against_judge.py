@@ -22,25 +22,19 @@ COLUMNS = (
 MOST = 20  # rows a task
 
 
-class ComparisonCard:
-    """The rows of marts.rpt_rule_against_judge of a run, by task."""
+def comparisons_of_tasks(compared: list[Row], width: int) -> Iterator[RenderableType]:
+    """Gives what stands under the scorecard, task by task: rows of marts.rpt_rule_against_judge, findings, and the judges."""
+    from rich.text import Text
 
-    def __init__(self, rows: list[Row]) -> None:
-        self.rows = rows
-
-    def parts(self, width: int) -> Iterator[RenderableType]:
-        """What rich prints under the scorecard; nothing without judges."""
-        from rich.text import Text
-
-        for task_id, rows in by(self.rows, "task_id").items():
-            yield Text(f"\nrule against judge: {cut(task_id, NAME)}", style="bold")
-            yield from tables("model\nrule · judge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
-            if len(rows) > MOST:
-                yield Text(f"the first {MOST} of {len(rows)} rows; the report has the rest")
-            for phrase, who in findings(rows):
-                yield Text(f"{phrase}: {who}")
-            for judge in dict.fromkeys(row["judge"] for row in rows):
-                yield Text(vouching(next(row for row in rows if row["judge"] == judge)))
+    for task_id, rows in by(compared, "task_id").items():
+        yield Text(f"\nrule against judge: {cut(task_id, NAME)}", style="bold")
+        yield from tables("model\nrule · judge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
+        if len(rows) > MOST:
+            yield Text(f"the first {MOST} of {len(rows)} rows; the report has the rest")
+        for phrase, who in findings(rows):
+            yield Text(f"{phrase}: {who}")
+        for judge in dict.fromkeys(row["judge"] for row in rows):
+            yield Text(vouching(next(row for row in rows if row["judge"] == judge)))
 
 
 def _named(row: Row) -> Named:
