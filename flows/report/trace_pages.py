@@ -28,7 +28,7 @@ LONGEST = 300  # characters of a text
 
 
 def pages_of(warehouse: Warehouse, audit_run_id: str) -> frozenset[str]:
-    """The names of the rows of a run about which a page is there."""
+    """Returns the names of the rows of a run about which a page is there."""
     return frozenset(path.stem for path in warehouse.places.traces(audit_run_id).glob("*.html"))
 
 
@@ -45,7 +45,7 @@ def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = N
 
 
 def page_of(trace: Trace) -> str:
-    """A trace as a page of its own: no script, nothing from elsewhere."""
+    """Returns a trace as a page of its own: no script, nothing from elsewhere."""
     columns = [
         (name, text) for name, text in described(trace.mart)[1].items() if name in trace.row and name not in trace.grain
     ]

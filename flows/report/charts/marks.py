@@ -28,13 +28,13 @@ class Frame:
     others: Mapping[str, Spec]
 
     def at(self, side: str, layer: Spec, row: Row) -> float:
-        """Where a row lies in a direction, in the middle of its band where there is one."""
+        """Returns where a row lies in a direction, in the middle of its band where there is one."""
         scale = self.x if side in {"x", "x2"} else self.y
         place = scale(row[layer["encoding"][side]["field"]])
         return place + self.beside(layer, row)[0] if side == "y" else place
 
     def beside(self, layer: Spec, row: Row) -> tuple[float, float]:
-        """How far from the middle of its name's band a row's series lies, and the room that it has."""
+        """Returns how far from the middle of its name's band a row's series lies, and the room that it has."""
         use = layer["encoding"].get("yOffset")
         if not isinstance(self.y, Bands):
             return 0.0, 0.0
@@ -45,7 +45,7 @@ class Frame:
         return room * (series.index(row[use["field"]]) - (len(series) - 1) / 2), room
 
     def channel(self, name: str, layer: Spec, row: Row) -> Any:
-        """What a row's colour, shape or dash is."""
+        """Returns what a row's colour, shape or dash is."""
         use = layer["encoding"].get(name)
         if use is None:
             return layer["mark"].get(name)
@@ -59,7 +59,7 @@ class Frame:
 
 
 def px(place: float) -> str:
-    """Pixels, to a tenth."""
+    """Returns pixels, to a tenth."""
     return f"{place:.1f}".removesuffix(".0").replace("-0.", "-.") if place else "0"
 
 
@@ -208,7 +208,7 @@ def _points(layer: Spec, rows: Rows, frame: Frame) -> str:
 
 
 def symbol(shape: str, x: float, y: float, size: float) -> str:
-    """A shape of an area in square pixels around a place, as Vega has it."""
+    """Returns a shape of an area in square pixels around a place, as Vega has it."""
     half = math.sqrt(size) / 2
     if shape == "circle":
         r = math.sqrt(size / math.pi)

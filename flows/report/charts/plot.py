@@ -25,7 +25,7 @@ OFFSETS = 0.2  # room between and around names that have several series
 
 
 def plotted(spec: Spec, data: Mapping[str, Rows], label: str) -> Markup:
-    """The chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text."""
+    """Draws the chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text."""
     width, height = spec["width"], spec["height"]
     layers = [(layer, [row for row in data[layer["data"]["name"]] if _is_in(layer, row)]) for layer in spec["layer"]]
     x, y = _Axis("x", layers), _Axis("y", layers)
@@ -105,7 +105,7 @@ class _Axis:
         return [name for name in order if name in known] if order is not None else sorted(known)
 
     def laid(self, start: float, end: float) -> Scale:
-        """The scale over these pixels."""
+        """Lays the scale over these pixels."""
         if self.is_number:
             self.scale = Linear(
                 low=self.domain[0],
@@ -134,7 +134,7 @@ class _Axis:
         return self.scale
 
     def marked(self) -> list[tuple[float, str]]:
-        """Places of ticks with their labels."""
+        """Returns places of ticks with their labels."""
         if isinstance(self.scale, Bands):
             chosen = self.axis.get("values", self.domain)
             return [
@@ -150,7 +150,7 @@ class _Axis:
         return [(self.scale(value), written(value, form, step, most)) for value in chosen]
 
     def labels(self) -> list[tuple[float, str]]:
-        """The labels that have room: every second one, as long as two would touch."""
+        """Returns the labels that have room: every second one, as long as two would touch."""
         if not self.has_labels:
             return []
         labels = self.marked()

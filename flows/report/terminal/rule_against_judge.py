@@ -42,7 +42,7 @@ def _named(row: Row) -> Named:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """A row's printed figures in the order of COLUMNS, intervals and standard deviations on a second line."""
+    """Returns a row's printed figures in the order of COLUMNS, intervals and standard deviations on a second line."""
 
     def accuracy(who: str) -> str:
         std = row[f"accuracy_std_{who}"]
@@ -63,7 +63,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def vouching(row: Row) -> str:
-    """What is known of a judge's own errors, in a line."""
+    """Returns what is known of a judge's own errors, in a line."""
     rates = [
         f"{kind} {percent(row[f'error_rate_{kind}'])}"
         for kind in ("right", "wrong", "blank", "injected")
