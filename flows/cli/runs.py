@@ -96,7 +96,7 @@ def _close(warehouse: Warehouse, done: Any) -> None:  # noqa: ANN401 - flows.aud
     console = Console(width=None if sys.stdout.isatty() else 130)
     if done.is_published:
         with warehouse.published.connect():
-            console.print(scorecard(warehouse, done.audit_run_id))
+            console.print(scorecard(warehouse, done.audit_run_id, console.width))
     for line in done.lines():
         sys.stdout.write(line + "\n")
 

@@ -9,6 +9,7 @@ from flows.report.terminal.scorecard import comparison_rows, scorecard, scorecar
 
 if TYPE_CHECKING:
     from flows.display.policy import Policy
+    from flows.report.gather import ReportData
     from flows.warehouse import Warehouse
 
 __all__ = [
@@ -29,7 +30,7 @@ FORMS: tuple[Form, ...] = get_args(Form)
 
 
 def report(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, *, is_held: bool = True) -> Path:
-    """Writes `report.html` about a run beside the published copy, kept as `reports/<run>.html` too; returns the first.
+    """Writes `report.html` about a run beside the published copy, and `reports/<run>.html`; returns the first.
 
     The pages' hashes land and are sealed where the warehouse is held by the caller, so that `verify` knows them again.
     text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
@@ -57,38 +58,43 @@ def report(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, 
 
 def _as_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> list[str]:
     """The page with links to the pages about its rows that are there, and where it is long its further pages."""
-    from flows.report.gather import gather
     from flows.report.page import render_parts
     from flows.report.trace_pages import pages_of
+
+    return render_parts(_data(warehouse, audit_run_id, text), traces=pages_of(warehouse, audit_run_id))
+
+
+def _data(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> ReportData:
+    from flows.report.gather import gather
     from flows.settings import Settings
 
-    found = gather(warehouse, audit_run_id, text or Settings().text)
-    return render_parts(found, traces=pages_of(warehouse, audit_run_id))
+    return gather(warehouse, audit_run_id, text or Settings().text)
 
 
 def as_written(
     warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, *, is_below: bool = False, part: int = 1
 ) -> str:
-    """A page of the report as `report` writes it; `is_below`: as it is kept in `reports/`."""
+    """Returns a page of the report as `report` writes it; `is_below`: as it is kept in `reports/`."""
     pages = _as_pages(warehouse, audit_run_id, text)
     page = pages[min(part, len(pages)) - 1]
     return from_below(page) if is_below else page
 
 
 def from_below(page: str) -> str:
-    """The page's links, from a folder below: what people said has no quote of its own, since it is escaped."""
+    """Returns the page's links, from a folder below: what people said has no quote of its own, since it is escaped."""
     return page.replace('href="traces/', 'href="../traces/').replace('href="reports/', 'href="')
 
 
 def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy | None = None) -> str:
-    """The report on a run as text: html (one page), md (for chat), csv (a line a figure). Raises WarehouseError likewise."""
-    from flows.report.gather import gather
+    """Returns the report on a run as text: html (one page), md (for chat), csv (a line a figure).
+
+    Raises WarehouseError as `report` does.
+    """
     from flows.report.page import render
     from flows.report.plain import figures_csv, markdown
     from flows.report.trace_pages import pages_of
-    from flows.settings import Settings
 
-    found = gather(warehouse, audit_run_id, text or Settings().text)
+    data = _data(warehouse, audit_run_id, text)
     if form == "html":
-        return render(found, traces=pages_of(warehouse, audit_run_id))
-    return markdown(found) if form == "md" else figures_csv(found)
+        return render(data, traces=pages_of(warehouse, audit_run_id))
+    return markdown(data) if form == "md" else figures_csv(data)

@@ -2,52 +2,70 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from flows.display.figures import LONG
 from flows.display.policy import Policy, Texts
 from flows.history.nights import MOST_NIGHTS, Nights, gather_nights
-from flows.report.gather_judged import Judged, gather_judged
-from flows.report.gather_run import gather_changes, gather_checked
-from flows.report.gather_samples import Answered, Sampled, gather_answered, gather_sampled
+from flows.report.gather_judging import JudgingData, gather_judging
 from flows.report.queries import LIMITS, query
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
-from models_registry.errors import WarehouseError
+from flows.warehouse.schema import TABLES
+from models_registry.errors import CardError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
     from flows.gate.outcome import Checked
 
+_TABLE = re.compile(r"\b(?:marts|raw)\.\w+")
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """One run, as rows of the marts: what each is, the query of the same name says."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportData:
+    """What a report says of one run. Each list of rows is what the query of its name gives."""
 
     run: Row
     texts: Texts
-    models: list[Row]
-    tasks: list[Row]
-    scorecard: list[Row]
-    sensitivity_bins: list[Row]
-    consistencies: list[Row]
-    stabilities: list[Row]
-    variants: list[Row]
-    formats: list[Row]
-    accuracies: list[Row]
-    failed_checks: list[Row]
-    n_checks: int
-    top: list[Row]
-    top_sensitivities: list[Row]
-    top_labels: list[Row]
-    top_examples: list[Row]
-    checked: Checked | None
-    judged: Judged
+    gate: Checked | None  # None: the run did not land, or its rules are of another version
+    judging: JudgingData
     nights: Nights
-    changes: list[Row]
-    sampled: Sampled
-    answered: Answered
+    n_checks: int
+    models: list[Row] = field(default_factory=list)
+    tasks: list[Row] = field(default_factory=list)
+    scorecard: list[Row] = field(default_factory=list)
+    sensitivity_bins: list[Row] = field(default_factory=list)
+    consistencies: list[Row] = field(default_factory=list)
+    stabilities: list[Row] = field(default_factory=list)
+    variants: list[Row] = field(default_factory=list)
+    formats: list[Row] = field(default_factory=list)
+    accuracies: list[Row] = field(default_factory=list)
+    failed_checks: list[Row] = field(default_factory=list)
+    top: list[Row] = field(default_factory=list)
+    top_sensitivities: list[Row] = field(default_factory=list)
+    top_labels: list[Row] = field(default_factory=list)
+    top_examples: list[Row] = field(default_factory=list)
+    changes: list[Row] = field(default_factory=list)
+    # about samples
+    references: list[Row] = field(default_factory=list)
+    class_sensitivities: list[Row] = field(default_factory=list)
+    sample_spreads: list[Row] = field(default_factory=list)
+    clouds: list[Row] = field(default_factory=list)
+    telling: list[Row] = field(default_factory=list)
+    consistency_bins: list[Row] = field(default_factory=list)
+    pairs: list[Row] = field(default_factory=list)
+    # about answers
+    distinct_answers: list[Row] = field(default_factory=list)
+    prompt_variants: list[Row] = field(default_factory=list)
+    accuracy_spreads: list[Row] = field(default_factory=list)
+    answer_totals: list[Row] = field(default_factory=list)
+    attempts: list[Row] = field(default_factory=list)
+    stabilities_by_share: list[Row] = field(default_factory=list)
+
+
+QUERIES = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
 
 
 def rows(warehouse: Warehouse, text: str, audit_run_id: str, /, **values: object) -> list[Row]:
@@ -64,13 +82,16 @@ def _rows(con: Connection, text: str, audit_run_id: str, long: int, values: Mapp
     return rows_of(con, text, **{**LIMITS, "run": audit_run_id, "long": long + 1, **values})
 
 
-def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> Gathered:
-    """Everything the report prints, texts as `text` says; raises WarehouseError where the run is not published."""
+def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> ReportData:
+    """Returns everything the report prints, texts as `text` says; raises WarehouseError where the run is not published.
+
+    A query gives no rows where a warehouse of an older version lacks one of its tables.
+    """
     with warehouse.published.connect() as con:
         return _gathered(con, warehouse, audit_run_id, Texts(text))
 
 
-def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: Texts) -> Gathered:
+def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: Texts) -> ReportData:
     def ask(text: str, /, **values: object) -> list[Row]:
         return texts.kept(_rows(con, text, audit_run_id, texts.long, values))
 
@@ -80,28 +101,27 @@ def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: T
         raise WarehouseError(msg)
     cards = _rows(con, query("tasks"), audit_run_id, texts.long, {})
     texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])
-    return Gathered(
+    tables = {row["name"] for row in ask(TABLES)}
+    texts_of = {name: query(name) for name in QUERIES}
+    rows_of_queries = {
+        name: ask(text) if tables.issuperset(_TABLE.findall(text)) else [] for name, text in texts_of.items()
+    }
+    return ReportData(
         run=runs[0],
         texts=texts,
-        models=ask(query("models")),
-        tasks=ask(query("tasks")),
-        scorecard=ask(query("scorecard")),
-        sensitivity_bins=ask(query("sensitivity_bins")),
-        consistencies=ask(query("consistencies")),
-        stabilities=ask(query("stabilities")),
-        variants=ask(query("variants")),
-        formats=ask(query("formats")),
-        accuracies=ask(query("accuracies")),
-        failed_checks=ask(query("failed_checks")),
-        n_checks=ask(query("n_checks"))[0]["n_checks"],
-        top=ask(query("top")),
-        top_sensitivities=ask(query("top_sensitivities")),
-        top_labels=ask(query("top_labels")),
-        top_examples=ask(query("top_examples")),
-        checked=gather_checked(warehouse, runs[0]),
-        judged=gather_judged(ask),
+        gate=gather_gate(warehouse, runs[0]),
+        judging=gather_judging(ask),
         nights=gather_nights(ask, query("nightly"), MOST_NIGHTS),
-        changes=gather_changes(ask),
-        sampled=gather_sampled(ask),
-        answered=gather_answered(ask),
+        n_checks=ask(query("n_checks"))[0]["n_checks"],
+        **rows_of_queries,
     )
+
+
+def gather_gate(warehouse: Warehouse, run: Row) -> Checked | None:
+    """Returns what the gate says of a run, its age left aside; None without its landed row, and for rules of another version."""
+    from flows.gate.check import check_run
+
+    try:
+        return check_run(warehouse, run["audit_run_id"], now=run["started_at"])
+    except (CardError, UsageError, WarehouseError):
+        return None

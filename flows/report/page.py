@@ -12,7 +12,7 @@ from flows.report.blocks.filters import environment, trace_links
 from flows.report.charts.drawing import COMMON
 from flows.report.charts.parts import only, parted
 from flows.report.charts.script import Alive, script
-from flows.report.gather import Gathered
+from flows.report.gather import ReportData
 from flows.report.sections import guide, identity
 from flows.report.sections.agreement import agreement
 from flows.report.sections.disagreements import disagreements
@@ -31,25 +31,27 @@ TEMPLATE = "report.html.j2"
 MOST_SCORECARD = 1000
 
 
-def render(found: Gathered, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
-    """The page as text, whole. Data reach the template as values: escaped, made visible, isolated; never as markup.
+def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
+    """Returns the page as text, whole. Data reach the template as values: escaped, made visible, isolated; never as markup.
 
     traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
     """
-    return _rendered(found, sections(found), traces, base)
+    return _rendered(data, sections(data), traces, base)
 
 
-def render_parts(found: Gathered, *, traces: frozenset[str] = frozenset()) -> list[str]:
-    """The same as the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
-    told, parts = sections(found), parted(found.scorecard)
+def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
+    """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
+    content, parts = sections(data), parted(data.scorecard)
     if len(parts) == 1:
-        return [_rendered(found, told, traces)]
+        return [_rendered(data, content, traces)]
     # a block of no task of the scorecard is on all of the run
-    rest = frozenset(block.task_id for section in told.measured for block in section.blocks) - frozenset().union(*parts)
+    rest = frozenset(block.task_id for section in content.measured for block in section.blocks) - frozenset().union(
+        *parts
+    )
     return [
         _rendered(
-            found,
-            dataclasses.replace(told, measured=only(told.measured, tasks if place > 1 else tasks | rest)),
+            data,
+            dataclasses.replace(content, measured=only(content.measured, tasks if place > 1 else tasks | rest)),
             traces,
             part=Part(place, parts),
         )
@@ -57,30 +59,32 @@ def render_parts(found: Gathered, *, traces: frozenset[str] = frozenset()) -> li
     ]
 
 
-def _rendered(found: Gathered, told: Told, traces: frozenset[str], base: str = "", part: Part | None = None) -> str:
+def _rendered(
+    data: ReportData, content: Content, traces: frozenset[str], base: str = "", part: Part | None = None
+) -> str:
     return (
         environment(Path(__file__).parent)
         .get_template(TEMPLATE)
         .render(
-            trace=trace_links(found.run["audit_run_id"], traces, base),
-            run=found.run,
+            trace=trace_links(data.run["audit_run_id"], traces, base),
+            run=data.run,
             part=part,
             is_first=part is None or part.place == 1,
-            title=cut(found.run["audit_id"], NAME),
-            scorecard=found.scorecard[:MOST_SCORECARD],
-            n_scorecard=len(found.scorecard),
-            scorecard_measures=_measures_of(found.scorecard),
-            summary=summary(found),
-            first=told.first,
-            sections=told.others if part is None or part.place == 1 else told.measured,
-            samples=samples(found),
-            gate=gate(found),
-            facts=identity.facts(found),
-            identity_tables=identity.tables(found),
-            measures=told.measures,
+            title=cut(data.run["audit_id"], NAME),
+            scorecard=data.scorecard[:MOST_SCORECARD],
+            n_scorecard=len(data.scorecard),
+            scorecard_measures=_measures_of(data.scorecard),
+            summary=summary(data),
+            first=content.first,
+            sections=content.others if part is None or part.place == 1 else content.measured,
+            samples=samples(data),
+            gate=gate(data),
+            facts=identity.facts(data),
+            identity_tables=identity.tables(data),
+            measures=content.measures,
             conventions=guide.CONVENTIONS,
             tracing=guide.TRACING,
-            seal=found.run.get("seal"),
+            seal=data.run.get("seal"),
             script=script(),
             alive=Alive(COMMON),
         )
@@ -101,8 +105,8 @@ class Part:
     tasks: list[frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
     """The sections of a report: before the scorecard, after it, and the measures that they print."""
 
     first: list[Section]
@@ -116,25 +120,27 @@ class Told:
         return [*self.of_run, *self.measured]
 
 
-def sections(found: Gathered) -> Told:
-    """Every section that has a chart or a table of figures, in the page's order."""
-    judged = judged_sections(found)
-    n_first = 1 if found.judged.comparisons else 0  # what a run with judges was made for
-    over_nights = trend(found)
-    of_run = [*changes(found.changes), *over_nights, *judged[n_first:]]
+def sections(data: ReportData) -> Content:
+    """Returns every section that has a chart or a table of figures, in the page's order."""
+    judged = judged_sections(data)
+    n_first = 1 if data.judging.comparisons else 0  # what a run with judges was made for
+    over_nights = trend(data)
+    of_run = [*changes(data.changes), *over_nights, *judged[n_first:]]
     measures = (*guide.measures(), *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
-    return Told([*checked(found.checked), *judged[:n_first]], of_run, measured(found), measures)
+    return Content(
+        first=[*checked(data.gate), *judged[:n_first]], of_run=of_run, measured=measured(data), measures=measures
+    )
 
 
-def judged_sections(found: Gathered) -> list[Section]:
-    """The sections on scoring and judges that this run has something for."""
-    sections = [scoring(found), rankings(found), agreement(found), disagreements(found)]
+def judged_sections(data: ReportData) -> list[Section]:
+    """Returns the sections on scoring and judges that this run has something for."""
+    sections = [scoring(data), rankings(data), agreement(data), disagreements(data)]
     return [section for section in sections if section.blocks]
 
 
-def summary(found: Gathered) -> list[str]:
-    """What was asked and what came back, in a few sentences."""
-    card: list[Row] = found.scorecard
+def summary(data: ReportData) -> list[str]:
+    """Returns what was asked and what came back, in a few sentences."""
+    card: list[Row] = data.scorecard
     if not card:
         return ["Nothing of this run has been measured yet."]
 
@@ -149,9 +155,9 @@ def summary(found: Gathered) -> list[str]:
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
     out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {asked}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
-    if found.checked is not None and found.checked.results:
-        out.append(f"The gate has {found.checked.counts}.")
-    out += [f"Against {base_of(own[0])}: {counts_of(own)}." for own in by_base(found.changes)[:1]]
-    if found.run["state"] != "complete":
-        out.append(f"The run is marked {cut(found.run['state'], 20)}.")
+    if data.gate is not None and data.gate.results:
+        out.append(f"The gate has {data.gate.counts}.")
+    out += [f"Against {base_of(own[0])}: {counts_of(own)}." for own in by_base(data.changes)[:1]]
+    if data.run["state"] != "complete":
+        out.append(f"The run is marked {cut(data.run['state'], 20)}.")
     return out

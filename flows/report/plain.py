@@ -11,7 +11,7 @@ from flows.display.spreadsheet import CsvRows, number_or_cell
 from flows.report.blocks.blocks import Section, Table
 from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, plain
 from flows.report.charts.drawing import undrawn
-from flows.report.gather import Gathered
+from flows.report.gather import ReportData
 from flows.report.page import MOST_SCORECARD, sections, summary
 from flows.report.sections.format_gate import gate
 from flows.warehouse.figure_names import grains, parse_figure
@@ -23,24 +23,24 @@ COLUMNS = ("figure", "run", "model", "task", "strategy", "of", "measure", "value
 _NAMED = ("audit_run_id", "model_id", "task_id", "strategy")
 
 
-def markdown(found: Gathered) -> str:
-    """The verdict, what changed, the format checks, a compact scorecard, a table of each section; names in code spans."""
-    run = found.run
+def markdown(data: ReportData) -> str:
+    """Returns the verdict, what changed, the format checks, a compact scorecard, a table of each section; names in code spans."""
+    run = data.run
     lines = [f"## {code(cut(run['audit_id'], NAME))}", ""]
     lines += [f"{code(run['origin'])} of {when(run['started_at'])}, run {code(run['audit_run_id'])}", ""]
     if seal := run.get("seal"):
         lines += [f"Seal {code(seal)}", ""]
     # a sentence may hold a name
-    lines += [*(f"- {_sentence(sentence)}" for sentence in summary(found)), "", "### Scorecard", ""]
-    shown_rows = [_score(Traced("rpt_audit", row)) for row in found.scorecard[:MOST_LINES]]
+    lines += [*(f"- {_sentence(sentence)}" for sentence in summary(data)), "", "### Scorecard", ""]
+    shown_rows = [_score(Traced("rpt_audit", row)) for row in data.scorecard[:MOST_LINES]]
     if shown_rows:
-        lines += [*table(_headings(), shown_rows, 1 + len(compact_measures())), *_rest(len(found.scorecard)), ""]
+        lines += [*table(_headings(), shown_rows, 1 + len(compact_measures())), *_rest(len(data.scorecard)), ""]
     else:
         lines += ["No figures yet.", ""]
     with undrawn():
-        told = sections(found)
-    n_changes = 1 if found.changes else 0
-    for section in (*told.first, *told.others[:n_changes], gate(found), *told.others[n_changes:]):
+        content = sections(data)
+    n_changes = 1 if data.changes else 0
+    for section in (*content.first, *content.others[:n_changes], gate(data), *content.others[n_changes:]):
         lines += _section(section)
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -67,7 +67,7 @@ def _figure(of: Traced, column: MartColumn) -> Printed:
 
 
 def _section(section: Section) -> list[str]:
-    """A heading, what is found, and of each task the first table."""
+    """A heading, findings, and of each task the first table."""
     lines: list[str] = []
     for block in section.blocks:
         tables = [own for own in block.tables if own.rows][:1]
@@ -97,35 +97,35 @@ def _sentence(text: str) -> str:
     return cell(whole) + text[len(whole) :]
 
 
-def figures_csv(found: Gathered) -> str:
-    """A line a figure of the scorecard and of the sections' tables and notes, each once, at full precision; empty: NULL.
+def figures_csv(data: ReportData) -> str:
+    """Returns a line a figure of the scorecard and of the sections' tables and notes, each once, at full precision; empty: NULL.
 
     `of` holds what further makes its row the only one (`gold_label=red; …`), `measure` is mart and column. Names have
     what is invisible written out, and where a spreadsheet would take one for a formula, an apostrophe before it.
     """
     with undrawn():
-        told = sections(found)
+        content = sections(data)
     out = io.StringIO()
     rows = CsvRows(out)
     rows.row(COLUMNS)
-    blocks = [block for section in (*told.first, *told.others) for block in section.blocks]
+    blocks = [block for section in (*content.first, *content.others) for block in section.blocks]
     tables = [own for block in blocks for own in block.tables]
     notes = [(note,) for block in blocks for note in block.notes]
     compared = [
         (figure.value, figure.below, *each.vouching)
-        for section in told.first for block in section.blocks for each in block.comparisons for figure in each.figures
+        for section in content.first for block in section.blocks for each in block.comparisons for figure in each.figures
     ]  # fmt: skip
     seen: set[str] = set()
-    for figure in _figures(found, [row for own in tables for row in own.rows] + notes + compared):
+    for figure in _figures(data, [row for own in tables for row in own.rows] + notes + compared):
         if figure.figure not in seen:
             seen.add(figure.figure)
             rows.row(_line(figure))
     return out.getvalue()
 
 
-def _figures(found: Gathered, rows: list[tuple[Printed, ...]]) -> Iterator[Cell]:
+def _figures(data: ReportData, rows: list[tuple[Printed, ...]]) -> Iterator[Cell]:
     """Figures that have a row behind them; the ends of an interval stand in the line of their figure."""
-    for row in found.scorecard[:MOST_SCORECARD]:
+    for row in data.scorecard[:MOST_SCORECARD]:
         of = Traced("rpt_audit", row)
         yield from (of.measure(column) for column in scorecard_columns() if column.name in row)
     for printed in rows:

@@ -25,5 +25,5 @@ def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) ->
 
 
 def page_sha256(page: bytes) -> str:
-    """The hash that a page is known by."""
+    """Returns the hash that a page is known by."""
     return hashlib.sha256(page).hexdigest()

@@ -28,7 +28,7 @@ LONGEST = 300  # characters of a text
 
 
 def pages_of(warehouse: Warehouse, audit_run_id: str) -> frozenset[str]:
-    """The names of the rows of a run about which a page is there."""
+    """Returns the names of the rows of a run about which a page is there."""
     return frozenset(path.stem for path in warehouse.places.traces(audit_run_id).glob("*.html"))
 
 
@@ -39,23 +39,23 @@ def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = N
     query = "select * from marts.rpt_audit where audit_run_id = $run order by task_id, strategy, model_id limit $most"
     with warehouse.published.connect() as con:
         for row in rows_of(con, query, run=audit_run_id, most=MOST_PAGES):
-            found = trace_row(con, row_id("rpt_audit", row), row, policy, most=MOST_ROWS)
+            trace = trace_row(con, row_id("rpt_audit", row), row, policy, most=MOST_ROWS)
             private_folder(folder)
-            write_text(page_of(found), folder / f"{found.figure}.html")
+            write_text(page_of(trace), folder / f"{trace.figure}.html")
 
 
-def page_of(found: Trace) -> str:
-    """A trace as a page of its own: no script, nothing from elsewhere."""
+def page_of(trace: Trace) -> str:
+    """Returns a trace as a page of its own: no script, nothing from elsewhere."""
     columns = [
-        (name, text) for name, text in described(found.mart)[1].items() if name in found.row and name not in found.grain
+        (name, text) for name, text in described(trace.mart)[1].items() if name in trace.row and name not in trace.grain
     ]
-    formulas = {name: _formula(found.mart, name) for name, _ in columns}
+    formulas = {name: _formula(trace.mart, name) for name, _ in columns}
     return (
         environment(Path(__file__).parent)
         .get_template(TEMPLATE)
         .render(
-            trace=found,
-            figure=lambda column: found.figure.replace(".", f".{column}.", 1),
+            trace=trace,
+            figure=lambda column: trace.figure.replace(".", f".{column}.", 1),
             value=_value,
             columns=columns,
             formulas=formulas,

@@ -42,13 +42,13 @@ class Printed:
 class _Figures(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Printed] = []
+        self.figures: list[Printed] = []
         self._is_open = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if tag == "data" and "data-figure" in given:
-            self.found.append(Printed(given["data-figure"] or "", given.get("value") or "", "", self.getpos()[0]))
+            self.figures.append(Printed(given["data-figure"] or "", given.get("value") or "", "", self.getpos()[0]))
             self._is_open = True
 
     def handle_endtag(self, tag: str) -> None:
@@ -57,18 +57,18 @@ class _Figures(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._is_open:
-            self.found[-1].text += data
+            self.figures[-1].text += data
 
 
 def figures_of(page: str) -> list[Printed]:
-    """Every figure of a page, in order."""
+    """Returns every figure of a page, in order."""
     parser = _Figures()
     parser.feed(page)
-    return parser.found
+    return parser.figures
 
 
 def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, str | None]:
-    """What differs on a report's page, a sentence on what it was held against, and the run it is about.
+    """Returns what differs on a report's page, a sentence on what it was held against, and the run it is about.
 
     A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
     the page as it would be written now says in which line it differs.
@@ -87,16 +87,18 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, st
         written = con.execute(query, [page_sha256(content)]).fetchone()
         if written is not None:
             run, at = written
-            said = f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
-            return [], said, str(run)
+            sentence = (
+                f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
+            )
+            return [], sentence, str(run)
         if not printed:
             msg = f"{path}: no report of promptaudit: it prints no figure with a name"
             raise DataError(msg)
-        found, about = _differing(con, printed, path.name)
-    said = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
-    if not found and about is not None:
-        found = _lines(warehouse, about, page, path)
-    return few(found), said, about
+        findings, about = _differing(con, printed, path.name)
+    sentence = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
+    if not findings and about is not None:
+        findings = _lines(warehouse, about, page, path)
+    return few(findings), sentence, about
 
 
 def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[Path, str | None]]:
@@ -123,41 +125,41 @@ def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[
 
 
 def check_pages(warehouse: Warehouse, pages: Sequence[tuple[Path, str | None]]) -> list[Finding]:
-    """What differs on reports from the marts they print; each with the run whose page it is by its hash.
+    """Returns what differs on reports from the marts they print; each with the run whose page it is by its hash.
 
     A copy alone may not know the newest page's hash, nor have the pages that it links to: there only figures prove anything.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for page, run in pages:
         if run is not None:
-            found.append(Finding("changed", page.name, "page", "", f"it is another page, of run {run}", run))
+            findings.append(Finding("changed", page.name, "page", "", f"it is another page, of run {run}", run))
             continue
         try:
             differing = check_page(warehouse, page)[0]
         except DataError:
             differing = [Finding("broken", page.name, "page", "", "it cannot be read as a report")]
         is_copy = not warehouse.places.file.is_file()
-        found += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in differing]
-    return found
+        findings += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in differing]
+    return findings
 
 
 def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[Finding], str | None]:
     """Figures whose value or text is not the mart's, and the run that the page is about."""
     rows: dict[str, dict[str, dict[str, Any]]] = {}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     runs: Counter[str] = Counter()
     tables = marts(con)
     for each in printed:
         try:
             mart, column, digits = parse_figure(each.figure)
         except UsageError:
-            found.append(Finding("broken", where, "figure", each.figure, f"line {each.line}: no name of a figure"))
+            findings.append(Finding("broken", where, "figure", each.figure, f"line {each.line}: no name of a figure"))
             continue
         if mart not in rows:
             rows[mart] = {row_id(mart, row): row for row in _rows(con, mart)} if mart in tables else {}
         row = rows[mart].get(f"{mart}.{digits}")
         if row is None or column not in row:
-            found.append(
+            findings.append(
                 Finding("gone", where, "figure", each.figure, f"line {each.line}: no row of the marts has this name")
             )
             continue
@@ -165,11 +167,11 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
         value = row[column]
         if each.value != exact(value):
             detail = f"line {each.line}: its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
-            found.append(Finding("changed", where, "figure", each.figure, detail, row[tables[mart]]))
+            findings.append(Finding("changed", where, "figure", each.figure, detail, row[tables[mart]]))
         elif each.text.strip() not in ("", *spellings(value)):
             detail = f"line {each.line}: it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
-            found.append(Finding("changed", where, "figure", each.figure, detail, row[tables[mart]]))
-    return found, runs.most_common(1)[0][0] if runs else None
+            findings.append(Finding("changed", where, "figure", each.figure, detail, row[tables[mart]]))
+    return findings, runs.most_common(1)[0][0] if runs else None
 
 
 def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
@@ -180,20 +182,20 @@ def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
 
 
 def spellings(value: Any) -> set[str]:
-    """Every way in which the report prints a value; a mark may stand behind it."""
-    said = {exact(value), str(value)}
+    """Returns every way in which the report prints a value; a mark may stand behind it."""
+    texts = {exact(value), str(value)}
     if value is None:
-        said |= {number(None), ABSENT, "NULL"}
+        texts |= {number(None), ABSENT, "NULL"}
     elif isinstance(value, bool):
-        said |= {"yes" if value else "no"}
+        texts |= {"yes" if value else "no"}
     elif isinstance(value, int | float):
-        said |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
-        said |= (
+        texts |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
+        texts |= (
             {milliseconds(value)}
-            | {f"+{text}" for text in list(said)}
+            | {f"+{text}" for text in list(texts)}
             | {count(value) if isinstance(value, int) else f"{value:g}"}
         )
-    return said | {f"{text}{mark}" for text in said for mark in MARKS}
+    return texts | {f"{text}{mark}" for text in texts for mark in MARKS}
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Finding]:
@@ -248,8 +250,10 @@ def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) 
 
     Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
     """
-    found, said, run = check_page(warehouse, path)
+    findings, sentence, run = check_page(warehouse, path)
     done = verify_with_pages(warehouse, run, seal=seal)
     return replace(
-        done, findings=found + [each for each in done.findings if each not in found], notes=[said, *done.notes]
+        done,
+        findings=findings + [each for each in done.findings if each not in findings],
+        notes=[sentence, *done.notes],
     )

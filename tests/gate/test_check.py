@@ -20,7 +20,7 @@ from flows.gate.accept import pin_run, waive_run
 from flows.gate.check import bases, check_run
 from flows.gate.formats import junit, markdown, write_junit, write_markdown
 from flows.gate.outcome import MOST_ROWS, Checked, Finding, Result
-from flows.report.gather_run import gather_checked
+from flows.report.gather import gather_gate
 from flows.report.sections.gate_rules import checked as verdict
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
@@ -609,7 +609,7 @@ def test_the_report_begins_with_what_the_gate_says_whatever_the_age(tmp_path: Pa
     gated.row("rpt_audit", run, model_id="<b>m</b>", micro_f1=0.4, sensitivity=0.1)
     warehouse = gated.published()
     row = {"audit_run_id": run, "started_at": now() - timedelta(days=900)}
-    found = gather_checked(Warehouse(warehouse), row)
+    found = gather_gate(Warehouse(warehouse), row)
     assert found is not None
     assert found.counts == "3 rules: 1 failed, 1 could not be measured, 1 passed"
     (section,) = verdict(found)
@@ -625,4 +625,4 @@ def test_a_card_without_rules_or_with_ones_of_another_version_has_no_verdict(tmp
     none, strange = gated.run("a"), gated.run("b", gate=["micro_f1 ~ 0.5"])
     warehouse = gated.published()
     rows = [{"audit_run_id": run, "started_at": now()} for run in (none, strange)]
-    assert [verdict(gather_checked(Warehouse(warehouse), row)) for row in rows] == [[], []]
+    assert [verdict(gather_gate(Warehouse(warehouse), row)) for row in rows] == [[], []]

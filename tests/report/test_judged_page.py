@@ -12,7 +12,7 @@ import pytest
 from flows.display.figures import interval, number, percent, share, shown, usd
 from flows.report import report
 from flows.report.gather import gather
-from flows.report.gather_judged import Judged, control_errors
+from flows.report.gather_judging import JudgingData
 from flows.report.page import judged_sections
 from flows.report.sections.disagreements import disagreements
 from flows.report.sections.rankings import correlation
@@ -132,7 +132,7 @@ def test_a_correlation_that_is_missing_says_why() -> None:
 def test_what_parts_rule_and_judge_most_comes_with_both_reasons(judged: Reported) -> None:
     answers = [
         row
-        for row in gather(Warehouse(judged.warehouse), judged.audit_run_id).judged.disagreements
+        for row in gather(Warehouse(judged.warehouse), judged.audit_run_id).judging.disagreements
         if row["task_id"] == "facts"
     ]
     assert len({row["rank"] for row in answers}) == 12
@@ -211,7 +211,7 @@ def test_what_is_hostile_is_readable(hostile_judged: Reported) -> None:
     text = section(hostile_judged, "disagreements")
     found = {
         row["completion"]
-        for row in gather(Warehouse(hostile_judged.warehouse), hostile_judged.audit_run_id).judged.disagreements
+        for row in gather(Warehouse(hostile_judged.warehouse), hostile_judged.audit_run_id).judging.disagreements
     }
     assert all(shown(words) in text for words in found if len(words) < 300)
     assert len(found & {*HOSTILE, *(f"{words} abc\u202edef" for words in HOSTILE)}) > 4
@@ -233,7 +233,7 @@ def test_a_run_without_judges_shows_what_it_showed(ordinary: Reported) -> None:
     assert not [name for name in JUDGED if f'id="{name}"' in ordinary.html]
     for words in ("judge", "Spearman", "Corrected spread", "scoring method"):
         assert words not in text, words
-    assert gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id).judged == Judged()
+    assert gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id).judging == JudgingData()
 
 
 @pytest.mark.parametrize("change", ["drop table marts.rpt_rule_against_judge", "delete from marts.{}"])
@@ -260,8 +260,8 @@ def test_a_warehouse_without_these_marts_is_reported_without_them(
 
 def test_a_run_of_several_rules_without_judges_shows_their_spreads(judged: Reported) -> None:
     found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
-    rules = [row for row in found.judged.spreads if not row["scoring_method"].startswith("judge:")]
-    sections = judged_sections(replace(found, judged=Judged(spreads=rules, rankings=found.judged.rankings)))
+    rules = [row for row in found.judging.spreads if not row["scoring_method"].startswith("judge:")]
+    sections = judged_sections(replace(found, judging=JudgingData(spreads=rules, rankings=found.judging.rankings)))
     assert [(section.anchor, section.title) for section in sections] == [
         ("scoring", "Accuracy by scoring method"), ("rankings", "Rankings of models"), ("agreement", "Agreement and controls"),
     ]  # fmt: skip
@@ -282,12 +282,15 @@ def test_many_tasks_and_comparisons_are_bounded_and_the_rest_is_named(
     assert len(first.comparisons) == 4
     assert first.notes[-1].startswith("The first 4 of 9 comparisons;")
     rulings = [
-        row | {"task_id": f"t{n}"} for n in range(60) for row in found.judged.rulings if row["task_id"] == "facts"
+        row | {"task_id": f"t{n}"} for n in range(60) for row in found.judging.rulings if row["task_id"] == "facts"
     ]
     answers = [
-        row | {"task_id": f"t{n}"} for n in range(60) for row in found.judged.disagreements if row["task_id"] == "facts"
+        row | {"task_id": f"t{n}"}
+        for n in range(60)
+        for row in found.judging.disagreements
+        if row["task_id"] == "facts"
     ]
-    many = disagreements(replace(found, judged=Judged(rulings=rulings, disagreements=answers)))
+    many = disagreements(replace(found, judging=JudgingData(rulings=rulings, disagreements=answers)))
     assert {len(block.disagreements) for block in many.blocks} == {2}  # 120 in all
 
 
@@ -302,4 +305,4 @@ def test_a_chart_holds_rules_and_judges() -> None:
 def test_controls_without_a_readable_verdict_say_so() -> None:
     row = {"task_id": "t", "scoring_method": "judge:j", "n_scored": 4, "error_rate": 0.25}
     rows = [row | {"kind": "right"}, row | {"kind": "wrong", "n_scored": 0, "error_rate": None}]
-    assert control_errors(rows) == {("t", "judge:j"): "right 25.0 %, wrong none read"}
+    assert JudgingData(controls=rows).errors == {("t", "judge:j"): "right 25.0 %, wrong none read"}

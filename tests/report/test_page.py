@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from markupsafe import Markup
 
 from flows.display.figures import number, percent, shown
 from flows.report import as_written, report, scorecard_rows
-from flows.report.blocks.blocks import Block, Budget, Group
+from flows.report.blocks.blocks import Block
 from flows.report.charts.script import script
+from flows.report.gather import gather
+from flows.report.sections.room import Chart, Room
 from flows.system.files import write_text
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
@@ -206,13 +209,15 @@ def test_rendering_twice_gives_the_same_page(name: str, request: pytest.FixtureR
     assert as_written(Warehouse(run.warehouse), run.audit_run_id) == run.html
 
 
-def test_many_pairs_share_the_charts_and_the_rest_is_named() -> None:
-    groups: dict[Group, list[dict[str, object]]] = {(f"m{place}", "simple"): [] for place in range(14)}
+def test_many_pairs_share_the_charts_and_the_rest_is_named(ordinary: Reported) -> None:
+    found = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
+    charts = [Chart(f"m{place}", "simple", lambda: ("", Markup(""))) for place in range(14)]
     for n_tasks, n_drawn in ((1, 12), (2, 10), (100, 1)):
         block = Block(task_id="task")
-        Budget(n_tasks).draw(block, groups, lambda *_: ("", Markup("")))
+        room = Room(replace(found, scorecard=[{"task_id": str(place)} for place in range(n_tasks)]))
+        room.draw_pairs(block, charts)
         assert len(block.panels) == n_drawn
-        Budget(n_tasks).draw(block, groups, lambda *_: ("", Markup("")), n_sharing=6)  # of 12, 10 and 1
+        room.draw_pairs(block, charts, n_sharing=6)  # of 12, 10 and 1
         assert len(block.panels) - n_drawn == max(1, n_drawn // 6)
         assert block.notes[0].startswith(f"{n_drawn} of 14 model and strategy pairs")
 
@@ -232,7 +237,6 @@ def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     ordinary: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from flows.report.charts import parts
-    from flows.report.gather import gather
     from flows.report.page import render, render_parts
     from flows.report.verify_file import figures_of
 

@@ -104,13 +104,13 @@ def test_a_sensitive_task_keeps_its_texts_and_an_open_one_does_not(judged: Repor
 
     found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
     assert found.texts.said == "excerpts of 300 characters"
-    names = sorted({row["task_id"] for row in found.judged.disagreements})
+    names = sorted({row["task_id"] for row in found.judging.disagreements})
     texts = Texts(None, frozenset(names[:1]))
-    kept = texts.kept(found.judged.disagreements)
+    kept = texts.kept(found.judging.disagreements)
     by_task = {row["task_id"]: row["completion"] for row in kept}
     assert by_task[names[0]] == LEFT_OUT
     assert LEFT_OUT not in [by_task[name] for name in names[1:]]
-    told = replace(found, texts=texts, judged=replace(found.judged, disagreements=kept))
+    told = replace(found, texts=texts, judging=replace(found.judging, disagreements=kept))
     with undrawn():
         page = render(told)
     assert f"left out for tasks marked sensitive: {names[0]}" in page

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from markupsafe import Markup
 
-from flows.display.figures import NAME, cut
 from flows.report.blocks.cells import Printed
 from flows.warehouse import Row
 
-Group = tuple[str, str]  # model, strategy
+Pair = tuple[str, str]  # model, strategy
 
-MOST_PANELS = 12  # a task and section
-MOST_CHARTS = 120  # the report: about a tenth of a second each
-N_DRAWN = 6  # sections with charts
 MOST_ROWS = 200
 
 
@@ -37,7 +34,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart: what or whom it is about, in which respect, and a detail."""
+    """One chart: name and beside say what or whom it is about and in which respect."""
 
     name: str
     beside: str
@@ -73,7 +70,7 @@ class Disagreement:
 
     sample_id: str
     rulings: tuple[tuple[str, str, str], ...]
-    said: str
+    occurrence: str  # how often, by which models, under how many templates
     lines: list[str] | None  # of the question; None: not recorded
     right_answers: tuple[str, ...]
     completion: str
@@ -104,60 +101,34 @@ class Section:
     intro: str
     blocks: list[Block] = field(default_factory=list)
 
+    def add(self, task_id: str = "") -> Block:
+        """Adds the block of a task, or one of the whole run, and returns it."""
+        self.blocks.append(Block(task_id=task_id))
+        return self.blocks[-1]
+
     def of_tasks(self, scorecard: Sequence[Row]) -> Iterator[tuple[str, Block, list[Row]]]:
-        """Each task of the run with a block of this section, and with its rows of the scorecard."""
-        for task_id, rows in by_task(scorecard).items():
-            self.blocks.append(Block(task_id=task_id))
-            yield task_id, self.blocks[-1], rows
+        """Adds a block for each task of the run; gives the task, the block and the task's rows of the scorecard."""
+        for task_id, rows in by(scorecard, "task_id").items():
+            yield task_id, self.add(task_id), rows
 
 
-class Budget:
-    """How many charts a task gets in a section: beyond it the tables stand alone, and the block says so."""
-
-    def __init__(self, n_tasks: int) -> None:
-        self.most = max(1, min(MOST_PANELS, MOST_CHARTS // (N_DRAWN * max(1, n_tasks))))
-
-    def draw(
-        self,
-        block: Block,
-        groups: dict[Group, list[Row]],
-        panel: Callable[[str, Group, list[Row]], tuple[str, Markup]],
-        n_sharing: int = 1,
-    ) -> None:
-        """Adds a panel for each model and strategy as far as it goes, and says how many were left out.
-
-        `n_sharing` calls share what one task gets in a section. `panel` gets who it is about, in words for its label, the
-        pair and its rows; it gives a detail and a drawing.
-        """
-        wanted = list(groups)
-        drawn = wanted[: max(1, self.most // n_sharing)]
-        for group in drawn:
-            who = ", ".join(cut(name, NAME) for name in (*group, block.task_id)) + ": "
-            detail, drawing = panel(who, group, groups[group])
-            block.panels.append(Panel(group[0], group[1], detail, drawing))
-        note = f"{len(drawn)} of {len(wanted)} model and strategy pairs are drawn here; the figures below hold all of them."
-        if len(drawn) < len(wanted) and note not in block.notes:
-            block.notes.append(note)
-
-
-def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Rows by task, in their order."""
-    found: dict[str, list[Row]] = {}
+def by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
+    """Returns rows by a column, in their order."""
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row["task_id"], []).append(row)
-    return found
+        groups.setdefault(row[column], []).append(row)
+    return groups
 
 
-def by_group(rows: Sequence[Row]) -> dict[Group, list[Row]]:
-    """Rows by model and strategy, in their order; rows without a model (PSS between models) are left aside."""
-    found: dict[Group, list[Row]] = {}
+def by_pair(rows: Sequence[Row]) -> dict[Pair, list[Row]]:
+    """Returns rows by model and strategy, in their order; rows without a model (PSS between models) are left aside."""
+    groups: dict[Pair, list[Row]] = {}
     for row in rows:
         if row["model_id"] is not None:
-            found.setdefault((row["model_id"], row["strategy"]), []).append(row)
-    return found
+            groups.setdefault((row["model_id"], row["strategy"]), []).append(row)
+    return groups
 
 
-def limited(rows: Sequence[tuple[Printed, ...]], most: int = MOST_ROWS) -> tuple[Sequence[tuple[Printed, ...]], str]:
-    """The first rows, and a sentence about the rest."""
-    note = "" if len(rows) <= most else f"The first {most} of {len(rows):,} rows; `promptaudit sql` has the rest."
-    return rows[:most], note
+def keyed(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], Row]:
+    """Returns the last row of each combination of columns."""
+    return {tuple(row[column] for column in columns): row for row in rows}

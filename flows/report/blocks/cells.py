@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flows.display.figures import count, in_unit, number, percent, share, usd
+from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 from models_registry.mart_columns import MartColumn
 
@@ -39,7 +40,7 @@ class Cell:
 
 
 def exact(value: object) -> str:
-    """A value such that it reads back the same; empty for NULL."""
+    """Returns a value such that it reads back the same; empty for NULL."""
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
@@ -50,29 +51,29 @@ Printed = str | Cell | tuple[Part, ...]  # what stands in one cell of a table
 class Traced:
     """Prints columns of one row of a mart as cells that carry their names.
 
-    `row` has the mart's grain, but for the run, which may be given apart. The functions are those of `text.py`.
+    `row` has the mart's grain. The functions are those of `display.figures`.
     """
 
     __slots__ = ("mart", "row")
 
-    def __init__(self, mart: str, row: Mapping[str, Any], audit_run_id: str | None = None) -> None:
+    def __init__(self, mart: str, row: Row) -> None:
         self.mart = mart
-        self.row = row if audit_run_id is None else {**row, "audit_run_id": audit_run_id}
+        self.row = row
 
     def cell(self, column: str, text: str) -> Cell:
-        """The column with a text of one's own."""
+        """Returns the column with a text of one's own."""
         return Cell(text, figure_id(self.mart, self.row, column), self.row[column], self.row)
 
     def number(self, column: str, digits: int = 3, mark: str = "") -> Cell:
-        """The column as a figure, with a mark behind it where one is given."""
+        """Returns the column as a figure, with a mark behind it where one is given."""
         return self.cell(column, number(self.row[column], digits) + mark)
 
     def count(self, column: str) -> Cell:
-        """The column as a whole number."""
+        """Returns the column as a whole number."""
         return self.cell(column, count(self.row[column]))
 
     def percent(self, column: str) -> Cell:
-        """The column as a rate."""
+        """Returns the column as a rate."""
         return self.cell(column, percent(self.row[column]))
 
     def measure(self, column: MartColumn) -> Cell:
@@ -80,41 +81,41 @@ class Traced:
         return self.cell(column.name, in_unit(self.row[column.name], column.unit))
 
     def share(self, column: str) -> Cell:
-        """The column as a part of something."""
+        """Returns the column as a part of something."""
         return self.cell(column, share(self.row[column]))
 
     def usd(self, column: str) -> Cell:
-        """The column as an amount."""
+        """Returns the column as an amount."""
         return self.cell(column, usd(self.row[column]))
 
     def bounds(self, stem: str, kind: str = "number") -> Printed:
-        """`[low, high]` of the columns `<stem>_low` and `<stem>_high`; nothing where both are NULL."""
+        """Returns `[low, high]` of the columns `<stem>_low` and `<stem>_high`; nothing where both are NULL."""
         low, high = f"{stem}_low", f"{stem}_high"
         if self.row[low] is None and self.row[high] is None:
             return ""
         return ("[", getattr(self, kind)(low), ", ", getattr(self, kind)(high), "]")
 
     def ranged(self, column: str) -> Printed:
-        """A figure with its interval behind it."""
+        """Returns a figure with its interval behind it."""
         bounds = self.bounds(column)
         return (self.number(column), " ", *parts(bounds)) if bounds else self.number(column)
 
 
 def parts(printed: Printed) -> tuple[Part, ...]:
-    """The pieces of a cell."""
+    """Returns the pieces of a cell."""
     return printed if isinstance(printed, tuple) else (printed,)
 
 
 def plain(printed: Printed) -> str:
-    """The text of a cell."""
+    """Returns the text of a cell."""
     return "".join(str(part) for part in parts(printed))
 
 
 def cells_of(row: Iterable[Printed]) -> list[Cell]:
-    """The figures of a row that have a name, in order."""
+    """Returns the figures of a row that have a name, in order."""
     return [part for printed in row for part in parts(printed) if isinstance(part, Cell)]
 
 
 def rows_of(row: Iterable[Printed]) -> list[str]:
-    """The names of the mart rows that a row of a table is printed from, each once."""
+    """Returns the names of the mart rows that a row of a table is printed from, each once."""
     return list(dict.fromkeys(cell.row for cell in cells_of(row)))

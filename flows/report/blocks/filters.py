@@ -14,6 +14,7 @@ from markupsafe import Markup
 from flows.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
 from flows.report.blocks.blocks import Table
 from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, rows_of
+from flows.warehouse import Row
 from flows.warehouse.figure_names import row_id
 
 if TYPE_CHECKING:
@@ -22,20 +23,20 @@ if TYPE_CHECKING:
 
 @functools.cache
 def environment(folder: Path) -> Environment:
-    """The templates of a folder: whatever they print is escaped, and a value that is not there is an error."""
+    """Returns the templates of a folder: whatever they print is escaped, and a value that is not there is an error."""
     import jinja2
 
-    found = jinja2.Environment(
+    templates = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FileSystemLoader(folder),
         trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    found.filters.update(FILTERS)
-    return found
+    templates.filters.update(FILTERS)
+    return templates
 
 
 def said(text: str) -> Markup:
-    """Somebody's words: escapes for what is invisible, isolated so that their direction stays theirs."""
+    """Returns somebody's words: escapes for what is invisible, isolated so that their direction stays theirs."""
     return Markup(_said(text))  # noqa: S704 - escaped there
 
 
@@ -45,12 +46,12 @@ def _said(text: str) -> str:
 
 
 def name(text: str | None) -> Markup:
-    """A name, cut."""
+    """Returns a name, cut."""
     return Markup("–") if text is None else said(cut(text, NAME))
 
 
 def printed(cell: Printed) -> Markup:
-    """What stands in one cell: words as words, a figure with its name and its value at full precision."""
+    """Returns what stands in one cell: words as words, a figure with its name and its value at full precision."""
     return Markup(_printed(cell))  # noqa: S704 - escaped there
 
 
@@ -68,7 +69,7 @@ def _figure(part: str | Cell) -> str:
 
 
 def lines(table: Table, trace: Callable[[str], Markup]) -> Markup:
-    """The rows of a table, with the names of the rows behind them where it prints a figure that has a name."""
+    """Returns the rows of a table, with the names of the rows behind them where it prints a figure that has a name."""
     n_text = len(table.columns) - table.n_figures
     opened = [
         '<th scope="row">' if place < table.n_heads else "<td>" if place < n_text else '<td class="n">'
@@ -98,12 +99,12 @@ def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callabl
 
 
 def width(share: float) -> str:
-    """A share as a CSS width."""
+    """Returns a share as a CSS width."""
     return f"{100 * min(1.0, max(0.0, share)):.1f}%"
 
 
 def range_bar(value: float | None, low: float | None, high: float | None) -> Markup:
-    """A figure and its interval as a mark on a line from 0 to 1; nothing without a figure."""
+    """Returns a figure and its interval as a mark on a line from 0 to 1; nothing without a figure."""
     if value is None:
         return Markup("")
     span = ""
@@ -113,23 +114,23 @@ def range_bar(value: float | None, low: float | None, high: float | None) -> Mar
     return Markup(f'<span class="range" aria-hidden="true">{span}<b style="left:{width(value)}"></b></span>')  # noqa: S704 - numbers
 
 
-def traced(row: Mapping[str, Any], mart: str) -> Traced:
+def traced(row: Row, mart: str) -> Traced:
     """Prints the columns of a mart's row with their names."""
     return Traced(mart, row)
 
 
 def is_traced(table: Table) -> bool:
-    """Whether a table prints a figure that has a name."""
+    """Returns whether a table prints a figure that has a name."""
     return any(map(cells_of, table.rows))
 
 
 def said_plainly(text: str) -> str:
-    """A name for an attribute, where no element isolates it."""
+    """Returns a name for an attribute, where no element isolates it."""
     return cut(text, NAME)
 
 
 def row_name(row: Mapping[str, Any], mart: str) -> str:
-    """The name of a mart's row."""
+    """Returns the name of a mart's row."""
     return row_id(mart, row)
 
 

@@ -9,10 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from flows.report.charts.drawing import drawn
-from flows.report.charts.layers import PAINT, Spec, between, known, layer, names, number, of, to
-from flows.report.charts.panels import SERIES
+from flows.report.charts.layers import Spec, between, known, layer, names, number, of, to
+from flows.report.charts.panels import DASHES, paints
 
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 MOST_TICKS = 7
 
 
@@ -30,11 +29,11 @@ class Axes:
 def curves(
     points: Sequence[dict[str, Any]], series: Sequence[str], axes: Axes, fields: Mapping[str, str], label: str
 ) -> Markup:
-    """A line a series with dots and intervals; rows have at, series, value, and low and high where they have an interval.
+    """Draws a line a series with dots and intervals; rows have at, series, value, and low and high where they have an interval.
 
     `series` are at most four. fields: see `drawing.drawn`.
     """
-    places = list(range(len(series)))
+    places = range(len(series))
     at = sorted({point["at"] for point in points})
     room = (at[-1] - at[0]) * 0.04 or 0.5
     shown = list(axes.ticks[:: max(1, -(-len(axes.ticks) // MOST_TICKS))])
@@ -48,7 +47,7 @@ def curves(
             # without a count of its own Vega thins the values out to the count of the page's axes
             axis={"values": shown, "tickCount": len(shown), "format": axes.format},
         ),
-        "color": names("place", scale=of(places, [PAINT[name] for name in SERIES[: len(series)]])),
+        "color": names("place", scale=of(places, paints(len(series)))),
     }  # fmt: skip
     value = {**shared, "y": number("value", **up)}
     span = {**shared, "y": number("low", **up), "y2": to("high")}

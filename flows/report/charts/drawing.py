@@ -48,7 +48,7 @@ class Drawing(Markup):
 
     @classmethod
     def of(cls, svg: Markup, spec: Spec, table: Table | None) -> Drawing:
-        """The three as one."""
+        """Returns the three as one."""
         drawing = cls(svg)
         drawing.spec, drawing.table = spec, table
         return drawing
@@ -56,7 +56,7 @@ class Drawing(Markup):
 
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
-    """Within it charts are empty: for whoever wants the tables alone."""
+    """Leaves charts empty within it: for whoever wants the tables alone."""
     before = _is_drawing.set(False)
     try:
         yield
@@ -73,7 +73,7 @@ def drawn(  # noqa: PLR0913 - what a chart has
     fields: Mapping[str, str] | None = None,
     has_table: bool = True,
 ) -> Drawing:
-    """A chart of layers, as an image named `label`, unique on its page.
+    """Draws a chart of layers, as an image named `label`, unique on its page.
 
     data: what the layers name. fields: the fields of the data that tooltips and the table show, with their headings, the
     figure itself first behind what it is of; default: all. A row of data may have `figure`, the name of the figure it
@@ -90,8 +90,8 @@ def drawn(  # noqa: PLR0913 - what a chart has
         "layer": [*layers, *map(_pointed, filter(_is_line, layers))],
         "datasets": {name: _columns(rows) for name, rows in datasets.items()},
     }
-    told = {"spec": alive, "fields": [*headings.items(), (FIGURE, "figure")]}
-    return Drawing.of(svg, told, _table(rows, headings) if has_table else None)
+    page_spec = {"spec": alive, "fields": [*headings.items(), (FIGURE, "figure")]}
+    return Drawing.of(svg, page_spec, _table(rows, headings) if has_table else None)
 
 
 def _settled(row: Row) -> Row:
@@ -102,7 +102,7 @@ def _settled(row: Row) -> Row:
 
 
 def _columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
-    """Rows with their names told once: half as long."""
+    """Rows with their names said once: half as long."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     return {"names": names, "rows": [[row.get(name) for name in names] for row in rows]}
 

@@ -17,53 +17,53 @@ PAINT = {name: f"var(--{name})" for name in COLOURS}  # a colour of the page's t
 
 
 def number(field: str, **more: Any) -> Spec:
-    """A channel of numbers."""
+    """Returns a channel of numbers."""
     return {"field": field, "type": "quantitative", **more}
 
 
 def names(field: str, **more: Any) -> Spec:
-    """A channel of names, or of places that stand for them."""
+    """Returns a channel of names, or of places that stand for them."""
     return {"field": field, "type": "nominal", **more}
 
 
 def places(field: str, **more: Any) -> Spec:
-    """A channel of names in an order."""
+    """Returns a channel of names in an order."""
     return {"field": field, "type": "ordinal", **more}
 
 
 def to(field: str) -> Spec:
-    """Where a mark ends that another channel begins."""
+    """Returns where a mark ends that another channel begins."""
     return {"field": field}
 
 
 def of(domain: Iterable[Any], reach: Iterable[Any]) -> Spec:
-    """A scale that gives each value of a domain its own."""
+    """Returns a scale that gives each value of a domain its own."""
     return {"domain": list(domain), "range": list(reach)}
 
 
 def between(domain: Sequence[float], **more: Any) -> Spec:
-    """A scale with the ends that are given, as they are."""
+    """Returns a scale with the ends that are given, as they are."""
     return {"domain": list(domain), "nice": False, "zero": False, **more}
 
 
 def layer(rows: str, kind: str, encoding: Spec, *, where: Spec | None = None, **mark: Any) -> Spec:
-    """Marks of one kind, one a row of the named rows for which the filter holds."""
-    found: Spec = {"data": {"name": rows}, "mark": {"type": kind, **mark}, "encoding": encoding}
-    return found if where is None else {**found, "transform": [{"filter": where}]}
+    """Returns marks of one kind, one a row of the named rows for which the filter holds."""
+    marks: Spec = {"data": {"name": rows}, "mark": {"type": kind, **mark}, "encoding": encoding}
+    return marks if where is None else {**marks, "transform": [{"filter": where}]}
 
 
 def known(*fields: str) -> Spec:
-    """The filter that lets rows through which have a number in each of the fields."""
+    """Returns the filter that lets rows through which have a number in each of the fields."""
     return {"and": [{"field": field, "valid": True} for field in fields]}
 
 
 def is_set(field: str, *, to: bool = True) -> Spec:
-    """The filter that lets rows through in which a field is true, or false."""
+    """Returns the filter that lets rows through in which a field is true, or false."""
     return {"field": field, "equal": to}
 
 
 def passes(row: Spec, where: Spec) -> bool:
-    """Whether a filter lets a row through."""
+    """Returns whether a filter lets a row through."""
     if "and" in where:
         return all(passes(row, part) for part in where["and"])
     value = row.get(where["field"])
@@ -71,7 +71,7 @@ def passes(row: Spec, where: Spec) -> bool:
 
 
 def stacked(layer: Spec, rows: Sequence[Row]) -> Iterator[tuple[Row, float, float]]:
-    """Each row of bars that stand on each other with where it starts and ends: the last colour lowest."""
+    """Gives each row of bars that stand on each other with where it starts and ends: the last colour lowest."""
     encoding = layer["encoding"]
     if layer["mark"]["type"] != "bar" or encoding["x"]["type"] != "ordinal":
         return

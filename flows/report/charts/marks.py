@@ -28,13 +28,13 @@ class Frame:
     others: Mapping[str, Spec]
 
     def at(self, side: str, layer: Spec, row: Row) -> float:
-        """Where a row lies in a direction, in the middle of its band where there is one."""
+        """Returns where a row lies in a direction, in the middle of its band where there is one."""
         scale = self.x if side in {"x", "x2"} else self.y
         place = scale(row[layer["encoding"][side]["field"]])
         return place + self.beside(layer, row)[0] if side == "y" else place
 
     def beside(self, layer: Spec, row: Row) -> tuple[float, float]:
-        """How far from the middle of its name's band a row's series lies, and the room that it has."""
+        """Returns how far from the middle of its name's band a row's series lies, and the room that it has."""
         use = layer["encoding"].get("yOffset")
         if not isinstance(self.y, Bands):
             return 0.0, 0.0
@@ -45,7 +45,7 @@ class Frame:
         return room * (series.index(row[use["field"]]) - (len(series) - 1) / 2), room
 
     def channel(self, name: str, layer: Spec, row: Row) -> Any:
-        """What a row's colour, shape or dash is."""
+        """Returns what a row's colour, shape or dash is."""
         use = layer["encoding"].get(name)
         if use is None:
             return layer["mark"].get(name)
@@ -59,28 +59,28 @@ class Frame:
 
 
 def px(place: float) -> str:
-    """Pixels, to a tenth."""
+    """Returns pixels, to a tenth."""
     return f"{place:.1f}".removesuffix(".0").replace("-0.", "-.") if place else "0"
 
 
 def _styled(paints: Mapping[str, str | None], **attributes: Any) -> str:
     """Classes and attributes: `paints` has the colours of fill and stroke."""
     names = " ".join(f"{paint}-{colour[len('var(--') : -1]}" for paint, colour in paints.items() if colour)
-    told = f' class="{names}"' if names else ""
+    style = f' class="{names}"' if names else ""
     if not paints.get("fill"):
-        told += ' fill="none"'
+        style += ' fill="none"'
     for name, value in attributes.items():
         if value not in (None, "", OPAQUE):
-            told += f' {name.replace("_", "-")}="{value}"'
-    return told
+            style += f' {name.replace("_", "-")}="{value}"'
+    return style
 
 
 def _paths(grouped: Iterable[tuple[str, str]]) -> str:
     """A path for all pieces of one style."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for style, piece in grouped:
-        found[style] = found.get(style, "") + piece
-    return "".join(f'<path{style} d="{pieces}"/>' for style, pieces in found.items())
+        paths[style] = paths.get(style, "") + piece
+    return "".join(f'<path{style} d="{pieces}"/>' for style, pieces in paths.items())
 
 
 def _box(left: float, top: float, right: float, bottom: float) -> str:
@@ -155,10 +155,10 @@ def _series(layer: Spec, rows: Rows) -> list[list[Row]]:
     """Rows by what parts the lines of a layer, along the axis."""
     encoding = layer["encoding"]
     parting = [encoding[name]["field"] for name in ("color", "detail", "strokeDash") if name in encoding]
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    lines: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(tuple(row[field] for field in parting), []).append(row)
-    return list(found.values())
+        lines.setdefault(tuple(row[field] for field in parting), []).append(row)
+    return list(lines.values())
 
 
 def _areas(layer: Spec, rows: Rows, frame: Frame) -> str:
@@ -208,7 +208,7 @@ def _points(layer: Spec, rows: Rows, frame: Frame) -> str:
 
 
 def symbol(shape: str, x: float, y: float, size: float) -> str:
-    """A shape of an area in square pixels around a place, as Vega has it."""
+    """Returns a shape of an area in square pixels around a place, as Vega has it."""
     half = math.sqrt(size) / 2
     if shape == "circle":
         r = math.sqrt(size / math.pi)

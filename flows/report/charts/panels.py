@@ -1,6 +1,6 @@
 """Small panels, each kind of chart a function that says its layers (`layers.py`).
 
-Data arrive as data, never as expressions; names are made visible (`text.shown`) before they become an axis label.
+Data arrive as data, never as expressions; names are made visible (`figures.shown`) before they become an axis label.
 """
 
 from __future__ import annotations
@@ -12,18 +12,15 @@ from typing import Any
 from markupsafe import Markup
 
 from flows.display.figures import cut
-from flows.report.charts.drawing import HEIGHT, WIDTH, drawn, undrawn
+from flows.report.charts.drawing import WIDTH, drawn
 from flows.report.charts.layers import PAINT, Spec, between, is_set, known, layer, names, number, of, places, to
-
-__all__ = [
-    "HEIGHT", "MOST_BARS", "PAINT", "PSS_SERIES", "SERIES", "SHAPES", "STATUSES", "UNIT", "WIDTH", "bars", "binned", "domain_of",
-    "dots", "drawn", "histogram", "lines", "nights", "ranges", "stacks", "told_apart", "undrawn",
-]  # fmt: skip
 
 ROW = 20
 MOST_BARS = 20
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
+Domain = tuple[float, float]
 SERIES = ("first", "second", "third", "fourth")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
 PSS_SERIES = {"valid": "first", "verbatim": "second"}
 UNIT: Spec = {
@@ -35,7 +32,7 @@ Rows = Sequence[dict[str, Any]]
 
 
 def binned(bins: Rows, rows: str, title: str, what: str) -> tuple[Spec, list[dict[str, Any]]]:
-    """A layer of how many of something lie in each twentieth of [0, 1], and its data; rows have bin (from 0) and n."""
+    """Returns a layer of how many of something lie in each twentieth of [0, 1], and its data; rows have bin (from 0) and n."""
     encoding = {
         "x": number("low", title=title, **UNIT), "x2": to("high"),
         "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}), "y2": to("zero"),
@@ -45,7 +42,7 @@ def binned(bins: Rows, rows: str, title: str, what: str) -> tuple[Spec, list[dic
 
 
 def histogram(bins: Rows, mean: float, label: str) -> Markup:
-    """How many samples in each twentieth of [0, 1]; `bins` has bin (from 0) and n. The rule stands at the mean."""
+    """Draws how many samples lie in each twentieth of [0, 1]; `bins` has bin (from 0) and n. The rule stands at the mean."""
     counted, data = binned(bins, "rows", "sensitivity", "samples")
     at = {"x": number("at", title="sensitivity", **UNIT)}
     rule = layer("rule", "rule", at, color=PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
@@ -57,9 +54,9 @@ def histogram(bins: Rows, mean: float, label: str) -> Markup:
     )
 
 
-def bars(found: Rows, label: str) -> Markup:
-    """A bar a name from 0 to 1 with its interval where there is one; rows have name, value, low, high."""
-    data = [{**row, "name": cut(row["name"], 24)} for row in found]
+def bars(rows: Rows, label: str) -> Markup:
+    """Draws a bar a name from 0 to 1 with its interval where there is one; rows have name, value, low, high."""
+    data = [{**row, "name": cut(row["name"], 24)} for row in rows]
     order = [row["name"] for row in data]
     y = names("name", sort=order, title=None, axis={"labelLimit": 130, "ticks": False})
     layers = [
@@ -79,7 +76,7 @@ def bars(found: Rows, label: str) -> Markup:
 
 
 def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, has_table: bool = True) -> Markup:
-    """PSS against the number of annotators with its band; rows have series (valid, verbatim), k, pss, low, high.
+    """Draws PSS against the number of annotators with its band; rows have series (valid, verbatim), k, pss, low, high.
 
     has_table: see `drawing.drawn`.
     """
@@ -105,8 +102,8 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
     return drawn(layers, label, {"rows": points}, fields=fields, has_table=has_table)
 
 
-def stacks(found: Rows, n_variants: int, label: str) -> Markup:
-    """Invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate."""
+def stacks(rows: Rows, n_variants: int, label: str) -> Markup:
+    """Draws invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate."""
     most = n_variants - 1
     encoding = {
         "x": places(
@@ -117,12 +114,12 @@ def stacks(found: Rows, n_variants: int, label: str) -> Markup:
         "color": names("status", scale=of(STATUSES, [PAINT[paint] for paint in STATUSES.values()])),
     }  # fmt: skip
     chart = layer("rows", "bar", encoding, width={"band": 0.8 if most <= 60 else 1})  # noqa: PLR2004
-    return drawn([chart], label, {"rows": found}, fields={"place": "variant", "status": "became", "rate": "rate"})
+    return drawn([chart], label, {"rows": rows}, fields={"place": "variant", "status": "became", "rate": "rate"})
 
 
-def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
-    """Accuracy of each variant, least first, originals marked; rows have place (from 1), accuracy, is_original."""
-    most = max(row["place"] for row in found)
+def dots(rows: Rows, domain: tuple[float, float], label: str) -> Markup:
+    """Draws accuracy of each variant, least first, originals marked; rows have place (from 1), accuracy, is_original."""
+    most = max(row["place"] for row in rows)
     encoding = {
         "x": number(
             "place", title="prompt variants, least accurate first", scale={"domain": [0.5, most + 0.5], "nice": False},
@@ -141,32 +138,26 @@ def dots(found: Rows, domain: tuple[float, float], label: str) -> Markup:
         ),
     ]  # fmt: skip
     return drawn(
-        layers, label, {"rows": found}, fields={"place": "place", "is_original": "original", "accuracy": "accuracy"}
+        layers, label, {"rows": rows}, fields={"place": "place", "is_original": "original", "accuracy": "accuracy"}
     )
 
 
 def ranges(  # noqa: PLR0913 - what the axes say
-    found: Rows, series: Sequence[str], domain: tuple[float, float], title: str, label: str, of_what: str = "scored by"
+    rows: Rows, series: Sequence[str], domain: tuple[float, float], title: str, label: str, of_what: str = "scored by"
 ) -> Markup:
-    """A point with its range for each name and series, side by side; rows have name, series, value, low, high.
+    """Draws a point with its range for each name and series, side by side; rows have name, series, value, low, high.
 
     of_what: what the series are, in tooltips.
     """
-    short = told_apart([row["name"] for row in found])
+    short = distinct([row["name"] for row in rows])
     data = [
         {**row, "name": short[row["name"]], "series": series.index(row["series"]), "method": cut(row["series"], 60)}
-        for row in found
+        for row in rows
         if row["value"] is not None
     ]  # fmt: skip
-    own = list(range(len(series)))
+    own = range(len(series))
     scale = between(domain, clamp=True)
-    shared = {
-        "y": names(
-            "name", sort=list(short.values()), title=None, axis={"labelLimit": 130, "ticks": False, "labelPadding": 9}
-        ),
-        "yOffset": names("series", scale={"domain": own}),
-        "color": names("series", scale=of(own, [PAINT[name] for name in SERIES[: len(series)]])),
-    }
+    shared = beside(short, "series", len(series), {"labelLimit": 130, "ticks": False, "labelPadding": 9})
     span = {**shared, "x": number("low", title=title, scale=scale, axis={"tickCount": 4}), "x2": to("high")}
     point = {
         **shared, "x": number("value", title=title, scale=scale, axis={"tickCount": 4}),
@@ -177,7 +168,7 @@ def ranges(  # noqa: PLR0913 - what the axes say
         layer("rows", "point", point, filled=True, size=48, opacity=1),
     ]
     return drawn(
-        layers, label, {"rows": data}, height=max(90, (8 + 13 * len(series)) * len(short) + 46), has_table=False,
+        layers, label, {"rows": data}, height=height_of(len(short), len(series)), has_table=False,
         fields={"name": "model", "method": of_what, "value": title, "low": "low", "high": "high"},
     )  # fmt: skip
 
@@ -185,12 +176,12 @@ def ranges(  # noqa: PLR0913 - what the axes say
 def nights(
     points: Rows, all_nights: Sequence[str], domain: tuple[float, float], changed: Sequence[str], label: str
 ) -> Markup:
-    """A line a series over nights with its band, broken where nights do not compare; diamonds and dashed rules mark nights.
+    """Draws a line a series over nights with its band, broken where nights do not compare; diamonds and dashed rules mark nights.
 
     `all_nights` are in order. Rows have night, series (from 0, at most four), segment (a number within the series: what
     is joined), value, low, high, is_alone (of its segment), is_marked. `changed` are the nights that get a rule.
     """
-    own = list(range(len(SERIES)))
+    own = range(len(SERIES))
     room = 44 if len(all_nights[0]) <= 5 else 100  # noqa: PLR2004 - pixels of `11-04`, and of one with its hour
     ticks = all_nights[:: max(1, math.ceil(len(all_nights) / (WIDTH // room)))]
     x = places(
@@ -199,12 +190,12 @@ def nights(
     )  # fmt: skip
     shared = {
         "x": x,
-        "color": names("series", scale=of(own, [PAINT[name] for name in SERIES])),
+        "color": names("series", scale=of(own, paints(len(SERIES)))),
         "detail": names("segment"),
     }
     at = {**shared, "y": number("value", title=None, scale=between(domain))}
     span = {**shared, "y": number("low", title=None, scale=between(domain)), "y2": to("high")}
-    dashes = names("series", scale=of(own, [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]))
+    dashes = names("series", scale=of(own, DASHES))
     is_alone = {"and": [is_set("is_alone"), *known("low", "high")["and"]]}
     layers = [
         layer("changed", "rule", {"x": x}, color=PAINT["muted"], strokeWidth=1.5, strokeDash=[4, 3]),
@@ -223,20 +214,40 @@ def nights(
     )  # fmt: skip
 
 
-def told_apart(given: Sequence[str]) -> dict[str, str]:
-    """Names as an axis shows them: cut, and numbered where that makes two of them one."""
-    found: dict[str, str] = {}
+def paints(n: int) -> list[str]:
+    """Returns the colours of the first n series, at most four."""
+    return [PAINT[name] for name in SERIES[:n]]
+
+
+def beside(short: dict[str, str], field: str, n_series: int, axis: Spec) -> Spec:
+    """Returns the channels of names below each other with their series side by side; `field` has the place of a series."""
+    own = range(n_series)
+    return {
+        "y": names("name", sort=list(short.values()), title=None, axis=axis),
+        "yOffset": names(field, scale={"domain": list(own)}),
+        "color": names(field, scale=of(own, paints(n_series))),
+    }
+
+
+def height_of(n_names: int, n_series: int) -> int:
+    """Returns the height in pixels of a chart of names with their series side by side."""
+    return max(90, (8 + 13 * n_series) * n_names + 46)
+
+
+def distinct(given: Sequence[str]) -> dict[str, str]:
+    """Returns names as an axis shows them: cut, and numbered where that makes two of them one."""
+    shown: dict[str, str] = {}
     for name in dict.fromkeys(given):
         short, place = cut(name, 24), 1
-        while short in found.values():
+        while short in shown.values():
             place += 1
             short = f"{cut(name, 20)} ({place})"
-        found[name] = short
-    return found
+        shown[name] = short
+    return shown
 
 
 def domain_of(values: Sequence[float | None], least: float = -1.0) -> tuple[float, float]:
-    """An axis to 1 that starts at the tenth below the smallest value, at .9 at most."""
+    """Returns an axis to 1 that starts at the tenth below the smallest value, at .9 at most."""
     known = [value for value in values if value is not None]
     return max(least, min(0.9, math.floor(min(known, default=0.0) * 10) / 10)), 1.0
 

@@ -6,15 +6,15 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from flows.report.blocks.blocks import Section, by_task
+from flows.report.blocks.blocks import Section, by
 from flows.warehouse import Row
 
 MOST_GROUPS = 36  # models and strategies of tasks that a page tells of: some 90 kB each, beside 0.9 MB of script
 
 
 def parted(scorecard: Sequence[Row]) -> list[frozenset[str]]:
-    """The tasks of each page, those with the highest sensitivity first; no task stands on two pages."""
-    by_name = by_task(scorecard)
+    """Returns the tasks of each page, those with the highest sensitivity first; no task stands on two pages."""
+    by_name = by(scorecard, "task_id")
     n_pages = max(1, math.ceil(len(scorecard) / MOST_GROUPS))
     room = math.ceil(len(scorecard) / n_pages)
     pages: list[frozenset[str]] = [frozenset()]
@@ -33,7 +33,7 @@ def _worst(rows: Sequence[Row]) -> float:
 
 
 def only(sections: Sequence[Section], tasks: frozenset[str]) -> list[Section]:
-    """The sections with what they say of these tasks."""
+    """Returns the sections with what they say of these tasks."""
     return [
         dataclasses.replace(section, blocks=[block for block in section.blocks if block.task_id in tasks])
         for section in sections

@@ -25,7 +25,7 @@ OFFSETS = 0.2  # room between and around names that have several series
 
 
 def plotted(spec: Spec, data: Mapping[str, Rows], label: str) -> Markup:
-    """The chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text."""
+    """Draws the chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text."""
     width, height = spec["width"], spec["height"]
     layers = [(layer, [row for row in data[layer["data"]["name"]] if _is_in(layer, row)]) for layer in spec["layer"]]
     x, y = _Axis("x", layers), _Axis("y", layers)
@@ -77,44 +77,52 @@ class _Axis:
         self.is_number = bool(own) and own[0]["type"] == "quantitative"
         self.tick = TICK if self.axis.get("ticks", True) else 0
         self.has_grid = side == "y" and self.is_number and self.axis.get("grid", True) and self.has_labels
-        self.said: Spec = next((use["scale"] for use in own if "scale" in use), {})
+        self.scale_spec: Spec = next((use["scale"] for use in own if "scale" in use), {})
         self.is_offset = any(f"{side}Offset" in layer["encoding"] for layer, _, _ in self.uses)
         self.domain = self._numbers() if self.is_number else self._names()
         self.scale: Scale = Linear(low=0, high=1, start=0, end=1)
 
     def _numbers(self) -> list[float]:
-        if "domain" in self.said:
-            return [float(end) for end in self.said["domain"]]
+        if "domain" in self.scale_spec:
+            return [float(end) for end in self.scale_spec["domain"]]
         fields = [
             (rows, layer["encoding"].get(side, {}).get("field")) for layer, rows, _ in self.uses for side in self._ends
         ]
-        found = [row[field] for rows, field in fields if field for row in rows if row.get(field) is not None]
+        values = [row[field] for rows, field in fields if field for row in rows if row.get(field) is not None]
         if self.side == "y":
-            found += [end for layer, rows, _ in self.uses for _, _, end in stacked(layer, rows)]
-        return list(niced(min([0, *found]), max([0, *found]) or 1))
+            values += [end for layer, rows, _ in self.uses for _, _, end in stacked(layer, rows)]
+        return list(niced(min([0, *values]), max([0, *values]) or 1))
 
     @property
     def _ends(self) -> tuple[str, str]:
         return self.side, f"{self.side}2"
 
     def _names(self) -> list[Any]:
-        if "domain" in self.said:
-            return list(self.said["domain"])
+        if "domain" in self.scale_spec:
+            return list(self.scale_spec["domain"])
         order = next((use["sort"] for _, _, use in self.uses if "sort" in use), None)
-        found = dict.fromkeys(row[use["field"]] for _, rows, use in self.uses for row in rows)
-        return [name for name in order if name in found] if order is not None else sorted(found)
+        known = dict.fromkeys(row[use["field"]] for _, rows, use in self.uses for row in rows)
+        return [name for name in order if name in known] if order is not None else sorted(known)
 
     def laid(self, start: float, end: float) -> Scale:
-        """The scale over these pixels."""
+        """Lays the scale over these pixels."""
         if self.is_number:
             self.scale = Linear(
-                low=self.domain[0], high=self.domain[1], start=start, end=end, is_clamped=self.said.get("clamp", False)
+                low=self.domain[0],
+                high=self.domain[1],
+                start=start,
+                end=end,
+                is_clamped=self.scale_spec.get("clamp", False),
             )
             return self.scale
         low, high = min(start, end), max(start, end)  # names go down
-        if self.said.get("type") == "point":
+        if self.scale_spec.get("type") == "point":
             self.scale = Bands(
-                names=self.domain, start=low, end=high, between=1.0, around=0.5 + self.said.get("padding", 0) - 0.5
+                names=self.domain,
+                start=low,
+                end=high,
+                between=1.0,
+                around=0.5 + self.scale_spec.get("padding", 0) - 0.5,
             )
         elif self.is_offset:
             self.scale = Bands(names=self.domain, start=low, end=high, between=OFFSETS, around=OFFSETS)
@@ -126,7 +134,7 @@ class _Axis:
         return self.scale
 
     def marked(self) -> list[tuple[float, str]]:
-        """Places of ticks with their labels."""
+        """Returns places of ticks with their labels."""
         if isinstance(self.scale, Bands):
             chosen = self.axis.get("values", self.domain)
             return [
@@ -135,20 +143,20 @@ class _Axis:
                 if name in self.domain
             ]
         n, form = self.axis.get("tickCount", N_TICKS), self.axis.get("format")
-        found, step = ticks(self.domain[0], self.domain[1], n, self.axis.get("tickMinStep"))
+        values, step = ticks(self.domain[0], self.domain[1], n, self.axis.get("tickMinStep"))
         low, high = sorted(self.domain)
-        chosen = [value for value in self.axis.get("values", found) if low <= value <= high]
+        chosen = [value for value in self.axis.get("values", values) if low <= value <= high]
         most = max(map(abs, self.domain))
         return [(self.scale(value), written(value, form, step, most)) for value in chosen]
 
     def labels(self) -> list[tuple[float, str]]:
-        """The labels that have room: every second one, as long as two would touch."""
+        """Returns the labels that have room: every second one, as long as two would touch."""
         if not self.has_labels:
             return []
-        found = self.marked()
-        while len(found) > 1 and self._touch(found):
-            found = found[::2]
-        return found
+        labels = self.marked()
+        while len(labels) > 1 and self._touch(labels):
+            labels = labels[::2]
+        return labels
 
     def _touch(self, labels: Sequence[tuple[float, str]]) -> bool:
         if not self.is_number and self.side == "y":
@@ -162,12 +170,12 @@ class _Axis:
 
 def _others(layers: Layers) -> dict[str, Spec]:
     """The scales of the channels that are no place: the first that says one."""
-    found: dict[str, Spec] = {}
+    scales: dict[str, Spec] = {}
     for layer, _ in layers:
         for channel, use in layer["encoding"].items():
             if channel not in {"x", "y"} and "scale" in use:
-                found.setdefault(channel, use["scale"])
-    return found
+                scales.setdefault(channel, use["scale"])
+    return scales
 
 
 def _ruled(x: _Axis, y: _Axis, frame: Frame) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Charts of samples: boxes by class, clouds of dots, stacked shares of labels, densities, and a matrix of pairs.
 
-As in `charts.py`, data arrive as data and names are made visible before they become an axis label.
+As in `panels.py`, data arrive as data and names are made visible before they become an axis label.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from markupsafe import Markup
 from flows.display.figures import cut
 from flows.report.charts.drawing import WIDTH, drawn
 from flows.report.charts.layers import PAINT, between, layer, names, number, of, to
-from flows.report.charts.panels import SERIES, SHAPES, UNIT, binned, told_apart
+from flows.report.charts.panels import SHAPES, UNIT, beside, binned, distinct, height_of, paints
 
 Rows = Sequence[dict[str, Any]]
 
@@ -24,21 +24,14 @@ LABELS = (
 NOT_VALID, OTHER = "muted", "line"
 
 
-def boxes(found: Rows, all_names: Sequence[str], series: Sequence[str], label: str) -> Markup:
-    """The middle half, the middle nine tenths and the median of each name and series, side by side.
+def boxes(rows: Rows, all_names: Sequence[str], series: Sequence[str], label: str) -> Markup:
+    """Draws the middle half, the middle nine tenths and the median of each name and series, side by side.
 
     Rows have name, series, n, low, lower, median, upper, high. `all_names` are unique and in order; `series` at most four.
     """  # fmt: skip
-    short = told_apart(all_names)
-    data = [{**row, "name": short[row["name"]], "place": series.index(row["series"])} for row in found]
-    places = list(range(len(series)))
-    shared = {
-        "y": names(
-            "name", sort=list(short.values()), title=None, axis={"labelLimit": 120, "ticks": False, "labelPadding": 8}
-        ),
-        "yOffset": names("place", scale={"domain": places}),
-        "color": names("place", scale=of(places, _paints(series))),
-    }
+    short = distinct(all_names)
+    data = [{**row, "name": short[row["name"]], "place": series.index(row["series"])} for row in rows]
+    shared = beside(short, "place", len(series), {"labelLimit": 120, "ticks": False, "labelPadding": 8})
     outer = {**shared, "x": number("low", title="sensitivity", **UNIT), "x2": to("high")}
     inner = {**shared, "x": number("lower", title="sensitivity", **UNIT), "x2": to("upper")}
     middle = {**shared, "x": number("median", title="sensitivity", **UNIT)}
@@ -51,12 +44,12 @@ def boxes(found: Rows, all_names: Sequence[str], series: Sequence[str], label: s
         "name": "class", "series": "strategy", "n": "samples", "low": "5 %", "lower": "lower quartile", "median": "median",
         "upper": "upper quartile", "high": "95 %",
     }  # fmt: skip
-    height = max(90, (8 + 13 * len(series)) * len(all_names) + 46)
+    height = height_of(len(all_names), len(series))
     return drawn(layers, label, {"boxes": data}, height, fields=fields, has_table=False)
 
 
-def cloud(behind: Rows, found: Rows, series: Sequence[str], label: str) -> Markup:
-    """Mean consistency against sensitivity, one dot where samples fall on each other, larger for more of them.
+def cloud(behind: Rows, rows: Rows, series: Sequence[str], label: str) -> Markup:
+    """Draws mean consistency against sensitivity, one dot where samples fall on each other, larger for more of them.
 
     Rows have who (a strategy of `series`; behind: random or noisy), sensitivity, mean_consistency, n.
     """
@@ -64,7 +57,7 @@ def cloud(behind: Rows, found: Rows, series: Sequence[str], label: str) -> Marku
     encoding = {
         "x": number("sensitivity", title="sensitivity", **UNIT),
         "y": number("mean_consistency", title="mean consistency", scale=UNIT["scale"]),
-        "color": names("key", scale=of(keys, [*(PAINT[name] for name in BEHIND.values()), *_paints(series)])),
+        "color": names("key", scale=of(keys, [*(PAINT[name] for name in BEHIND.values()), *paints(len(series))])),
         "shape": names("key", scale=of(keys, ["circle", "cross", *SHAPES[: len(series)]])),
         "size": number("n", scale={**of([1, 50], [22, 260]), "type": "sqrt", "clamp": True}),
     }
@@ -74,23 +67,23 @@ def cloud(behind: Rows, found: Rows, series: Sequence[str], label: str) -> Marku
     ]
     data = {
         "behind": [{**row, "key": row["who"]} for row in behind],
-        "dots": [{**row, "key": str(series.index(row["who"]))} for row in found],
+        "dots": [{**row, "key": str(series.index(row["who"]))} for row in rows],
     }
     fields = {"who": "of", "sensitivity": "sensitivity", "mean_consistency": "mean consistency", "n": "samples"}
     return drawn(layers, label, data, 260, fields=fields, has_table=False)
 
 
-def shares(found: Rows, all_names: Sequence[str], paints: Sequence[str], label: str) -> Markup:
-    """A bar from 0 to 1 a name, in parts; rows have name, part (its place in `paints`), label, start, end, p_tau."""
-    short = told_apart(all_names)
+def shares(rows: Rows, all_names: Sequence[str], colours: Sequence[str], label: str) -> Markup:
+    """Draws a bar from 0 to 1 a name, in parts; rows have name, part (its place in `colours`), label, start, end, p_tau."""
+    short = distinct(all_names)
     encoding = {
         "y": names("name", sort=list(short.values()), title=None, axis={"labelLimit": 120, "ticks": False}),
         "x": number("start", title="share of wordings", **UNIT),
         "x2": to("end"),
-        "color": names("part", scale=of(range(len(paints)), [PAINT[paint] for paint in paints])),
+        "color": names("part", scale=of(range(len(colours)), [PAINT[name] for name in colours])),
     }
     # a hair of room between two parts, so that they part without their colours too
-    data = [{**row, "name": short[row["name"]], "end": max(row["start"], row["end"] - 0.006)} for row in found]
+    data = [{**row, "name": short[row["name"]], "end": max(row["start"], row["end"] - 0.006)} for row in rows]
     fields = {"name": "sample", "label": "label", "p_tau": "share of wordings"}
     height = max(90, 30 * len(all_names) + 46)
     bars = layer("shares", "bar", encoding, height={"band": 0.7})
@@ -98,11 +91,11 @@ def shares(found: Rows, all_names: Sequence[str], paints: Sequence[str], label: 
 
 
 def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) -> Markup:
-    """A density a series, each as wide at its mode.
+    """Draws a density a series, each as wide at its mode.
 
     Outlines have place (of the series), at (x), low and high (y); middles have place, series, n, median, low, high.
     """
-    paint = names("place", scale=of(range(len(series)), _paints(series)))
+    paint = names("place", scale=of(range(len(series)), paints(len(series))))
     ends = between([len(series), -0.15])
     y = number("low", title=None, scale=ends, axis=None)
     outline = {
@@ -126,7 +119,7 @@ def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) ->
 
 
 def matrix(cells: Rows, n: int, label: str) -> Markup:
-    """Pairs of n samples, of a stronger shade where they are alike.
+    """Draws pairs of n samples, of a stronger shade where they are alike.
 
     Rows have row, start, end (places from 0) and similarity in [0, 1].
     """
@@ -145,10 +138,6 @@ def matrix(cells: Rows, n: int, label: str) -> Markup:
 
 
 def spread(bins: Rows, title: str, count: str, label: str) -> Markup:
-    """How many of something in each twentieth of [0, 1]; rows have bin (from 0) and n."""
+    """Draws how many of something in each twentieth of [0, 1]; rows have bin (from 0) and n."""
     bars, data = binned(bins, "bins", title, count)
     return drawn([bars], label, {"bins": data}, fields={"low": "from", "high": "to", "n": count})
-
-
-def _paints(series: Sequence[str]) -> list[str]:
-    return [PAINT[name] for name in SERIES[: len(series)]]

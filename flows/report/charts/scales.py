@@ -63,7 +63,7 @@ Scale = Linear | Bands
 
 
 def step_of(low: float, high: float, n: float) -> float:
-    """The round step, of 1, 2 or 5 times a power of ten, that parts a range into about n."""
+    """Returns the round step, of 1, 2 or 5 times a power of ten, that parts a range into about n."""
     wanted = (high - low) / max(1.0, n)
     if wanted <= 0:
         return 0.0
@@ -75,7 +75,7 @@ def step_of(low: float, high: float, n: float) -> float:
 
 
 def niced(low: float, high: float) -> tuple[float, float]:
-    """A range out to round numbers."""
+    """Returns a range out to round numbers."""
     for _ in range(2):
         step = step_of(low, high, 10)
         if step:
@@ -84,7 +84,7 @@ def niced(low: float, high: float) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, n: int, least_step: float | None = None) -> tuple[list[float], float]:
-    """About n round values of a range, and their step."""
+    """Returns about n round values of a range, and their step."""
     if least_step is not None:
         n = max(1, min(n, math.floor((high - low) / least_step)))
     step = step_of(low, high, n)
@@ -95,7 +95,7 @@ def ticks(low: float, high: float, n: int, least_step: float | None = None) -> t
 
 
 def written(value: float, form: str | None, step: float = 1.0, most: float = 1.0) -> str:
-    """A tick's label in one of the forms that charts use; by default as many digits as the step has.
+    """Returns a tick's label in one of the forms that charts use; by default as many digits as the step has.
 
     most: the end of the axis, whose thousands all its labels are told in.
     """
@@ -122,12 +122,12 @@ def _trimmed(text: str) -> str:
 
 
 def width_of(text: str) -> float:
-    """About how wide a text of a chart is, in pixels."""
+    """Returns about how wide a text of a chart is, in pixels."""
     return FONT_SIZE / 1000 * sum(_WIDTHS[ord(char) - 32] if " " <= char <= "~" else 1000 for char in text)
 
 
 def fitted(text: str, limit: float | None) -> str:
-    """A text cut to a width."""
+    """Returns a text cut to a width."""
     if limit is None or width_of(text) <= limit:
         return text
     while text and width_of(text) + FONT_SIZE > limit:

@@ -33,7 +33,7 @@ class Script:
 
 @functools.cache
 def script() -> Script:
-    """Vega, Vega-Lite and Vega-Embed with `script.js`, about 0.9 MB."""
+    """Returns Vega, Vega-Lite and Vega-Embed with `script.js`, about 0.9 MB."""
     text = _bundled()
     if any(end in text.lower() for end in ("</script", "<!--")) or {"\r", "\0"} & set(text):
         msg = "the script would not stay one inside a page"
@@ -70,13 +70,13 @@ class Alive:
         return len(self._charts) - 1
 
     def packed(self) -> Markup:
-        """Everything as JSON whose one string is JSON too, deflated, in base64."""
-        told = json.dumps({"common": self._common, "charts": self._charts}, allow_nan=False, separators=(",", ":"))
-        return as_json({"deflated": base64.b64encode(zlib.compress(told.encode(), 9)).decode()})
+        """Returns everything as JSON whose one string is JSON too, deflated, in base64."""
+        charts = json.dumps({"common": self._common, "charts": self._charts}, allow_nan=False, separators=(",", ":"))
+        return as_json({"deflated": base64.b64encode(zlib.compress(charts.encode(), 9)).decode()})
 
 
 def as_json(data: object) -> Markup:
-    """Data as the text of a script element of JSON; raises ValueError on what JSON has no word for."""
+    """Returns data as the text of a script element of JSON; raises ValueError on what JSON has no word for."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.encode("utf-8", "backslashreplace").decode()
     return Markup(text.translate(_ESCAPES))  # noqa: S704 - escaped above

@@ -1,4 +1,5 @@
 select
+    audit_run_id,
     task_id,
     scoring_method,
     kind,

@@ -1,4 +1,5 @@
 select
+    found.audit_run_id,
     found.task_id,
     found.sample_id,
     found.strategy,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from flows.display.figures import number
-from flows.report.blocks.blocks import Block, Section, Table, by_task, limited
+from flows.report.blocks.blocks import Section, by
 from flows.report.blocks.cells import Cell, Printed, Traced
-from flows.report.gather import Gathered
-from flows.report.gather_judged import control_errors
+from flows.report.gather import ReportData
+from flows.report.gather_judging import JudgingData
+from flows.report.sections.columns import MODEL, Column, counted, figure, judge_errors, table, words
 from flows.warehouse import Row
 
 _PAIR = 2
@@ -14,8 +15,8 @@ _REPEATED = " repetitions"
 _BETWEEN = " | "
 
 
-def agreement(found: Gathered) -> Section:
-    """Kappas and agreement rates of who rules on answers, and how often judges err where the verdict is known."""
+def agreement(data: ReportData) -> Section:
+    """Returns kappas and agreement rates of who rules on answers, and how often judges err where the verdict is known."""
     section = Section(
         "agreement",
         "Agreement and controls",
@@ -23,47 +24,46 @@ def agreement(found: Gathered) -> Section:
         "answers are right, and how often each judge is wrong on controls: answers known to be right or wrong, blank ones, "
         "and wrong ones that tell the judge to call them right.",
     )
-    judged = found.judged
-    errors = control_errors(judged.controls)
-    agreements, controls, spreads = by_task(judged.agreements), by_task(judged.controls), by_task(judged.spreads)
-    for task_id in spreads:
-        block = Block(task_id=task_id)
-        section.blocks.append(block)
+    judging = data.judging
+    agreements, controls = by(judging.agreements, "task_id"), by(judging.controls, "task_id")
+    for task_id, spreads in by(judging.spreads, "task_id").items():
+        block = section.add(task_id)
         if task_id in agreements:
-            block.tables.append(_raters(agreements[task_id], errors))
-        elif judged.judges:
+            caption, columns = "Agreement of those who ruled", _rater_columns(judging)
+            block.tables.append(table(caption, columns, agreements[task_id], "fct_judge_agreement", is_open=True))
+        elif judging.judges:
             block.absent.append("No two of those who ruled, judges, people or rules, ruled on the same answer.")
         if task_id in controls:
-            block.tables.append(_controls(controls[task_id], found.run["audit_run_id"]))
-        elif judged.judges:
+            block.tables.append(
+                table("Judges on their controls", _CONTROLS, controls[task_id], "fct_judge_controls", is_open=True)
+            )
+        elif judging.judges:
             block.absent.append("No controls were shown to the judges.")
-        block.tables.append(_templates(spreads[task_id], errors))
+        caption = "Agreement of the templates on which answers are right"
+        block.tables.append(table(caption, _template_columns(judging), spreads, "fct_scoring_sensitivity"))
     return section
 
 
-def _raters(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
-    lines: list[tuple[Printed, ...]] = []
-    for row in rows:
-        of = Traced("fct_judge_agreement", row)
-        lines.append(
-            (row["raters"], row["kind"], _errors_of(row, errors), of.count("n_raters"), of.count("n_rated"),
-             of.percent("agreement_rate"), of.percent("perfect_agreement_rate"),
-             _kappa(of, "cohen_kappa") if row["n_raters"] == _PAIR else "of two alone", _kappa(of, "fleiss_kappa"))
-        )  # fmt: skip
-    kept, note = limited(lines)
-    columns = (
-        "Raters", "Kind", "Judge wrong on controls", "Raters", "Answers rated", "Agreement", "Perfect agreement",
-        "Cohen's κ", "Fleiss' κ",
+_CONTROLS = (
+    words("Judge", "scoring_method"), words("Controls", "kind"), counted("Shown", "n_controls"),
+    counted("Verdicts read", "n_scored"), counted("Wrong", "n_wrong"), figure("Error rate", "error_rate", Traced.percent),
+)  # fmt: skip
+
+
+def _rater_columns(judging: JudgingData) -> tuple[Column, ...]:
+    errors = judging.errors
+    return (
+        words("Raters", "raters"), words("Kind", "kind"),
+        Column("Judge wrong on controls", lambda of: _errors_of(of.row, errors)),
+        counted("Raters", "n_raters"), counted("Answers rated", "n_rated"),
+        figure("Agreement", "agreement_rate", Traced.percent),
+        figure("Perfect agreement", "perfect_agreement_rate", Traced.percent),
+        Column("Cohen's κ", _cohen, is_figure=True), figure("Fleiss' κ", "fleiss_kappa", _kappa),
     )  # fmt: skip
-    return Table(
-        caption="Agreement of those who ruled",
-        columns=columns,
-        rows=kept,
-        n_heads=2,
-        n_figures=6,
-        is_open=True,
-        note=note,
-    )
+
+
+def _cohen(of: Traced) -> Printed:
+    return _kappa(of, "cohen_kappa") if of.row["n_raters"] == _PAIR else "of two alone"
 
 
 def _kappa(of: Traced, name: str) -> Cell:
@@ -74,46 +74,18 @@ def _kappa(of: Traced, name: str) -> Cell:
 
 def _errors_of(row: Row, errors: dict[tuple[str, str], str]) -> str:
     """What the controls say of each judge of a set."""
-    named = [row["raters"].removesuffix(_REPEATED)] if row["kind"] == "repetitions" else row["raters"].split(_BETWEEN)
-    known = [(name, errors[row["task_id"], name]) for name in named if (row["task_id"], name) in errors]
-    return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {said}" for name, said in known)
+    raters = [row["raters"].removesuffix(_REPEATED)] if row["kind"] == "repetitions" else row["raters"].split(_BETWEEN)
+    known = [(name, errors[row["task_id"], name]) for name in raters if (row["task_id"], name) in errors]
+    return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {rates}" for name, rates in known)
 
 
-def _controls(rows: list[Row], audit_run_id: str) -> Table:
-    lines: list[tuple[Printed, ...]] = []
-    for row in rows:
-        of = Traced("fct_judge_controls", row, audit_run_id)
-        counts = map(of.count, ("n_controls", "n_scored", "n_wrong"))
-        lines.append((row["scoring_method"], row["kind"], *counts, of.percent("error_rate")))
-    kept, note = limited(lines)
-    columns = ("Judge", "Controls", "Shown", "Verdicts read", "Wrong", "Error rate")
-    return Table(
-        caption="Judges on their controls", columns=columns, rows=kept, n_heads=2, n_figures=4, is_open=True, note=note
-    )
-
-
-def _templates(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
-    lines: list[tuple[Printed, ...]] = []
-    for row in rows:
-        of = Traced("fct_scoring_sensitivity", row)
-        lines.append(
-            (row["model_id"], row["scoring_method"], errors.get((row["task_id"], row["scoring_method"]), ""),
-             of.count("n_variants"), of.count("n_samples_scored_everywhere"), of.percent("perfect_agreement_rate"),
-             of.cell("fleiss_kappa", _fleiss(row)))
-        )  # fmt: skip
-    kept, note = limited(lines)
-    columns = (
-        "Model", "Scored by", "Judge wrong on controls", "Templates", "Samples scored under all", "Perfect agreement",
-        "Fleiss' κ",
+def _template_columns(judging: JudgingData) -> tuple[Column, ...]:
+    return (
+        MODEL, words("Scored by", "scoring_method"), judge_errors(judging), counted("Templates", "n_variants"),
+        counted("Samples scored under all", "n_samples_scored_everywhere"),
+        figure("Perfect agreement", "perfect_agreement_rate", Traced.percent),
+        figure("Fleiss' κ", "fleiss_kappa", lambda of, name: of.cell(name, _fleiss(of.row))),
     )  # fmt: skip
-    return Table(
-        caption="Agreement of the templates on which answers are right",
-        columns=columns,
-        rows=kept,
-        n_heads=2,
-        n_figures=4,
-        note=note,
-    )
 
 
 def _fleiss(row: Row) -> str:

@@ -2,208 +2,178 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
+from collections.abc import Sequence
+from functools import partial
 
-from flows.display.figures import ABSENT, count, cut, number, percent
-from flows.report.blocks.blocks import Block, Budget, Group, Section, Table, by_group, by_task, limited
-from flows.report.blocks.cells import Printed, Traced
+from flows.display.figures import count, cut, number, percent
+from flows.report.blocks.blocks import Section, by, by_pair, keyed
+from flows.report.blocks.cells import Traced
 from flows.report.charts import panels
-from flows.report.gather import Gathered
-from flows.report.sections.sensitivity import why_no_answers, why_older, why_open
+from flows.report.gather import ReportData
+from flows.report.sections.columns import (
+    MODEL,
+    STRATEGY,
+    Column,
+    beside,
+    bounds,
+    counted,
+    figure,
+    table,
+    variant_number,
+    wording,
+    words,
+)
+from flows.report.sections.reasons import why_no_answers, why_older, why_open
+from flows.report.sections.room import Drawn, Room, charts_of_pairs
 from flows.warehouse import Row
 
-STATUSES = tuple(panels.STATUSES)
-MOST_DRAWN = 200  # variants a panel
+MOST_VARIANTS = 200  # a panel
 WORST = 10
+_LANDED, _TOTALS, _VARIANTS, _SPREADS = "rpt_audit", "rpt_answer_totals", "rpt_prompt_variants", "rpt_accuracy_spreads"
 
 
-def _sum(rows: list[Row], name: str) -> int:
+def _sum(rows: Sequence[Row], name: str) -> int:
     return sum(row[name] or 0 for row in rows)
 
 
-def _invalid_rate(rows: list[Row]) -> float | None:
-    answered = _sum(rows, "n_landed") - _sum(rows, "n_error")
-    return (answered - _sum(rows, "n_valid")) / answered if answered else None
+def _n_invalid(rows: Sequence[Row]) -> int:
+    return _sum(rows, "n_landed") - _sum(rows, "n_error") - _sum(rows, "n_valid")
 
 
-def named(variant: Row | None) -> str:
-    """A variant as people number it: 3, or 3 at 0.5."""
-    if variant is None:
-        return "?"
-    temperature = variant["paraphrase_temperature"]
-    return str(variant["variant_index"]) if temperature is None else f"{variant['variant_index']} at {temperature:g}"
+def _invalid_rate(rows: Sequence[Row]) -> float | None:
+    n_answered = _sum(rows, "n_landed") - _sum(rows, "n_error")
+    return _n_invalid(rows) / n_answered if n_answered else None
 
 
-def formats(found: Gathered, budget: Budget) -> Section:
-    """What became of the answers, per model and per variant."""
+def _summed(mart: str, heading: str, name: str) -> Column:
+    """A count of a mart, or without its row the sum over a group's formats."""
+    return beside(mart, counted(heading, name), lambda row: count(_sum(row["formats"], name)))
+
+
+# without a row of the mart nothing landed, or an older version derived the run
+_BECAME = (
+    MODEL, STRATEGY, _summed(_LANDED, "Planned", "n_planned"), _summed(_LANDED, "Landed", "n_landed"),
+    *(_summed(_TOTALS, status.capitalize(), f"n_{status}") for status in ("valid", *panels.STATUSES, "error")),
+    Column("Missing", lambda of: count(_sum(of.row["formats"], "n_missing")), is_figure=True),
+    beside(_LANDED, figure("Invalid rate", "invalid_rate", Traced.percent)),
+    beside(_LANDED, bounds("invalid_rate", "95 % interval without quarantined"), lambda _: ""),
+)  # fmt: skip
+_WORST = (
+    MODEL, STRATEGY, Column("Variant", lambda of: variant_number(of.row["variant"])),
+    Column("Instruction", lambda of: wording(of.row["variant"])),
+    beside(_VARIANTS, counted("Invalid", "n_invalid"), lambda row: count(_n_invalid([row]))),
+    beside(_VARIANTS, figure("Invalid rate", "invalid_rate", Traced.percent), lambda row: percent(_invalid_rate([row]))),
+)  # fmt: skip
+
+
+def formats(data: ReportData, room: Room) -> Section:
+    """Returns what became of the answers, per model and per variant."""
     section = Section(
         "formats",
         "Invalid answers",
         "Share of answers that could not be read as a label: blank, cut off, refused, or unreadable.",
     )
-    rows_of, scores = by_task(found.formats), _of_groups(found.scorecard)
-    totals = _of_groups(found.answered.answer_totals)
-    own = {(row["model_id"], row["prompt_variant_id"]): row for row in found.answered.prompt_variants}
-    variants = {row["prompt_variant_id"]: row for row in found.variants}
-    places = {row["prompt_variant_id"]: place for place, row in enumerate(found.variants)}
-    for task_id, block, _ in section.of_tasks(found.scorecard):
-        block.legend = tuple((colour, status) for status, colour in panels.STATUSES.items())
-        groups = by_group(rows_of.get(task_id, []))
-        bad = {group: rows for group, rows in groups.items() if _invalid_rate(rows)}
-
-        def panel(who: str, _group: Group, rows: list[Row]) -> tuple[str, Markup]:
-            ordered = sorted(rows, key=lambda row: places.get(row["prompt_variant_id"], 0))
-            data = [
-                {"place": place, "status": status, "rate": row[f"n_{status}"] / (row["n_landed"] - row["n_error"])}
-                for place, row in enumerate(ordered[:MOST_DRAWN])
-                for status in STATUSES
-                if row[f"n_{status}"]
-            ]
-            rate = percent(_invalid_rate(rows))
-            some = "" if len(rows) <= MOST_DRAWN else f", the first {MOST_DRAWN} of {len(rows)} variants"
-            shape = panels.stacks(
-                data, min(len(rows), MOST_DRAWN), f"{who}invalid answers by prompt variant; {rate} in all."
-            )
-            return f"{rate} invalid{some}", shape
-
+    rows_of = by(data.formats, "task_id")
+    scores, totals = (keyed(rows, "task_id", "model_id", "strategy") for rows in (data.scorecard, data.answer_totals))
+    of_variants = keyed(data.prompt_variants, "model_id", "prompt_variant_id")
+    variants = {row["prompt_variant_id"]: row for row in data.variants}
+    places = {prompt_variant_id: place for place, prompt_variant_id in enumerate(variants)}
+    for task_id, block, _ in section.of_tasks(data.scorecard):
+        block.legend = tuple((paint, status) for status, paint in panels.STATUSES.items())
+        groups = by_pair(rows_of.get(task_id, []))
+        bad = [row for rows in groups.values() if _invalid_rate(rows) for row in rows]
         if bad:
-            budget.draw(block, bad, panel)
+            room.draw_pairs(block, charts_of_pairs(bad, task_id, partial(_stacks, places=places)))
         else:
-            read = "read" if why_open(found, task_id) else "read as a label"
+            read = "read" if why_open(data, task_id) else "read as a label"
             block.absent.append(f"Every answer was {read}." if groups else "No answer was planned.")
         lines = [
-            (*group, *_became(rows, scores.get((task_id, *group)), totals.get((task_id, *group))))
-            for group, rows in groups.items()
-        ]
-        kept, note = limited(lines)
-        columns = ("Model", "Strategy", "Planned", "Landed", "Valid", *(s.capitalize() for s in STATUSES), "Error",
-         "Missing",
-                   "Invalid rate", "95 % interval without quarantined")  # fmt: skip
-        block.tables.append(
-            Table(
-                caption="What became of the answers",
-                columns=columns,
-                rows=kept,
-                n_heads=2,
-                n_figures=11,
-                is_open=True,
-                note=note,
-            )
-        )
-        _worst(block, bad, variants, own)
+            {"model_id": model, "strategy": strategy, "formats": rows, _LANDED: scores.get((task_id, model, strategy)),
+             _TOTALS: totals.get((task_id, model, strategy))}
+            for (model, strategy), rows in groups.items()
+        ]  # fmt: skip
+        block.tables.append(table("What became of the answers", _BECAME, lines, is_open=True))
+        worst = sorted(bad, key=lambda row: _invalid_rate([row]) or 0, reverse=True)[:WORST]
+        lines = [
+            {**row, "variant": variants.get(row["prompt_variant_id"]),
+             _VARIANTS: of_variants.get((row["model_id"], row["prompt_variant_id"]))}
+            for row in worst
+        ]  # fmt: skip
+        if lines:
+            block.tables.append(table("Variants with the most invalid answers", _WORST, lines, n_heads=3))
     return section
 
 
-def _of_groups(rows: list[Row]) -> dict[tuple[str, str, str], Row]:
-    return {(row["task_id"], row["model_id"], row["strategy"]): row for row in rows}
-
-
-def _became(rows: list[Row], score: Row | None, totals: Row | None) -> tuple[Printed, ...]:
-    """What became of a group's answers; figures without a name where nothing landed, or an older version derived the run."""
-    of = None if score is None else Traced("rpt_audit", score)
-    said = None if totals is None else Traced("rpt_answer_totals", totals)
-    counts = [
-        count(_sum(rows, f"n_{name}")) if source is None else source.count(f"n_{name}")
-        for source, names in ((of, ("planned", "landed")), (said, ("valid", *STATUSES, "error")), (None, ("missing",)))
-        for name in names
+def _stacks(rows: list[Row], who: str, *, places: dict[str, int]) -> Drawn:
+    ordered = sorted(rows, key=lambda row: places.get(row["prompt_variant_id"], 0))[:MOST_VARIANTS]
+    bars = [
+        {"place": place, "status": status, "rate": row[f"n_{status}"] / (row["n_landed"] - row["n_error"])}
+        for place, row in enumerate(ordered)
+        for status in panels.STATUSES
+        if row[f"n_{status}"]
     ]
-    rate = (ABSENT, "") if of is None else (of.percent("invalid_rate"), of.bounds("invalid_rate"))
-    return (*counts, *rate)
+    rate = percent(_invalid_rate(rows))
+    some = "" if len(rows) <= MOST_VARIANTS else f", the first {MOST_VARIANTS} of {len(rows)} variants"
+    label = f"{who}: invalid answers by prompt variant; {rate} in all."
+    return f"{rate} invalid{some}", panels.stacks(bars, len(ordered), label)
 
 
-def _worst(
-    block: Block, bad: dict[Group, list[Row]], variants: dict[str, Row], own: dict[tuple[str, str], Row]
-) -> None:
-    ranked = sorted(
-        ((_invalid_rate([row]) or 0, row) for rows in bad.values() for row in rows),
-        key=lambda pair: pair[0],
-        reverse=True,
-    )
-    lines = []
-    for rate, row in ranked[:WORST]:
-        variant = variants.get(row["prompt_variant_id"])
-        wording = cut((variant or {}).get("instruction") or "not recorded", 160)
-        known = own.get((row["model_id"], row["prompt_variant_id"]))
-        if known is None:  # an older version derived the run
-            told: tuple[Printed, ...] = (count(row["n_landed"] - row["n_error"] - row["n_valid"]), percent(rate))
-        else:
-            of = Traced("rpt_prompt_variants", known)
-            told = (of.count("n_invalid"), of.percent("invalid_rate"))
-        lines.append((row["model_id"], row["strategy"], named(variant), wording, *told))
-    if lines:
-        columns = ("Model", "Strategy", "Variant", "Instruction", "Invalid", "Invalid rate")
-        block.tables.append(
-            Table(caption="Variants with the most invalid answers", columns=columns, rows=lines, n_heads=3, n_figures=2)
-        )
+_ACCURACY = (
+    MODEL, STRATEGY, words("Scored by", "scoring_method"),
+    beside(_SPREADS, counted("Variants", "n_variants"), lambda row: count(row["n"])),
+    beside(_SPREADS, figure("Original", "accuracy_original")), words("Least", "least"),
+    beside(_SPREADS, figure("Mean", "accuracy_mean")), words("Most", "most"),
+    beside(_SPREADS, figure("Standard deviation", "accuracy_std")), words("Least accurate wording", "least_wording"),
+    words("Most accurate wording", "most_wording"),
+)  # fmt: skip
 
 
-def accuracy(found: Gathered, budget: Budget) -> Section:
-    """How often each variant's answers are right."""
+def accuracy(data: ReportData, room: Room) -> Section:
+    """Returns how often each variant's answers are right."""
     section = Section(
         "accuracy",
         "Accuracy by variant",
         "Each dot is one wording, from least to most accurate; a diamond is the original.",
     )
-    rows_of = by_task(found.accuracies)
-    spreads = {
-        (row["task_id"], row["model_id"], row["strategy"], row["scoring_method"]): row
-        for row in found.answered.accuracy_spreads
-    }
-    variants = {row["prompt_variant_id"]: row for row in found.variants}
-    for task_id, block, scored in section.of_tasks(found.scorecard):
+    rows_of = by(data.accuracies, "task_id")
+    spreads = keyed(data.accuracy_spreads, "task_id", "scoring_method", "model_id", "strategy")
+    variants = {row["prompt_variant_id"]: row for row in data.variants}
+    originals = {prompt_variant_id for prompt_variant_id, row in variants.items() if row["is_original"]}
+    for task_id, block, scored in section.of_tasks(data.scorecard):
         if task_id not in rows_of:
             missing = "No sample of this task has a gold label, so no answer can be called right or wrong."
             block.absent.append(why_no_answers(scored) or missing)
             continue
-        methods: dict[str, list[Row]] = {}
-        for row in rows_of[task_id]:
-            methods.setdefault(row["scoring_method"], []).append(row)
+        methods = by(rows_of[task_id], "scoring_method")
         domain = panels.domain_of([row["accuracy"] for row in rows_of[task_id]], least=0)
         lines = []
         for method, of_method in methods.items():
-
-            def panel(
-                who: str, _group: Group, rows: list[Row], method: str = method, domain: tuple[float, float] = domain
-            ) -> tuple[str, Markup]:
-                step = max(1, -(-len(rows) // MOST_DRAWN))
-                data = [
-                    {"place": place, "accuracy": row["accuracy"],
-                     "is_original": bool((variants.get(row["prompt_variant_id"]) or {}).get("is_original"))}
-                    for place, row in enumerate(rows, start=1)
-                ]  # fmt: skip
-                shown = [row for place, row in enumerate(data) if place % step == 0 or row["is_original"]]
-                spread = f"{number(rows[0]['accuracy'])} to {number(rows[-1]['accuracy'])}"
-                label = f"{who}accuracy of {len(rows)} prompt variants by {cut(method, 60)}, from {spread}."
-                return f"{cut(method, 60)}: {spread}", panels.dots(shown, domain, label)
-
-            groups = by_group(of_method)
-            budget.draw(block, groups, panel, n_sharing=len(methods))
-            lines += [
-                _spread(group, method, rows, variants, spreads.get((task_id, *group, method)))
-                for group, rows in groups.items()
-            ]
-        kept, note = limited(lines)
-        columns = ("Model", "Strategy", "Scored by", "Variants", "Original", "Least", "Mean", "Most",
-         "Standard deviation",
-                   "Least accurate wording", "Most accurate wording")  # fmt: skip
-        block.tables.append(
-            Table(caption="Accuracy over variants", columns=columns, rows=kept, n_heads=3, n_figures=0, note=note)
-        )
-        if older := why_older(found):
+            draw = partial(_dots, domain=domain, originals=originals)
+            room.draw_pairs(block, charts_of_pairs(of_method, task_id, draw), n_sharing=len(methods))
+            for pair, rows in by_pair(of_method).items():
+                ends = {"least": rows[0], "most": rows[-1]}
+                lines.append(
+                    {**rows[0], "n": len(rows), _SPREADS: spreads.get((task_id, method, *pair)),
+                     **{end: Traced("fct_variant_accuracy", row).number("accuracy") for end, row in ends.items()},
+                     **{f"{end}_wording": _worded(variants.get(row["prompt_variant_id"])) for end, row in ends.items()}}
+                )  # fmt: skip
+        block.tables.append(table("Accuracy over variants", _ACCURACY, lines, n_heads=3))
+        if older := why_older(data):
             block.notes.append(older)
     return section
 
 
-def _spread(
-    group: Group, method: str, rows: list[Row], variants: dict[str, Row], spread: Row | None
-) -> tuple[Printed, ...]:
-    worded = [
-        f"{named(variant or None)}: {cut((variant or {}).get('instruction') or 'not recorded', 160)}"
-        for variant in (variants.get(row["prompt_variant_id"]) for row in (rows[0], rows[-1]))
+def _worded(variant: Row | None) -> str:
+    return f"{variant_number(variant)}: {wording(variant)}"
+
+
+def _dots(rows: list[Row], who: str, *, domain: panels.Domain, originals: set[str]) -> Drawn:
+    method, step = cut(rows[0]["scoring_method"], 60), max(1, -(-len(rows) // MOST_VARIANTS))
+    dots = [
+        {"place": place, "accuracy": row["accuracy"], "is_original": row["prompt_variant_id"] in originals}
+        for place, row in enumerate(rows, start=1)
     ]
-    least, most = (Traced("fct_variant_accuracy", row).number("accuracy") for row in (rows[0], rows[-1]))
-    if spread is None:  # an older version derived the run
-        return (*group, method, count(len(rows)), ABSENT, least, ABSENT, most, ABSENT, *worded)
-    of = Traced("rpt_accuracy_spreads", spread)
-    original, mean, std = (of.number(f"accuracy_{name}") for name in ("original", "mean", "std"))
-    return (*group, method, of.count("n_variants"), original, least, mean, most, std, *worded)
+    shown = [dot for place, dot in enumerate(dots) if place % step == 0 or dot["is_original"]]
+    spread = f"{number(rows[0]['accuracy'])} to {number(rows[-1]['accuracy'])}"
+    label = f"{who}: accuracy of {len(rows)} prompt variants by {method}, from {spread}."
+    return f"{method}: {spread}", panels.dots(shown, domain, label)

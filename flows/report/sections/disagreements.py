@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flows.display.figures import count, cut, number, paragraph
-from flows.report.blocks.blocks import Block, Disagreement, Section, Table, by_task, limited
-from flows.report.gather import Gathered
-from flows.report.gather_judged import control_errors
+from flows.report.blocks.blocks import Disagreement, Section, by
+from flows.report.gather import ReportData
 from flows.report.queries import MOST_DISAGREEMENTS, MOST_REFERENCES
+from flows.report.sections.columns import judge_errors, table, tally, words
 from flows.warehouse import Row
 
 MOST_SHOWN = 120  # the report
@@ -16,58 +16,45 @@ READERS = ("label_match", "option_letter")  # what they read is the label
 _RULINGS = ("right", "partly right", "wrong", "unscored")
 
 
-def disagreements(found: Gathered) -> Section:
-    """How often rule and judge differ, and the answers that part them most."""
+def disagreements(data: ReportData) -> Section:
+    """Returns how often rule and judge differ, and the answers that part them most."""
     section = Section(
         "disagreements",
         "Where rule and judge differ",
         "Answers that rule and judge score differently, those that part them most first; of each way to differ one before a "
         "second of any. Completions are verbatim, the invisible made visible.",
     )
-    judged = found.judged
-    answers, errors = by_task(judged.disagreements), control_errors(judged.controls)
-    rulings = by_task(judged.rulings)
+    judging = data.judging
+    answers, rulings = by(judging.disagreements, "task_id"), by(judging.rulings, "task_id")
     most = min(MOST_DISAGREEMENTS, max(LEAST_SHOWN, MOST_SHOWN // max(1, len(rulings))))
+    columns = (
+        words("Rule", "rule"), words("Judge", "judge"), judge_errors(judging, "judge"),
+        words("Rule says", "rule_ruling"), tally("Judge: right", "right"), tally("wrong", "wrong"), tally("unscored", "unscored"),
+    )  # fmt: skip
     for task_id, rows in rulings.items():
-        block = Block(task_id=task_id)
-        section.blocks.append(block)
-        block.tables.append(_crossed(rows, errors))
+        block = section.add(task_id)
+        caption = "Predictions by what rule and judge make of them"
+        block.tables.append(table(caption, columns, _crossed(rows), is_open=True))
         own = answers.get(task_id, [])
         if not own:
             block.absent.append("Rule and judge score every answer alike.")
             continue
-        by_rank: dict[int, list[Row]] = {}
-        for row in own:
-            by_rank.setdefault(row["rank"], []).append(row)
-        block.disagreements = [_disagreement(rows, found.texts.long) for rank, rows in by_rank.items() if rank <= most]
+        shown = by([row for row in own if row["rank"] <= most], "rank")
+        block.disagreements = [_disagreement(rows, data.texts.long) for rows in shown.values()]
         n_answers = own[0]["n_answers"]
-        if n_answers > len(block.disagreements):
-            block.notes.append(f"{len(block.disagreements)} of {count(n_answers)} different answers are shown.")
+        if n_answers > len(shown):
+            block.notes.append(f"{len(shown)} of {count(n_answers)} different answers are shown.")
     return section
 
 
-def _crossed(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
-    found: dict[tuple[str, str, str], dict[str, int]] = {}
-    task_id = rows[0]["task_id"]
+def _crossed(rows: list[Row]) -> list[Row]:
+    """A row for each rule, judge and ruling of the rule, with how many predictions have each ruling of the judge."""
+    crossed: dict[tuple[str, str, int], Row] = {}
     for row in rows:
-        key = (row["rule"], row["judge"], row["rule_ruling"])
-        found.setdefault(key, {})[row["judge_ruling"]] = row["n_predictions"]
-    lines = [
-        (rule, judge, errors.get((task_id, judge), ""), ruling,
-         *(count(by_judge.get(of_judge, 0)) for of_judge in ("right", "wrong", "unscored")))
-        for (rule, judge, ruling), by_judge in sorted(found.items(), key=lambda item: (*item[0][:2], _RULINGS.index(item[0][2])))
-    ]  # fmt: skip
-    kept, note = limited(lines)
-    columns = ("Rule", "Judge", "Judge wrong on controls", "Rule says", "Judge: right", "wrong", "unscored")
-    return Table(
-        caption="Predictions by what rule and judge make of them",
-        columns=columns,
-        rows=kept,
-        n_heads=2,
-        n_figures=3,
-        is_open=True,
-        note=note,
-    )
+        key = (row["rule"], row["judge"], _RULINGS.index(row["rule_ruling"]))
+        counts = crossed.setdefault(key, {**row, "right": 0, "wrong": 0, "unscored": 0})
+        counts[row["judge_ruling"]] = row["n_predictions"]
+    return [crossed[key] for key in sorted(crossed)]
 
 
 def _disagreement(rows: list[Row], long: int) -> Disagreement:
@@ -80,7 +67,7 @@ def _disagreement(rows: list[Row], long: int) -> Disagreement:
     return Disagreement(
         sample_id=row["sample_id"],
         rulings=tuple((each["scoring_method"], each["ruling"], _reason(each, long)) for each in rows[:MOST_METHODS]),
-        said=f"said {times} by {models} under {templates}",
+        occurrence=f"said {times} by {models} under {templates}",
         lines=None if row["input"] is None else paragraph(row["input"], long),
         right_answers=_right_answers(row, long),
         completion=cut(row["completion"] or "", long),

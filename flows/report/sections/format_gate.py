@@ -1,61 +1,47 @@
-"""What the format gate said."""
+"""The section on the format gate: the checks that failed, and the variants that are kept out."""
 
 from __future__ import annotations
 
 from flows.display.figures import count, cut
-from flows.report.blocks.blocks import Block, Section, Table, limited
-from flows.report.gather import Gathered
+from flows.report.blocks.blocks import Section
+from flows.report.gather import ReportData
 from flows.report.queries import MOST_ROWS
-from flows.report.sections.answers import named
+from flows.report.sections.columns import LONG_WORDING, MODEL, Column, table, variant_number, words
 
 
-def gate(found: Gathered) -> Section:
-    """The format checks that failed, and the variants they keep out."""
+def gate(data: ReportData) -> Section:
+    """Returns the format checks that failed, and the quarantined variants."""
     section = Section(
         "gate",
         "Format checks",
         "Checks on what became of the answers before anything was measured, and the variants kept out.",
     )
-    block = Block(task_id="")
-    section.blocks.append(block)
-    variants = {row["prompt_variant_id"]: row for row in found.variants}
-    n_failed = found.failed_checks[0]["n_failed"] if found.failed_checks else 0
-    if not found.n_checks:
+    block = section.add()
+    variants = {row["prompt_variant_id"]: row for row in data.variants}
+    number = Column("Variant", lambda of: variant_number(variants.get(of.row["prompt_variant_id"])))
+    n_failed = data.failed_checks[0]["n_failed"] if data.failed_checks else 0
+    if not data.n_checks:
         block.absent.append("No format check was made for this run.")
     else:
-        block.notes.append(f"{count(n_failed)} of {count(found.n_checks)} checks failed.")
+        block.notes.append(f"{count(n_failed)} of {count(data.n_checks)} checks failed.")
     if n_failed:
-        lines = [
-            (row["model_id"], row["task_id"], (variants.get(row["prompt_variant_id"]) or {}).get("strategy", "?"),
-             named(variants.get(row["prompt_variant_id"])), row["expectation"], cut(row["reason"] or ""), row["action"])
-            for row in found.failed_checks
-        ]  # fmt: skip
-        columns = ("Model", "Task", "Strategy", "Variant", "Check", "Found", "Action")
+        checks = (
+            MODEL, words("Task", "task_id"),
+            Column("Strategy", lambda of: (variants.get(of.row["prompt_variant_id"]) or {}).get("strategy", "?")), number,
+            words("Check", "expectation"), Column("Found", lambda of: cut(of.row["reason"] or "")), words("Action", "action"),
+        )  # fmt: skip
         note = "" if n_failed <= MOST_ROWS else f"The worst {MOST_ROWS} of {count(n_failed)}."
-        block.tables.append(
-            Table(caption="Checks that failed", columns=columns, rows=lines, n_heads=4, is_open=True, note=note)
-        )
-    out = [row for row in found.formats if row["is_quarantined"]]
-    if not out:
+        block.tables.append(table("Checks that failed", checks, data.failed_checks, n_heads=4, is_open=True, note=note))
+    quarantined = [row for row in data.formats if row["is_quarantined"]]
+    if not quarantined:
         block.absent.append("No variant is quarantined.")
         return section
-    listed, rest = limited(
-        [
-            (row["model_id"], row["task_id"], row["strategy"], named(variants.get(row["prompt_variant_id"])),
-             cut(row["quarantine_reason"] or ""),
-             cut((variants.get(row["prompt_variant_id"]) or {}).get("instruction") or "", 160))
-            for row in out
-        ]
+    columns = (
+        MODEL, words("Task", "task_id"), words("Strategy", "strategy"), number,
+        Column("Reason", lambda of: cut(of.row["quarantine_reason"] or "")),
+        Column("Instruction", lambda of: cut(
+            (variants.get(of.row["prompt_variant_id"]) or {}).get("instruction") or "", LONG_WORDING)),
     )  # fmt: skip
-    headings = ("Model", "Task", "Strategy", "Variant", "Reason", "Instruction")
-    block.tables.append(
-        Table(
-            caption=f"Quarantined variants: {len(out)}",
-            columns=headings,
-            rows=listed,
-            n_heads=4,
-            is_open=True,
-            note=rest,
-        )
-    )
+    caption = f"Quarantined variants: {len(quarantined)}"
+    block.tables.append(table(caption, columns, quarantined, n_heads=4, is_open=True))
     return section

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from flows.display.figures import cut
-from flows.report.blocks.blocks import Block, Section, Table, limited
+from flows.report.blocks.blocks import Section
+from flows.report.sections.columns import table, words
 
 if TYPE_CHECKING:
     from flows.gate.outcome import Checked
@@ -14,11 +16,19 @@ MOST_FINDINGS = 8
 LONGEST = 400  # characters of a rule, of what is found, of a command
 
 
-def checked(found: Checked | None) -> list[Section]:
-    """Each rule with what became of it, the gravest first; nothing where the card has none."""
+_COLUMNS = (
+    words("Outcome", "outcome"),
+    words("Rule", "rule"),
+    words("Found", "found"),
+    words("Look closer", "look_closer"),
+)
+
+
+def checked(outcome: Checked | None) -> list[Section]:
+    """Returns each rule with what became of it, the gravest first; no section where the card has none."""
     from flows.gate.outcome import NAMED
 
-    if found is None or not found.results:
+    if outcome is None or not outcome.results:
         return []
     section = Section(
         "verdict",
@@ -26,10 +36,9 @@ def checked(found: Checked | None) -> list[Section]:
         "The rules of the audit's card, each held against every row of this run that it is about. A rule without a figure is "
         "no pass. What was accepted and pinned since counts; the run's age does not.",
     )
-    block = Block(task_id="")
-    section.blocks.append(block)
+    block = section.add()
     order = list(NAMED)  # the gravest first
-    results = sorted(found.results, key=lambda result: order.index(result.outcome))
+    results = sorted(outcome.results, key=lambda result: order.index(result.outcome))
     worse = [result for result in results if result.outcome in order[:2]]
     block.findings = [
         (NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST)) for result in worse[:MOST_FINDINGS]
@@ -37,19 +46,15 @@ def checked(found: Checked | None) -> list[Section]:
     lines = []
     for result in results:
         shown, n_more = result.shown()
-        said = [cut(result.reason, LONGEST), *(cut(f"{each.where()}: {each.found()}", LONGEST) for each in shown)]
-        said += [f"and {n_more} more"] if n_more else []
-        closer = "; ".join(cut(command, LONGEST) for command in result.look_closer)
-        lines.append((NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST), "; ".join(said), closer))
-    kept, note = limited(lines)
-    block.tables.append(
-        Table(
-            caption="Rules of the gate",
-            columns=("Outcome", "Rule", "Found", "Look closer"),
-            rows=kept,
-            n_heads=2,
-            is_open=True,
-            note=note,
-        )
-    )
+        reasons = [result.reason, *(f"{each.where()}: {each.found()}" for each in shown)]
+        lines.append(
+            {"outcome": NAMED[result.outcome].capitalize(), "rule": cut(result.rule, LONGEST),
+             "found": "; ".join([*_cut(reasons), *([f"and {n_more} more"] if n_more else [])]),
+             "look_closer": "; ".join(_cut(result.look_closer))}
+        )  # fmt: skip
+    block.tables.append(table("Rules of the gate", _COLUMNS, lines, is_open=True))
     return [section]
+
+
+def _cut(texts: Iterable[str]) -> list[str]:
+    return [cut(text, LONGEST) for text in texts]

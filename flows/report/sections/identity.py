@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flows.display.figures import ABSENT, count, cut, usd, when
-from flows.report.blocks.blocks import Table, limited
-from flows.report.gather import Gathered
+from flows.report.blocks.blocks import Table
+from flows.report.gather import ReportData
+from flows.report.sections.columns import Column, table, tally, words
 from flows.warehouse import Row
 
 MOST_FILES = 50
@@ -16,12 +17,12 @@ MOST_FILES = 50
 Fact = tuple[str, str]
 
 
-def facts(found: Gathered) -> list[Fact]:
-    """The run's identity as (name, value)."""
-    run = found.run
-    planned = sum(row["n_planned"] or 0 for row in found.scorecard)
-    landed = sum(row["n_landed"] or 0 for row in found.scorecard)
-    errors = sum(row["n_error"] or 0 for row in found.scorecard)
+def facts(data: ReportData) -> list[Fact]:
+    """Returns the run's identity as (name, value)."""
+    run = data.run
+    planned, landed, errors = (
+        sum(row[name] or 0 for row in data.scorecard) for name in ("n_planned", "n_landed", "n_error")
+    )
     commit = run["code_commit"] or "not a checkout"
     if run["code_commit"]:
         commit += " with uncommitted changes" if run["is_code_dirty"] else ", clean"
@@ -35,14 +36,14 @@ def facts(found: Gathered) -> list[Fact]:
         ("Answers planned", count(planned)),
         ("Answers landed", f"{count(landed)}, of which {count(errors)} ended in an error"),
         ("Answers missing", count(planned - landed)),
-        ("Cost", cost(found.scorecard)),
-        *_judging(found.judged.judges),
+        ("Cost", cost(data.scorecard)),
+        *_judging(data.judging.judges),
         ("Fingerprint of the cards", run["fingerprint"]),
         ("Fingerprint of the plan", run["plan_fingerprint"]),
         ("Seed", str(run["seed"])),
         ("Resamples an interval", count(run["n_resamples"])),
         ("Measures", f"version {run['measure_version']}"),
-        ("Texts", found.texts.said),
+        ("Texts", data.texts.said),
         ("Code", f"promptaudit {run['code_version']}"),
         ("Commit", commit),
     ]
@@ -61,7 +62,7 @@ def _judging(judges: list[Row]) -> list[Fact]:
 
 
 def cost(scorecard: list[Row]) -> str:
-    """What the run cost as far as prices are known."""
+    """Returns what the run cost as far as prices are known."""
     known = [row["cost_usd"] for row in scorecard if row["cost_usd"] is not None]
     if not known:
         return f"{ABSENT} (no price is known)"
@@ -69,79 +70,62 @@ def cost(scorecard: list[Row]) -> str:
     return usd(sum(known)) + some
 
 
-def tables(found: Gathered) -> list[Table]:
-    """The cards, libraries and files behind the run."""
-    out = []
-    models = [
-        (row["model_id"], row["engine"], row["model"], price(row["input_usd_per_mtok"]),
-         price(row["output_usd_per_mtok"]),
-         row["fingerprint"])
-        for row in found.models
-    ]  # fmt: skip
-    kept, note = limited(models)
-    columns: tuple[str, ...] = ("Model", "Engine", "Asked for", "Input, USD a million tokens", "Output", "Fingerprint")
-    out.append(Table(caption="Models", columns=columns, rows=kept, note=note))
-    tasks = [
-        (row["task_id"], row["kind"], row["level"], cut(", ".join((row["labels"] or [])[:50])),
-         cut(row["instruction"] or ABSENT, found.texts.long),
-         row["fingerprint"])
-        for row in found.tasks
-    ]  # fmt: skip
-    kept, note = limited(tasks)
-    out.append(
-        Table(
-            caption="Tasks",
-            columns=("Task", "Kind", "Level", "Labels", "Instruction", "Fingerprint"),
-            rows=kept,
-            note=note,
-        )
-    )
-    if found.judged.judges:
-        out.append(_judges(found.judged.judges))
-    libraries = sorted(_mapping(found.run["library_versions"]).items())
-    out.append(
-        Table(
-            caption="Library versions",
-            columns=("Library", "Version"),
-            rows=[(cut(name), cut(str(version))) for name, version in libraries],
-        )
-    )
-    source = _mapping(found.run["source"])
+_MODELS = (
+    words("Model", "model_id"), words("Engine", "engine"), words("Asked for", "model"),
+    Column("Input, USD a million tokens", lambda of: price(of.row["input_usd_per_mtok"])),
+    Column("Output", lambda of: price(of.row["output_usd_per_mtok"])), words("Fingerprint", "fingerprint"),
+)  # fmt: skip
+_JUDGES = (
+    words("Judge", "judge_id"), Column("Model", lambda of: _judge_model(of.row)),
+    Column("Fingerprint", lambda of: of.row["judge_key"][:16]), tally("Repetitions", "repetitions"),
+    tally("Replies", "n_replies"),
+    tally("Rulings", "n_rulings"), tally("Unreadable", "n_unreadable"),
+)  # fmt: skip
+
+
+def tables(data: ReportData) -> list[Table]:
+    """Returns the cards, libraries and files behind the run."""
+    tasks = (
+        words("Task", "task_id"), words("Kind", "kind"), words("Level", "level"),
+        Column("Labels", lambda of: cut(", ".join((of.row["labels"] or [])[:50]))),
+        Column("Instruction", lambda of: cut(of.row["instruction"] or ABSENT, data.texts.long)),
+        words("Fingerprint", "fingerprint"),
+    )  # fmt: skip
+    out = [table("Models", _MODELS, data.models, n_heads=1), table("Tasks", tasks, data.tasks, n_heads=1)]
+    if data.judging.judges:  # as they are now, with what decides their verdicts as a hash
+        out.append(table("Judges", _JUDGES, data.judging.judges, n_heads=1))
+    libraries = [(name, str(version)) for name, version in sorted(_mapping(data.run["library_versions"]).items())]
+    out.append(_named("Library versions", ("Library", "Version"), libraries))
+    source = _mapping(data.run["source"])
     if files := _files(source):
         rest = "" if len(files) <= MOST_FILES else f"The first {MOST_FILES} of {len(files)} files."
-        out.append(
-            Table(
-                caption="Imported files", columns=("File", "sha256"), rows=files[:MOST_FILES], is_open=True, note=rest
-            )
-        )
+        out.append(_named("Imported files", ("File", "sha256"), files[:MOST_FILES], is_open=True, note=rest))
     if options := _mapping(source.get("options")):
-        shown = [(cut(name), cut(json.dumps(value, ensure_ascii=False))) for name, value in sorted(options.items())]
-        out.append(Table(caption="Options of the import", columns=("Option", "Value"), rows=shown))
+        values = [(name, json.dumps(value, ensure_ascii=False)) for name, value in sorted(options.items())]
+        out.append(_named("Options of the import", ("Option", "Value"), values))
     return out
 
 
-def _judges(judges: list[Row]) -> Table:
-    """The judges as they are now, with what decides their verdicts as a hash."""
-    lines = [
-        (row["judge_id"], f"panel of {cut(', '.join(row['panel']), 160)}" if row["panel"] else row["model_id"] or ABSENT,
-         row["judge_key"][:16], count(row["repetitions"]), count(row["n_replies"]), count(row["n_rulings"]),
-         count(row["n_unreadable"]))
-        for row in judges
-    ]  # fmt: skip
-    kept, note = limited(lines)
-    columns = ("Judge", "Model", "Fingerprint", "Repetitions", "Replies", "Rulings", "Unreadable")
-    return Table(caption="Judges", columns=columns, rows=kept, n_heads=1, n_figures=4, note=note)
+def _named(
+    caption: str, columns: tuple[str, str], pairs: Sequence[tuple[str, str]], *, is_open: bool = False, note: str = ""
+) -> Table:
+    rows = [(cut(name), cut(value)) for name, value in pairs]
+    return Table(caption=caption, columns=columns, rows=rows, is_open=is_open, note=note)
 
 
-def _files(source: dict[str, Any]) -> Sequence[tuple[str, ...]]:
+def _judge_model(row: Mapping[str, Any]) -> str:
+    return f"panel of {cut(', '.join(row['panel']), 160)}" if row["panel"] else row["model_id"] or ABSENT
+
+
+def _files(source: dict[str, Any]) -> list[tuple[str, str]]:
     """Names of imported files with their sha256."""
     files = source.get("files")
-    found = [_mapping(file) for file in files] if isinstance(files, list) else []
-    return [(cut(str(file.get("name", ABSENT))), cut(str(file.get("sha256", ABSENT)))) for file in found]
+    cards = [_mapping(file) for file in files] if isinstance(files, list) else []
+    return [(str(card.get("name", ABSENT)), str(card.get("sha256", ABSENT))) for card in cards]
 
 
 def price(value: float | None) -> str:
-    """A price, or a dash."""
+    """Returns a price, or a dash."""
     return ABSENT if value is None else f"{value:g}"
 
 

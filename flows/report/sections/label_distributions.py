@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
-from markupsafe import Markup
-
-from flows.display.figures import NAME, cut, number
-from flows.report.blocks.blocks import Section, by_group, by_task
+from flows.display.figures import cut, number
+from flows.report.blocks.blocks import Section, by, by_pair
 from flows.report.blocks.cells import Part, Traced
 from flows.report.charts import samples as charts
-from flows.report.gather import Gathered
-from flows.report.page_room import Room, Wanted
-from flows.report.sections.sensitivity import why_one_wording, why_open
+from flows.report.gather import ReportData
+from flows.report.sections.columns import MODEL, STRATEGY, Column, figure, table, words
+from flows.report.sections.reasons import why_one_wording, why_open
+from flows.report.sections.room import Drawn, Room, charts_of_pairs
 from flows.warehouse import Row
 
 NOT_VALID = "N/A"
@@ -21,63 +19,63 @@ ROLES = ("least, right", "least, wrong", "least", "median", "most")
 OTHER = "other labels"
 MOST_PRINTED = 8  # labels a cell
 _COLUMNS = (
-    "Model",
-    "Strategy",
-    "Which",
-    "Sample",
-    "Gold label",
-    "Labels over the wordings",
-    "Sensitivity",
-    "Mean consistency",
-)
+    MODEL, STRATEGY, Column("Which", lambda of: _role(of.row)), words("Sample", "sample_id"),
+    Column("Gold label", lambda of: of.row["gold_label"] or "not known"), words("Labels over the wordings", "labels"),
+    figure("Sensitivity", "sensitivity"), figure("Mean consistency", "mean_consistency"),
+)  # fmt: skip
 
 
-def telling(found: Gathered, room: Room) -> Section:
-    """p_tau of up to four samples of each model and strategy."""
+def telling(data: ReportData, room: Room) -> Section:
+    """Returns p_tau of up to four samples of each model and strategy."""
     section = Section(
         "telling",
         "Labels of a few telling samples",
         "How the labels of a sample share out over the wordings (p_τ): the least sensitive one whose likeliest label is "
         "right, the least sensitive one whose likeliest label is wrong, the median and the most sensitive one.",
     )
-    rows_of = by_task(found.sampled.telling)
-    for task_id, block, scored in section.of_tasks(found.scorecard):
+    rows_of = by(data.telling, "task_id")
+    for task_id, block, scored in section.of_tasks(data.scorecard):
         rows = rows_of.get(task_id)
         if not rows:
-            block.absent.append(why_open(found, task_id) or why_one_wording(scored, "the share of labels"))
+            block.absent.append(why_open(data, task_id) or why_one_wording(scored, "the share of labels"))
             continue
         paints = _painted(rows)
         block.legend = tuple((paint, NOT_VALID if label is None else label) for label, paint in paints.items())
         if any(row["label"] not in paints for row in rows):
             block.legend += ((charts.OTHER, OTHER),)
-        groups = by_group(rows)
-        room.draw(
-            block,
-            [
-                Wanted(*group, partial(_drawn, own, paints, ", ".join(cut(name, NAME) for name in (*group, task_id))))
-                for group, own in groups.items()
-            ],
+        room.draw(block, charts_of_pairs(rows, task_id, partial(_shares, paints=paints)))
+        lines = [line for own in by_pair(rows).values() for line in with_labels(own)]
+        block.tables.append(
+            table("Telling samples with their labels", _COLUMNS, lines, "fct_sensitivity", most=room.n_rows)
         )
-        lines = [
-            (*group, _role(said[0]), said[0]["sample_id"], said[0]["gold_label"] or "not known", labels_of(said),
-             of.number("sensitivity"), of.number("mean_consistency"))
-            for group, own in groups.items()
-            for said in by_sample(own).values()
-            for of in (Traced("fct_sensitivity", said[0]),)
-        ]  # fmt: skip
-        block.tables.append(room.table("Telling samples with their labels", _COLUMNS, lines, 2, 2))
     return section
 
 
-def by_sample(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Rows of one model, task and strategy by sample, in their order."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row["sample_id"], []).append(row)
-    return found
+def with_labels(rows: list[Row]) -> list[Row]:
+    """Returns a row for each sample of one model, task and strategy, with its labels as they are printed."""
+    return [{**own[0], "labels": _labels(own)} for own in by(rows, "sample_id").values()]
 
 
-def _painted(rows: Sequence[Row]) -> dict[str | None, str]:
+def _labels(rows: list[Row]) -> tuple[Part, ...]:
+    """Each label of a sample with its share, likeliest first."""
+    ranked = sorted(rows, key=lambda row: -row["p_tau"])
+    printed: list[Part] = []
+    for row in ranked[:MOST_PRINTED]:
+        printed += [f"{', ' if printed else ''}{_label(row)} ", Traced("fct_p_tau", row).number("p_tau", 2)]
+    if len(ranked) > MOST_PRINTED:
+        printed.append(f" and {len(ranked) - MOST_PRINTED} more")
+    return tuple(printed)
+
+
+def _label(row: Row) -> str:
+    return NOT_VALID if row["label"] is None else cut(row["label"], 60)
+
+
+def _role(row: Row) -> str:
+    return " and ".join(row["roles"])
+
+
+def _painted(rows: list[Row]) -> dict[str | None, str]:
     """A colour for each of the commonest labels, in the task's order, and one for N/A; the others share one."""
     shares: dict[str, float] = {}
     order: dict[str, int] = {}
@@ -87,54 +85,30 @@ def _painted(rows: Sequence[Row]) -> dict[str | None, str]:
             order[row["label"]] = row["label_index"]
     common = sorted(shares, key=lambda label: (-shares[label], order[label]))[: len(charts.LABELS)]
     kept = sorted(common, key=lambda label: order[label])
-    found: dict[str | None, str] = dict(zip(kept, charts.LABELS, strict=False))
+    paints: dict[str | None, str] = dict(zip(kept, charts.LABELS, strict=False))
     if any(row["label"] is None for row in rows):
-        found[None] = charts.NOT_VALID
-    return found
+        paints[None] = charts.NOT_VALID
+    return paints
 
 
-def _role(row: Row) -> str:
-    return " and ".join(row["roles"])
-
-
-def labels_of(said: list[Row]) -> tuple[Part, ...]:
-    """Each label with its share, likeliest first."""
-    ranked = sorted(said, key=lambda row: -row["p_tau"])
-    printed: list[Part] = []
-    for row in ranked[:MOST_PRINTED]:
-        name = NOT_VALID if row["label"] is None else cut(row["label"], 60)
-        printed += [f"{', ' if printed else ''}{name} ", Traced("fct_p_tau", row).number("p_tau", 2)]
-    if len(ranked) > MOST_PRINTED:
-        printed.append(f" and {len(ranked) - MOST_PRINTED} more")
-    return tuple(printed)
-
-
-def _drawn(rows: list[Row], paints: dict[str | None, str], who: str) -> tuple[str, Markup]:
-    keys = [*paints, OTHER]
-    colours = [*paints.values(), charts.OTHER]
-    samples = dict(sorted(by_sample(rows).items(), key=lambda item: min(map(ROLES.index, item[1][0]["roles"]))))
-    names, data, told = [], [], []
-    for said in samples.values():
-        name = _role(said[0])
-        names.append(name)
-        start = 0.0
+def _shares(rows: list[Row], who: str, *, paints: dict[str | None, str]) -> Drawn:
+    places = {label: place for place, label in enumerate(paints)}
+    samples = sorted(by(rows, "sample_id").values(), key=lambda own: min(map(ROLES.index, own[0]["roles"])))
+    bars = []
+    for own in samples:
         parts: dict[int, tuple[str, float]] = {}
-        for row in said:
-            place = keys.index(row["label"]) if row["label"] in paints else len(keys) - 1
-            label = OTHER if place == len(keys) - 1 else NOT_VALID if row["label"] is None else cut(row["label"], 60)
+        for row in own:
+            place = places.get(row["label"], len(paints))
+            label = OTHER if place == len(paints) else _label(row)
             parts[place] = (label, parts.get(place, ("", 0.0))[1] + row["p_tau"])
+        start = 0.0
         for place, (label, p_tau) in sorted(parts.items()):
-            data.append(
-                {
-                    "name": name,
-                    "part": place,
-                    "label": label,
-                    "start": start,
-                    "end": min(1.0, start + p_tau),
-                    "p_tau": p_tau,
-                }
-            )
+            bars.append(
+                {"name": _role(own[0]), "part": place, "label": label, "start": start, "end": min(1.0, start + p_tau),
+                 "p_tau": p_tau}
+            )  # fmt: skip
             start += p_tau
-        told.append(f"{name} {number(said[0]['sensitivity'])}")
-    label = f"{who}: shares of labels over the wordings of {len(names)} samples, by sensitivity: {'; '.join(told)}."
-    return "", charts.shares(data, names, colours, label)
+    names = [_role(own[0]) for own in samples]
+    values = "; ".join(f"{_role(own[0])} {number(own[0]['sensitivity'])}" for own in samples)
+    label = f"{who}: shares of labels over the wordings of {len(names)} samples, by sensitivity: {values}."
+    return "", charts.shares(bars, names, [*paints.values(), charts.OTHER], label)

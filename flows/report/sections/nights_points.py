@@ -1,19 +1,18 @@
-"""What the section on nights draws: the measures, their axes, and each model's figures as points of lines."""
+"""What the charts of nights are drawn from: the measures, their axes, and each model's figures as points of lines."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
 
 from flows.display.figures import cut
 from flows.history.nights import differs
+from flows.report.blocks.blocks import by
 from flows.report.charts import panels
+from flows.report.sections.room import point
 from flows.warehouse import Row
-from flows.warehouse.figure_names import figure_id
 from models_registry.mart_columns import ENDS, MartColumn, scorecard_columns
-
-Domain = tuple[float, float]
 
 
 def drawn_measures() -> tuple[MartColumn, ...]:
@@ -21,15 +20,14 @@ def drawn_measures() -> tuple[MartColumn, ...]:
     return tuple(column for column in scorecard_columns() if column.is_in_nights)
 
 
-def domains(figures: Sequence[Row]) -> dict[tuple[str, str], Domain]:
-    """The axis of each task and measure, the same in all its charts: whole tenths that hold figures and intervals.
+def domains(figures: Sequence[Row]) -> dict[tuple[str, str], panels.Domain]:
+    """Returns the axis of each task and measure, the same in all its charts: whole tenths that hold figures and intervals.
 
     Where lower is better it starts at 0, at -.1 where a corrected figure lies below, and ends at 1 at most; where higher is
-    better it ends at 1 (`charts.domain_of`).
+    better it ends at 1 (`panels.domain_of`).
     """
     out = {}
-    for task_id in {row["task_id"] for row in figures}:
-        own = [row for row in figures if row["task_id"] == task_id]
+    for task_id, own in by(figures, "task_id").items():
         for measure in drawn_measures():
             column, figures_of = measure.name, [row.get(measure.name + end) for row in own for end in ("", *ENDS)]
             known = [figure for figure in figures_of if figure is not None]
@@ -45,7 +43,7 @@ def domains(figures: Sequence[Row]) -> dict[tuple[str, str], Domain]:
 def points(
     rows: Sequence[Row], column: str, series: int, names: dict[str, str], worse: set[tuple[str, str]]
 ) -> list[Row]:
-    """A model's figures as `charts.nights` takes them; nights that follow each other and compare share a segment.
+    """Returns a model's figures as `panels.nights` takes them; nights that follow each other and compare share a segment.
 
     rows: one a night, oldest first. names: of every night by run id, in order. worse: (run, model) that are marked.
     """
@@ -59,14 +57,12 @@ def points(
         is_next = last is not None and places[run] == places[last["audit_run_id"]] + 1
         is_joined = is_next and last is not None and not differs(last, row)
         out.append(
-            {"night": names[run], "series": series, "value": row[column], "low": row[column + "_low"],
-             "high": row[column + "_high"], "segment": out[-1]["segment"] if is_joined else f"{series} {len(out)}",
-             "is_marked": (run, row["model_id"]) in worse, "model": cut(row["model_id"], 60),
-             "figure": figure_id("rpt_audit", row, column)}
+            point(
+                "rpt_audit", row, column, night=names[run], series=series, model=cut(row["model_id"], 60),
+                segment=out[-1]["segment"] if is_joined else f"{series} {len(out)}",
+                is_marked=(run, row["model_id"]) in worse,
+            )
         )  # fmt: skip
         last = row
-    for _, segment in groupby(out, key=lambda point: point["segment"]):
-        found = list(segment)
-        for point in found:
-            point["is_alone"] = len(found) == 1
-    return out
+    n_of_segment = Counter(drawn["segment"] for drawn in out)
+    return [{**drawn, "is_alone": n_of_segment[drawn["segment"]] == 1} for drawn in out]

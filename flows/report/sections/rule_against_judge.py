@@ -44,7 +44,7 @@ class Compared:
 
 
 def compared(row: Row) -> Compared | None:
-    """The figures of a row of rpt_rule_against_judge that count; None where an interval is missing."""
+    """Returns the figures of a row of rpt_rule_against_judge that count; None where an interval is missing."""
     if any(row[name] is None for name in _NEEDED):  # of a graded rule too, which is on another scale
         return None
     is_rectified = row["judge_state"] == VERIFIED and row["difference_rectified_low"] is not None
@@ -61,7 +61,7 @@ def compared(row: Row) -> Compared | None:
 
 
 def finding(row: Row) -> Finding:
-    """What a row of rpt_rule_against_judge shows at 95 %.
+    """Returns what a row of rpt_rule_against_judge shows at 95 %.
 
     A spread is shown where the lower bound of the corrected one is above 0, a difference where its interval leaves 0 out.
     `most`, `part` and `little` of a rule's spread is gone under the judge where the whole interval of the share lies above a
@@ -72,20 +72,20 @@ def finding(row: Row) -> Finding:
     `only_judge`, `more`: the judge sees spread where the rule shows none, or more of
     it. `unmeasured`: a figure is missing.
     """
-    found = compared(row)
-    if found is None:
+    figures = compared(row)
+    if figures is None:
         return "unmeasured"
     is_rules, is_judges = row["spread_rule_low"] > 0, row["spread_judge_low"] > 0
     if not is_rules:
-        return "only_judge" if is_judges or found.difference_high < 0 else "none"
-    if found.difference_high < 0:
+        return "only_judge" if is_judges or figures.difference_high < 0 else "none"
+    if figures.difference_high < 0:
         return "more"
-    if found.difference_low <= 0 or found.share_low is None or found.share_high is None:
-        return "stays" if is_judges and found.share_high is not None and found.share_high < HALF else "undecided"
+    if figures.difference_low <= 0 or figures.share_low is None or figures.share_high is None:
+        return "stays" if is_judges and figures.share_high is not None and figures.share_high < HALF else "undecided"
     errs = errors_on_controls(row)
-    if not found.is_rectified and errs is not None and errs >= found.share_low:
+    if not figures.is_rectified and errs is not None and errs >= figures.share_low:
         return "judge_errs"
-    return _how_much(found.share_low, found.share_high)
+    return _how_much(figures.share_low, figures.share_high)
 
 
 def _how_much(low: float, high: float) -> Finding:
@@ -95,15 +95,15 @@ def _how_much(low: float, high: float) -> Finding:
 
 
 def findings(rows: list[Row]) -> list[tuple[str, str]]:
-    """Each finding with the models it is found of; the rule beside a model where a task has several, judges where they differ."""
+    """Returns each finding with its models; the rule beside a model where a task has several, judges where they differ."""
     is_one_rule, all_judges = len({row["rule"] for row in rows}) == 1, {row["judge"] for row in rows}
-    found: dict[Finding, dict[tuple[str, str], list[str]]] = {}
+    by_finding: dict[Finding, dict[tuple[str, str], list[str]]] = {}
     for row in rows:
-        of_finding = found.setdefault(finding(row), {})
+        of_finding = by_finding.setdefault(finding(row), {})
         of_finding.setdefault((row["model_id"], row["rule"]), []).append(row["judge"])
     out = []
     for shows, phrase in FINDINGS.items():
-        if not (of_finding := found.get(shows, {})):
+        if not (of_finding := by_finding.get(shows, {})):
             continue
         who = []
         for (model, rule), judges in of_finding.items():
@@ -115,18 +115,18 @@ def findings(rows: list[Row]) -> list[tuple[str, str]]:
 
 
 def errors_on_controls(row: Row) -> float | None:
-    """The share of any spread that a judge would remove by random errors as frequent as on its controls; None without both."""
+    """Returns the share of any spread that random errors as frequent as a judge's on its controls remove; None without both."""
     right, wrong = row["error_rate_right"], row["error_rate_wrong"]
     return None if right is None or wrong is None else min(1.0, right + wrong)
 
 
 def conclusion(row: Row) -> str:
-    """The finding in a sentence with its figures, and for what a judge removes a second one on what vouches for the judge."""
-    found, shows = compared(row), finding(row)
-    if found is None:
+    """Returns the finding in a sentence with its figures; where a judge removes spread, a second one on what vouches for it."""
+    figures, shows = compared(row), finding(row)
+    if figures is None:
         return why_unmeasured(row)
-    by_rule, by_judge = number(row["spread_rule"]), number(found.spread_judge)
-    removed = f"the judge removes {share(found.share)} of it {share_interval(found.share_low, found.share_high)}"
+    by_rule, by_judge = number(row["spread_rule"]), number(figures.spread_judge)
+    removed = f"the judge removes {share(figures.share)} of it {share_interval(figures.share_low, figures.share_high)}"
     both = f"{by_rule} under the rule, {by_judge} under the judge"
     sentence = {
         "none": "No effect of the templates is shown: the spread may be 0 under the rule (at most "
@@ -135,7 +135,7 @@ def conclusion(row: Row) -> str:
         "more": f"The judge sees more spread than the rule: {both}.",
         "undecided": f"The rule shows a spread of {by_rule}; how much of it stays under the judge these answers do not tell.",
         "stays": f"The spread stays under the judge: {both}, a difference that may be 0 "
-        f"{interval(found.difference_low, found.difference_high)}.",
+        f"{interval(figures.difference_low, figures.difference_high)}.",
         "little": f"Most of the spread stays under the judge: {both}; {removed}.",
         "part": f"Part of the spread is the rule's: {both}; {removed}.",
         "most": f"Most of the spread is the rule's: {both}; {removed}.",
@@ -146,7 +146,7 @@ def conclusion(row: Row) -> str:
 
 
 def vouched(row: Row) -> str:
-    """How far a judge's own errors are known."""
+    """Returns how far a judge's own errors are known."""
     youden, ruled = row["youden_index"], row["n_ruled_by_people"] or 0
     answers = f"{count(ruled)} answers that people ruled on"
     if row["judge_state"] == VERIFIED:
@@ -162,7 +162,7 @@ def vouched(row: Row) -> str:
 
 
 def why_unmeasured(row: Row) -> str:
-    """Why there is no spread, or no interval of it."""
+    """Returns why there is no spread, or no interval of it."""
     if (row["n_variants"] or 0) < 2:  # noqa: PLR2004 - a spread
         return "Not measured: fewer than two templates have answers that rule and judge both scored."
     if row["spread_rule"] is None or row["spread_judge"] is None:
@@ -173,7 +173,7 @@ def why_unmeasured(row: Row) -> str:
 
 
 def why_no_share(row: Row) -> str:
-    """Why the share removed is missing."""
+    """Returns why the share removed is missing."""
     if compared(row) is None:
         return "not measured"
     return "the rule's spread may be 0"

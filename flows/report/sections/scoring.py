@@ -6,37 +6,44 @@ import math
 from collections.abc import Sequence
 
 from flows.display.figures import ABSENT, NAME, count, cut, number
-from flows.report.blocks.blocks import Block, Comparison, Figure, Panel, Section, Table, by_task, limited
+from flows.report.blocks.blocks import Block, Comparison, Figure, Panel, Section, by
 from flows.report.blocks.cells import Printed, Traced, parts
 from flows.report.charts import panels
-from flows.report.gather import Gathered
-from flows.report.gather_judged import control_errors, is_judge
+from flows.report.gather import ReportData
+from flows.report.gather_judging import is_judge
+from flows.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
+from flows.report.sections.room import point
 from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
 from flows.warehouse import Row
-from flows.warehouse.figure_names import figure_id, row_id
+from flows.warehouse.figure_names import row_id
 
+MART = "fct_scoring_sensitivity"
 MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart
 MOST_COMPARED = 100  # a task
 
 
-def scoring(found: Gathered) -> Section:
-    """How far accuracy spreads over templates under each scoring method; no blocks where answers are only matched with labels."""
-    judged = found.judged
+def scoring(data: ReportData) -> Section:
+    """Returns how far accuracy spreads over templates by scoring method; no blocks where answers are only matched with labels."""
+    judging = data.judging
+    judges = " What a judge that rarely errs does not see of a rule's spread comes from the rule."
     section = Section(
         "scoring",
-        "Scoring: rule against judge" if judged.comparisons else "Accuracy by scoring method",
+        "Scoring: rule against judge" if judging.comparisons else "Accuracy by scoring method",
         "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
         "beyond what chance gives. An answer that cannot be scored counts as not right."
-        + (
-            " What a judge that rarely errs does not see of a rule's spread comes from the rule."
-            if judged.comparisons
-            else ""
-        ),
+        + (judges if judging.comparisons else ""),
     )
-    compared, errors = by_task(judged.comparisons), control_errors(judged.controls)
-    for task_id, rows in by_task(judged.spreads).items():
-        block = Block(task_id=task_id)
-        section.blocks.append(block)
+    compared, errors = by(judging.comparisons, "task_id"), judging.errors
+    columns = (
+        MODEL, words("Scored by", "scoring_method"), judge_errors(judging), counted("Templates", "n_variants"),
+        counted("Samples", "n_samples"), figure("Mean accuracy", "accuracy_mean"), figure("std (ddof 0)", "accuracy_std"),
+        figure("std (ddof 1)", "accuracy_std_sample"), figure("Range", "accuracy_range"),
+        figure("Corrected std", "accuracy_std_corrected"), bounds("accuracy_std_corrected"),
+        figure("Scored answers alone: mean", "accuracy_scored_mean"), figure("std (ddof 1)", "accuracy_scored_std_sample"),
+        figure("Corrected std", "accuracy_scored_std_corrected"), bounds("accuracy_scored_std_corrected"),
+    )  # fmt: skip
+    for task_id, rows in by(judging.spreads, "task_id").items():
+        block = section.add(task_id)
         own = compared.get(task_id, [])
         block.findings = findings(own)
         states = {row["judge"]: row["judge_state"] for row in own}
@@ -49,12 +56,12 @@ def scoring(found: Gathered) -> Section:
             block.notes.append(
                 f"The first {MOST_COMPARED} of {len(own):,} comparisons; the table marts.rpt_rule_against_judge has the rest."
             )
-        block.tables.append(_spreads(rows, errors))
+        block.tables.append(table("Spread of accuracy over templates", columns, rows, MART))
     return section
 
 
 def drawn_methods(methods: Sequence[str]) -> list[str]:
-    """The scoring methods that a chart has room for, rules first: two rules and two judges before more of either."""
+    """Returns the scoring methods that a chart has room for, rules first: two rules and two judges before more of either."""
     rules, judges = [m for m in methods if not is_judge(m)], [m for m in methods if is_judge(m)]
     room = len(panels.SERIES)
     n_rules = min(len(rules), max(room // 2, room - len(judges)))
@@ -76,21 +83,16 @@ def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], sta
             f"Drawn are {len(methods)} of {len(everything)} scoring methods and {len(shown)} of {len(models)} models; the "
             "figures below hold all of them."
         )
+    about = f"{cut(block.task_id, NAME)}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
     n_variants = max((row["n_variants"] or 0 for row in own), default=0)
     accuracies = [
-        _range(row, "accuracy_mean", *_around(row["accuracy_mean"], row["accuracy_std_sample"])) for row in own
+        _point(row, "accuracy_mean") | _around(row["accuracy_mean"], row["accuracy_std_sample"]) for row in own
     ]
-    about = f"{cut(block.task_id, NAME)}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
-    block.panels.append(
-        Panel(
-            "Accuracy", "mean ± standard deviation", f"over {count(n_variants)} templates",
-            panels.ranges(accuracies, methods, (0.0, 1.0), "accuracy", f"{about}: mean accuracy ± standard deviation."),
-        )
-    )  # fmt: skip
-    spreads = [
-        _range(row, "accuracy_std_corrected", row["accuracy_std_corrected_low"], row["accuracy_std_corrected_high"])
-        for row in own
-    ]
+    drawing = panels.ranges(
+        accuracies, methods, (0.0, 1.0), "accuracy", f"{about}: mean accuracy ± standard deviation."
+    )
+    block.panels.append(Panel("Accuracy", "mean ± standard deviation", f"over {count(n_variants)} templates", drawing))
+    spreads = [_point(row, "accuracy_std_corrected") for row in own]
     if any(row["value"] is not None for row in spreads):
         most = max(row["high"] or row["value"] or 0 for row in spreads)
         domain = (0.0, max(0.05, math.ceil(most * 20) / 20))
@@ -104,17 +106,14 @@ def _judges_last(row: Row) -> bool:
     return is_judge(row["scoring_method"])
 
 
-def _around(mean: float | None, std: float | None) -> tuple[float | None, float | None]:
+def _point(row: Row, name: str) -> Row:
+    return point(MART, row, name, name=row["model_id"], series=row["scoring_method"])
+
+
+def _around(mean: float | None, std: float | None) -> Row:
     if mean is None or std is None:
-        return None, None
-    return max(0.0, mean - std), min(1.0, mean + std)
-
-
-def _range(row: Row, column: str, low: float | None, high: float | None) -> Row:
-    return {
-        "name": row["model_id"], "series": row["scoring_method"], "value": row[column], "low": low, "high": high,
-        "figure": figure_id("fct_scoring_sensitivity", row, column),
-    }  # fmt: skip
+        return {"low": None, "high": None}
+    return {"low": max(0.0, mean - std), "high": min(1.0, mean + std)}
 
 
 def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], states: dict[str, str]) -> str:
@@ -161,26 +160,4 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
         vouching=tuple(vouching),
         sentence=conclusion(row),
         row=name,
-    )
-
-
-def _spreads(rows: list[Row], errors: dict[tuple[str, str], str]) -> Table:
-    lines: list[tuple[Printed, ...]] = []
-    for row in rows:
-        of = Traced("fct_scoring_sensitivity", row)
-        figures = ("accuracy_mean", "accuracy_std", "accuracy_std_sample", "accuracy_range", "accuracy_std_corrected")
-        scored = ("accuracy_scored_mean", "accuracy_scored_std_sample", "accuracy_scored_std_corrected")
-        lines.append(
-            (row["model_id"], row["scoring_method"], errors.get((row["task_id"], row["scoring_method"]), ""),
-             of.count("n_variants"), of.count("n_samples"), *map(of.number, figures), of.bounds("accuracy_std_corrected"),
-             *map(of.number, scored), of.bounds("accuracy_scored_std_corrected"))
-        )  # fmt: skip
-    kept, note = limited(lines)
-    columns = (
-        "Model", "Scored by", "Judge wrong on controls", "Templates", "Samples", "Mean accuracy", "std (ddof 0)",
-        "std (ddof 1)", "Range", "Corrected std", "95 % interval", "Scored answers alone: mean", "std (ddof 1)", "Corrected std",
-        "95 % interval",
-    )  # fmt: skip
-    return Table(
-        caption="Spread of accuracy over templates", columns=columns, rows=kept, n_heads=2, n_figures=12, note=note
     )

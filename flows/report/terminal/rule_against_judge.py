@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
-from flows.report.blocks.blocks import by_task
+from flows.report.blocks.blocks import by
 from flows.report.sections.rule_against_judge import VERIFIED, findings
 from flows.report.terminal.tables import Named, tables
 from flows.warehouse import Row
@@ -22,25 +22,19 @@ COLUMNS = (
 MOST = 20  # rows a task
 
 
-class ComparisonCard:
-    """The rows of marts.rpt_rule_against_judge of a run, by task."""
+def comparisons_of_tasks(compared: list[Row], width: int) -> Iterator[RenderableType]:
+    """Gives what stands under the scorecard, task by task: rows of marts.rpt_rule_against_judge, findings, and the judges."""
+    from rich.text import Text
 
-    def __init__(self, rows: list[Row]) -> None:
-        self.rows = rows
-
-    def parts(self, width: int) -> Iterator[RenderableType]:
-        """What rich prints under the scorecard; nothing without judges."""
-        from rich.text import Text
-
-        for task_id, rows in by_task(self.rows).items():
-            yield Text(f"\nrule against judge: {cut(task_id, NAME)}", style="bold")
-            yield from tables("model\nrule · judge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
-            if len(rows) > MOST:
-                yield Text(f"the first {MOST} of {len(rows)} rows; the report has the rest")
-            for phrase, who in findings(rows):
-                yield Text(f"{phrase}: {who}")
-            for judge in dict.fromkeys(row["judge"] for row in rows):
-                yield Text(vouching(next(row for row in rows if row["judge"] == judge)))
+    for task_id, rows in by(compared, "task_id").items():
+        yield Text(f"\nrule against judge: {cut(task_id, NAME)}", style="bold")
+        yield from tables("model\nrule · judge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
+        if len(rows) > MOST:
+            yield Text(f"the first {MOST} of {len(rows)} rows; the report has the rest")
+        for phrase, who in findings(rows):
+            yield Text(f"{phrase}: {who}")
+        for judge in dict.fromkeys(row["judge"] for row in rows):
+            yield Text(vouching(next(row for row in rows if row["judge"] == judge)))
 
 
 def _named(row: Row) -> Named:
@@ -48,7 +42,7 @@ def _named(row: Row) -> Named:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """A row's printed figures in the order of COLUMNS, intervals and standard deviations on a second line."""
+    """Returns a row's printed figures in the order of COLUMNS, intervals and standard deviations on a second line."""
 
     def accuracy(who: str) -> str:
         std = row[f"accuracy_std_{who}"]
@@ -69,7 +63,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def vouching(row: Row) -> str:
-    """What is known of a judge's own errors, in a line."""
+    """Returns what is known of a judge's own errors, in a line."""
     rates = [
         f"{kind} {percent(row[f'error_rate_{kind}'])}"
         for kind in ("right", "wrong", "blank", "injected")

@@ -7,39 +7,50 @@ from typing import TYPE_CHECKING, Any
 
 from flows.display.figures import NAME, count, cut, in_unit, interval, number
 from flows.report.gather import rows
-from flows.report.gather_judged import comparisons
+from flows.report.gather_judging import comparisons
 from flows.report.queries import query
-from flows.report.terminal.rule_against_judge import ComparisonCard
+from flows.report.terminal.rule_against_judge import comparisons_of_tasks
 from flows.report.terminal.tables import tables
 from flows.warehouse import Row, Warehouse
 from models_registry.mart_columns import ENDS, Form, MartColumn, compact_measures
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import RenderableType
 
 SIZE = ("samples\nvariants", 8)  # heading, width
 WIDTHS: Mapping[Form, int] = {"interval": 14, "std": 8, "figure": 7}
 
 
 def scorecard_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    """Rows of marts.rpt_audit of one run at full precision, by task, strategy and model; empty for an unknown run."""
+    """Returns the rows of marts.rpt_audit of one run at full precision, by task, strategy and model; empty for an unknown run."""
     return rows(warehouse, query("scorecard"), audit_run_id)
 
 
 def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    """Rows of marts.rpt_rule_against_judge of one run at full precision, by task, model, rule and judge; empty without judges.
+    """Returns the rows of marts.rpt_rule_against_judge of one run at full precision, by task, model, rule and judge.
 
     `accuracy_std_rule` and `_judge` beside them are the published standard deviations (ddof 1) of the accuracies.
     """
     return comparisons(lambda text, /, **values: rows(warehouse, text, audit_run_id, **values))
 
 
-def scorecard(warehouse: Warehouse, audit_run_id: str) -> RenderableType:
-    """The scorecard as a rich renderable: one table from about 120 columns, several under each other below that.
+def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> RenderableType:
+    """Returns the scorecard for a terminal of a width, under it each task's rules against its judges, where there are any."""
+    from rich.console import Group
 
-    Under it each task's rules against its judges, where there are judges.
-    """
-    return Scorecard(scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id))
+    return Group(*drawn(scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id), width))
+
+
+def drawn(scores: list[Row], compared: list[Row], width: int) -> Iterator[RenderableType]:
+    """Gives the parts of the scorecard: columns that do not fit go into a further table, none is dropped."""
+    if not scores:
+        yield "no figures yet: nothing of this run has been measured"
+        return
+    named = [
+        (row["model_id"], f"{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}", cells(row)) for row in scores
+    ]
+    yield from tables("model\ntask · strategy", columns(), named, width)
+    yield from comparisons_of_tasks(compared, width)
 
 
 def columns() -> list[tuple[str, int]]:
@@ -75,23 +86,3 @@ def _cell(row: Row, measure: MartColumn) -> str:
         figure = f"{figure} ({estimate})"
     low, high = (row[measure.estimate + end] for end in ENDS)
     return f"{figure}\n{interval(low, high)}".rstrip()
-
-
-class Scorecard:
-    """Fits the width it is printed in: columns that do not fit go into a further table, none is dropped."""
-
-    def __init__(self, found: list[Row], compared: list[Row] | None = None) -> None:
-        self.rows = found
-        self.compared = compared or []
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """What rich prints."""
-        if not self.rows:
-            yield "no figures yet: nothing of this run has been measured"
-            return
-        named = [
-            (row["model_id"], f"{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}", cells(row))
-            for row in self.rows
-        ]
-        yield from tables("model\ntask · strategy", columns(), named, options.max_width)
-        yield from ComparisonCard(self.compared).parts(options.max_width)

@@ -18,7 +18,7 @@ Named = tuple[str, str, Sequence[str]]  # a row's name, what stands below it, it
 
 
 def tables(heading: str, columns: Columns, rows: Sequence[Named], width: int) -> Iterator[Table]:
-    """The rows as one table, or as several under each other where the width is too small for all columns."""
+    """Returns the rows as one table, or as several under each other where the width is too small for all columns."""
     for part in _parts(columns, width):
         yield _table(heading, columns, rows, part)
 

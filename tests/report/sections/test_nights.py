@@ -15,7 +15,7 @@ from flows.report.blocks.cells import plain
 from flows.report.blocks.filters import printed
 from flows.report.charts.panels import nights as drawn_nights
 from flows.report.charts.script import script
-from flows.report.gather import Gathered, gather
+from flows.report.gather import ReportData, gather
 from flows.report.page import render
 from flows.report.sections.nights import MOST_BLOCKS, trend
 from flows.report.sections.nights_points import domains, drawn_measures, points
@@ -28,7 +28,7 @@ SCRIPT = "<script>alert(1)</script>"
 NAMES = {f"r{place}": f"09-{20 + place}" for place in range(6)}
 
 
-def gathered(warehouse: Path, run: str) -> Gathered:
+def gathered(warehouse: Path, run: str) -> ReportData:
     return gather(Warehouse(warehouse), run)
 
 

@@ -16,18 +16,16 @@ import pytest
 from flows.display.figures import count, milliseconds, number, percent, span
 from flows.display.policy import LEFT_OUT
 from flows.report import report
-from flows.report.blocks.blocks import Budget
 from flows.report.blocks.cells import cells_of, parts, plain
 from flows.report.charts.drawing import undrawn
-from flows.report.gather import Gathered, gather
-from flows.report.gather_samples import Answered, Sampled
-from flows.report.page_room import Room
+from flows.report.gather import QUERIES, ReportData, gather
 from flows.report.queries import query
 from flows.report.sections.answers import accuracy, formats
 from flows.report.sections.costs import costs
 from flows.report.sections.distinct_answers import mean, variety
 from flows.report.sections.order import measured
 from flows.report.sections.prompt_variants import WORST, wordings
+from flows.report.sections.room import Room
 from flows.report.sections.sample_consistency import alike
 from flows.report.sections.sample_pairs import pairs
 from flows.report.sections.sensitivity import sensitivity
@@ -43,19 +41,21 @@ from tests.report.sections.test_sections_of_samples import asked, block_of, draw
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
+AGGREGATES: dict[str, Any] = {name: [] for name in QUERIES[QUERIES.index("references") :]}
+
 
 @pytest.fixture(scope="module")
-def found(ordinary: Reported) -> Gathered:
+def found(ordinary: Reported) -> ReportData:
     return gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
 
 
 @pytest.fixture(scope="module")
-def questions(judged: Reported) -> Gathered:
+def questions(judged: Reported) -> ReportData:
     return gather(Warehouse(judged.warehouse), judged.audit_run_id)
 
 
-def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: Gathered) -> None:
-    block = block_of(repetition(found, Budget(2), Room(found)), "colours")
+def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: ReportData) -> None:
+    block = block_of(repetition(found, Room(found)), "colours")
     truth = asked(
         ordinary,
         "select model_id, strategy, annotation_filter, n_annotators, "
@@ -81,8 +81,8 @@ def test_every_k_is_printed_cumulative_and_adjacent(ordinary: Reported, found: G
     assert {row["series"] for row in data} == {"valid", "verbatim"}
 
 
-def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, found: Gathered) -> None:
-    block = block_of(paraphrase(found, Budget(2)), "colours")
+def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, found: ReportData) -> None:
+    block = block_of(paraphrase(found, Room(found)), "colours")
     truth = {
         (answers, temperature): pss
         for answers, temperature, pss in asked(
@@ -97,12 +97,12 @@ def test_each_temperature_is_drawn_for_labels_and_verbatim(ordinary: Reported, f
     assert {at for _, at in truth} == {0.5, 1.0, 2.0}
 
 
-def test_the_convention_is_called_one(found: Gathered) -> None:
-    for section in (repetition(found, Budget(2), Room(found)), paraphrase(found, Budget(2))):
+def test_the_convention_is_called_one(found: ReportData) -> None:
+    for section in (repetition(found, Room(found)), paraphrase(found, Room(found))):
         assert "convention, and no law" in section.intro
 
 
-def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: Gathered) -> None:
+def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData) -> None:
     block = block_of(subsamples(found, Room(found)), "colours")
     table = block.tables[0]
     truth = asked(
@@ -124,7 +124,7 @@ def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: Gathered) -
     assert len(drawn) == len(truth)
 
 
-def test_parts_and_pairs_print_no_figure_without_a_name(found: Gathered) -> None:
+def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> None:
     """What stands there without one: names of things, the whole's 100 %, the place of a sample in the drawing."""
     shares, similar = (block_of(section(found, Room(found)), "colours") for section in (subsamples, pairs))
     columns = set()
@@ -147,7 +147,7 @@ def test_parts_and_pairs_print_no_figure_without_a_name(found: Gathered) -> None
     assert columns == of_share | of_whole | of_pairs | of_class
 
 
-def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: Gathered) -> None:
+def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: ReportData) -> None:
     block = block_of(between(found, Room(found)), "colours")
     truth = asked(
         ordinary,
@@ -160,7 +160,7 @@ def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: Gathere
     assert [panel.name for panel in block.panels] == ["PSS intra", "PSS inter"]
 
 
-def test_distinct_completions_are_those_of_the_marts(ordinary: Reported, found: Gathered) -> None:
+def test_distinct_completions_are_those_of_the_marts(ordinary: Reported, found: ReportData) -> None:
     block = block_of(variety(found, Room(found, most=100)), "colours")
     truth = {
         (model, strategy, repetition): n
@@ -221,19 +221,15 @@ def _truth_of_disagreement(run: Reported, model: str, strategy: str) -> dict[str
     return {variant: sum(values) / len(values) for variant, values in per_variant.items()}
 
 
-def test_wordings_differ_as_their_pairs_do(ordinary: Reported, found: Gathered) -> None:
-    own = [
-        row
-        for row in found.answered.prompt_variants
-        if (row["model_id"], row["strategy"]) == ("harbour-small", "simple")
-    ]
+def test_wordings_differ_as_their_pairs_do(ordinary: Reported, found: ReportData) -> None:
+    own = [row for row in found.prompt_variants if (row["model_id"], row["strategy"]) == ("harbour-small", "simple")]
     truth = _truth_of_disagreement(ordinary, "harbour-small", "simple")
     compared = {row["prompt_variant_id"]: row["disagreement"] for row in own if row["n_samples_compared"]}
     assert compared == pytest.approx(truth, abs=1e-9)
     assert all(row["disagreement"] is None for row in own if row["prompt_variant_id"] not in truth)
 
 
-def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found: Gathered) -> None:
+def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found: ReportData) -> None:
     block = block_of(wordings(found, Room(found)), "colours")
     first = block.tables[0]
     assert first.is_open
@@ -296,7 +292,7 @@ def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def test_what_answers_took_is_counted(found: Gathered) -> None:
+def test_what_answers_took_is_counted(found: ReportData) -> None:
     with duckdb.connect() as con:
         _tables(con)
         failed = _rows(con, query("attempts"))
@@ -310,7 +306,7 @@ def test_what_answers_took_is_counted(found: Gathered) -> None:
          "attempts_max": 4, "n_retried": 2, "n_error": 1},
     ]  # fmt: skip
     card = {**found.scorecard[0], "task_id": "t"}
-    run = dataclasses.replace(found, scorecard=[card], answered=Answered(answer_totals=taken, attempts=failed))
+    run = dataclasses.replace(found, scorecard=[card], **AGGREGATES | {"answer_totals": taken, "attempts": failed})
     block, others = costs(run, Room(run)).blocks
     # half of the answers have a price; two took four tries
     assert printed(block.tables[0]) == [
@@ -333,12 +329,12 @@ def drawn_data_of_ranges(block: Any) -> Iterator[list[dict[str, Any]]]:
         yield [dict(zip(data["names"], row, strict=True)) for row in data["rows"]]
 
 
-def test_aggregates_have_their_names(ordinary: Reported, found: Gathered) -> None:
+def test_aggregates_have_their_names(ordinary: Reported, found: ReportData) -> None:
     """Every figure of these tables is a mart's, and every row of those marts is printed."""
     room = Room(found, most=0)
     told = {
         "rpt_class_sensitivities": (classes(found, room), 7),
-        "rpt_sample_spreads": (sensitivity(found, Budget(2)), 8),
+        "rpt_sample_spreads": (sensitivity(found, Room(found)), 8),
         "rpt_answer_totals": (costs(found, room), 10),
         "rpt_distinct_answers": (variety(found, room), 2),
         "rpt_prompt_variants": (wordings(found, room), 2),
@@ -354,8 +350,8 @@ def test_aggregates_have_their_names(ordinary: Reported, found: Gathered) -> Non
         assert len({cell.row for cells in named for cell in cells}) == n_rows > 0, mart
 
 
-def test_what_became_of_the_answers_is_named_and_adds_up(ordinary: Reported, found: Gathered) -> None:
-    block = block_of(formats(found, Budget(2)), "colours")
+def test_what_became_of_the_answers_is_named_and_adds_up(ordinary: Reported, found: ReportData) -> None:
+    block = block_of(formats(found, Room(found)), "colours")
     became, worst = block.tables
     for line in became.rows:
         marts = [parse_figure(cell.figure)[0] for cell in cells_of(line[2:11])]
@@ -375,8 +371,8 @@ def test_what_became_of_the_answers_is_named_and_adds_up(ordinary: Reported, fou
     ] * len(worst.rows)
 
 
-def test_accuracy_over_variants_is_named_and_the_variants_own(ordinary: Reported, found: Gathered) -> None:
-    (table,) = block_of(accuracy(found, Budget(2)), "colours").tables
+def test_accuracy_over_variants_is_named_and_the_variants_own(ordinary: Reported, found: ReportData) -> None:
+    (table,) = block_of(accuracy(found, Room(found)), "colours").tables
     truth = {
         row[:3]: row[3:]
         for row in asked(
@@ -409,7 +405,7 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     older = gather(Warehouse(warehouse), ordinary.audit_run_id)
     room = Room(older, most=0)
     for section in (
-        sensitivity(older, Budget(2)),
+        sensitivity(older, Room(older)),
         *(each(older, room) for each in (classes, clouds, alike, pairs, subsamples, costs, variety)),
     ):
         block = block_of(section, "colours")
@@ -418,11 +414,11 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     prompts = block_of(wordings(older, room), "colours")
     assert "`promptaudit rebuild`" in "".join(prompts.notes)
     assert {line[-2:] for line in printed(prompts.tables[0])} == {("–", "–")}
-    (spreads,) = (block := block_of(accuracy(older, Budget(2)), "colours")).tables
+    (spreads,) = (block := block_of(accuracy(older, Room(older)), "colours")).tables
     assert "`promptaudit rebuild`" in "".join(block.notes)
     assert {(line[4], line[6], line[8]) for line in printed(spreads)} == {("–", "–", "–")}
     unnamed, named = (
-        block_of(formats(each, Budget(2)), "colours").tables
+        block_of(formats(each, Room(each)), "colours").tables
         for each in (older, gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id))
     )
     assert [printed(table) for table in unnamed] == [printed(table) for table in named]
@@ -430,7 +426,7 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     assert 'id="costs"' in page
 
 
-def test_an_import_has_no_latency_and_says_so(found: Gathered) -> None:
+def test_an_import_has_no_latency_and_says_so(found: ReportData) -> None:
     block = block_of(costs(found, Room(found)), "colours")
     assert block.absent == ["No answer of this task has a latency."]
     assert not block.panels
@@ -449,7 +445,7 @@ def test_a_span_of_one_figure_is_that_figure(values: list[float], said: str) -> 
     assert span(values) == said
 
 
-def test_tasks_without_repetitions_or_wordings_say_so(found: Gathered) -> None:
+def test_tasks_without_repetitions_or_wordings_say_so(found: ReportData) -> None:
     for section in (between, subsamples):
         block = block_of(section(found, Room(found)), "moods")
         assert block.absent
@@ -459,7 +455,7 @@ def test_tasks_without_repetitions_or_wordings_say_so(found: Gathered) -> None:
     assert block_of(wordings(found, Room(found)), "moods").tables
 
 
-def test_open_questions_have_prompts_and_costs_and_no_labels(questions: Gathered) -> None:
+def test_open_questions_have_prompts_and_costs_and_no_labels(questions: ReportData) -> None:
     kinds = {row["task_id"]: row["kind"] for row in questions.tasks}
     (task_id, *_) = [task for task, kind in kinds.items() if kind == "open_ended"]
     open_ended = "An open-ended task has no labels to measure this by."
@@ -471,11 +467,11 @@ def test_open_questions_have_prompts_and_costs_and_no_labels(questions: Gathered
     assert block_of(costs(questions, Room(questions)), task_id).tables
 
 
-def test_a_run_without_answers_says_so_in_every_section(found: Gathered) -> None:
+def test_a_run_without_answers_says_so_in_every_section(found: ReportData) -> None:
     card = [{**row, "n_landed": 0, "pss_intra": None, "pss_inter": None} for row in found.scorecard]
     silent = dataclasses.replace(
         found, scorecard=card, sensitivity_bins=[], consistencies=[], stabilities=[], formats=[],
-        accuracies=[], sampled=Sampled(), answered=Answered(),
+        accuracies=[], **AGGREGATES,
     )  # fmt: skip
     for section in measured(silent):
         assert section.blocks

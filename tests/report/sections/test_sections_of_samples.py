@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from flows.display.figures import number, percent
-from flows.report.blocks.blocks import Block, Budget, Section, Table
+from flows.report.blocks.blocks import Block, Section, Table
 from flows.report.blocks.cells import cells_of, plain
 from flows.report.charts import samples as charts_of_samples
-from flows.report.gather import Gathered, gather, rows
-from flows.report.gather_samples import Answered, Sampled
-from flows.report.page_room import LEAST_ROWS, Room, Wanted
+from flows.report.gather import QUERIES, ReportData, gather, rows
 from flows.report.queries import LIMITS, N_BINS, SAMPLED, query
+from flows.report.sections.columns import table as table_of
+from flows.report.sections.columns import words
 from flows.report.sections.label_distributions import telling
+from flows.report.sections.room import LEAST_ROWS, Chart, Room
 from flows.report.sections.sample_consistency import alike, density
 from flows.report.sections.sample_pairs import grouped, pairs, runs, similarities
 from flows.report.sections.sensitivity import sensitivity
@@ -35,20 +36,21 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 SVG = "{http://www.w3.org/2000/svg}"
 EVERY = (classes, telling, clouds, alike, pairs)
 Group = tuple[str, str]
+AGGREGATES: dict[str, Any] = {name: [] for name in QUERIES[QUERIES.index("references") :]}
 
 
 @pytest.fixture(scope="module")
-def found(ordinary: Reported) -> Gathered:
+def found(ordinary: Reported) -> ReportData:
     return gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
 
 
 @pytest.fixture(scope="module")
-def wavering(hostile: Reported) -> Gathered:
+def wavering(hostile: Reported) -> ReportData:
     return gather(Warehouse(hostile.warehouse), hostile.audit_run_id)
 
 
 @pytest.fixture(scope="module")
-def questions(judged: Reported) -> Gathered:
+def questions(judged: Reported) -> ReportData:
     return gather(Warehouse(judged.warehouse), judged.audit_run_id)
 
 
@@ -75,7 +77,7 @@ def drawn_data(block: Block, name: str) -> Iterator[list[dict[str, Any]]]:
             yield [dict(zip(data["names"], row, strict=True)) for row in data["rows"]]
 
 
-def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: Gathered) -> None:
+def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: ReportData) -> None:
     block = block_of(classes(found, Room(found)), "colours")
     by_class: dict[tuple[str, ...], list[float]] = {}
     for *key, value in asked(
@@ -97,7 +99,7 @@ def test_classes_have_the_quantiles_of_their_samples(ordinary: Reported, found: 
     assert all(row["low"] <= row["lower"] <= row["median"] <= row["upper"] <= row["high"] for row in first)
 
 
-def test_dots_are_every_sample_once_where_there_are_few(ordinary: Reported, found: Gathered) -> None:
+def test_dots_are_every_sample_once_where_there_are_few(ordinary: Reported, found: ReportData) -> None:
     block = block_of(clouds(found, Room(found)), "colours")
     truth = asked(
         ordinary,
@@ -131,26 +133,27 @@ def test_of_many_samples_the_same_few_are_drawn_of_every_model(ordinary: Reporte
     assert set(counts.values()) == {7}
 
 
-def test_references_stand_behind_and_are_no_panel_of_their_own(found: Gathered) -> None:
-    models = sorted({row["model_id"] for row in found.sampled.clouds})
+def test_references_stand_behind_and_are_no_panel_of_their_own(found: ReportData) -> None:
+    models = sorted({row["model_id"] for row in found.clouds})
     kinds = [{"model_id": models[0], "kind": "random"}, {"model_id": models[1], "kind": "noisy"}]
-    known = dataclasses.replace(found, sampled=dataclasses.replace(found.sampled, references=kinds))
+    known = dataclasses.replace(found, references=kinds)
     block = block_of(clouds(known, Room(known)), "colours")
     assert [panel.name for panel in block.panels] == [models[2]]
     (behind,) = drawn_data(block, "behind")
-    own = [row for row in found.sampled.clouds if row["model_id"] in models[:2]]
+    own = [row for row in found.clouds if row["model_id"] in models[:2]]
     assert sum(row["n"] for row in behind) == sum(row["n"] for row in own)
     assert {row["who"] for row in behind} == {"random", "noisy"}
     told = " ".join(meaning for _, meaning in block.legend)
     assert models[0] in told
     assert "by chance" in told
     # where nothing else was asked they are drawn as themselves
-    alone = dataclasses.replace(known, sampled=dataclasses.replace(
-        known.sampled, clouds=[row for row in known.sampled.clouds if row["model_id"] in models[:2]]))  # fmt: skip
+    alone = dataclasses.replace(known, clouds=[row for row in known.clouds if row["model_id"] in models[:2]])
     assert [panel.name for panel in block_of(clouds(alone, Room(alone)), "colours").panels] == models[:2]
 
 
-def test_telling_samples_are_the_steadiest_the_median_and_the_least_steady(ordinary: Reported, found: Gathered) -> None:
+def test_telling_samples_are_the_steadiest_the_median_and_the_least_steady(
+    ordinary: Reported, found: ReportData
+) -> None:
     table = block_of(telling(found, Room(found)), "colours").tables[0]
     seen: dict[Group, dict[str, str]] = {}
     for line in printed(table):
@@ -175,7 +178,7 @@ def test_telling_samples_are_the_steadiest_the_median_and_the_least_steady(ordin
         assert seen[group] == expected, group
 
 
-def test_the_labels_of_a_telling_sample_are_its_p_tau(ordinary: Reported, found: Gathered) -> None:
+def test_the_labels_of_a_telling_sample_are_its_p_tau(ordinary: Reported, found: ReportData) -> None:
     block = block_of(telling(found, Room(found)), "colours")
     for row in block.tables[0].rows:
         model, strategy, sample = plain(row[0]), plain(row[1]), plain(row[3])
@@ -211,7 +214,7 @@ def test_more_labels_than_colours_share_one() -> None:
         "n_variants": 9,
         "n_variants_quarantined": 0,
     }
-    found = _nothing(scorecard=[card], sampled=Sampled(telling=told))
+    found = _nothing(scorecard=[card], telling=told)
     block = block_of(telling(found, Room(found)), "t")
     assert [colour for colour, _ in block.legend] == [*charts_of_samples.LABELS, "muted", "line"]
     assert [meaning for _, meaning in block.legend][-2:] == ["N/A", "other labels"]
@@ -232,7 +235,7 @@ def test_density_of_one_bin_is_the_kernel_and_of_none_nothing() -> None:
     assert edge[1] == pytest.approx((kernel[1] + kernel[2]) / (kernel[0] + kernel[1]))
 
 
-def test_violins_have_the_medians_of_the_marts(ordinary: Reported, found: Gathered) -> None:
+def test_violins_have_the_medians_of_the_marts(ordinary: Reported, found: ReportData) -> None:
     block = block_of(alike(found, Room(found)), "colours")
     truth = asked(
         ordinary,
@@ -250,8 +253,8 @@ def test_violins_have_the_medians_of_the_marts(ordinary: Reported, found: Gather
         assert all(row["figure"].startswith("rpt_sample_spreads.mean_consistency_p50.") for row in middles)
 
 
-def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found: Gathered) -> None:
-    block = block_of(sensitivity(found, Budget(2)), "colours")
+def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found: ReportData) -> None:
+    block = block_of(sensitivity(found, Room(found)), "colours")
     truth: dict[Group, list[float]] = {}
     for model, strategy, value in asked(
         ordinary,
@@ -286,7 +289,7 @@ def test_groups_stand_together_and_runs_make_a_row_again() -> None:
     assert runs(np.array([0.25])) == [(0, 1, 0.25)]
 
 
-def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Reported, found: Gathered) -> None:
+def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Reported, found: ReportData) -> None:
     block = block_of(pairs(found, Room(found)), "colours")
     ((model, strategy, gold, consistency, n),) = asked(
         ordinary,
@@ -318,7 +321,7 @@ def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Report
 
 
 @pytest.mark.parametrize("section", EVERY)
-def test_what_a_task_has_not_says_why(section: Any, found: Gathered) -> None:
+def test_what_a_task_has_not_says_why(section: Any, found: ReportData) -> None:
     block = block_of(section(found, Room(found)), "moods")  # one wording, asked once, without gold labels
     assert block.absent
     assert not block.panels
@@ -326,7 +329,7 @@ def test_what_a_task_has_not_says_why(section: Any, found: Gathered) -> None:
 
 
 @pytest.mark.parametrize("section", EVERY)
-def test_open_questions_have_no_labels(section: Any, questions: Gathered) -> None:
+def test_open_questions_have_no_labels(section: Any, questions: ReportData) -> None:
     kinds = {row["task_id"]: row["kind"] for row in questions.tasks}
     blocks = [block for block in section(questions, Room(questions)).blocks if kinds[block.task_id] == "open_ended"]
     assert blocks
@@ -334,19 +337,17 @@ def test_open_questions_have_no_labels(section: Any, questions: Gathered) -> Non
 
 
 @pytest.mark.parametrize("section", EVERY)
-def test_a_run_without_answers_says_so(section: Any, found: Gathered) -> None:
+def test_a_run_without_answers_says_so(section: Any, found: ReportData) -> None:
     assert section(_nothing(), Room(_nothing())).blocks == []
     card = [{**row, "n_landed": 0} for row in found.scorecard]
-    silent = dataclasses.replace(
-        found, scorecard=card, sensitivity_bins=[], stabilities=[], sampled=Sampled(), answered=Answered()
-    )
+    silent = dataclasses.replace(found, scorecard=card, sensitivity_bins=[], stabilities=[], **AGGREGATES)
     told = [block.absent for block in section(silent, Room(silent)).blocks]
     assert told
     assert all(absent == ["No answer has landed yet."] for absent in told)
 
 
 @pytest.mark.parametrize("section", EVERY)
-def test_hostile_names_are_drawn_as_text(section: Any, wavering: Gathered) -> None:
+def test_hostile_names_are_drawn_as_text(section: Any, wavering: ReportData) -> None:
     (block,) = section(wavering, Room(wavering)).blocks
     assert block.panels, block.absent
     for panel in block.panels:
@@ -356,13 +357,13 @@ def test_hostile_names_are_drawn_as_text(section: Any, wavering: Gathered) -> No
         assert "<script" not in str(panel.drawing)  # what it is drawn from again stands packed in the page
 
 
-def test_a_section_draws_as_far_as_there_is_room(found: Gathered) -> None:
+def test_a_section_draws_as_far_as_there_is_room(found: ReportData) -> None:
     n_tasks = len({row["task_id"] for row in found.scorecard})
     room = Room(found, most=2 * n_tasks + 1)
-    assert room.a_task == 2
+    assert room.n_a_task == 2
     blocks = [Block(task_id=str(place)) for place in range(n_tasks + 1)]
     wanted = [
-        Wanted(str(place), "x", lambda: ("", charts_of_samples.spread([{"bin": 0, "n": 1}], "x", "n", "l")))
+        Chart(str(place), "x", lambda: ("", charts_of_samples.spread([{"bin": 0, "n": 1}], "x", "n", "l")))
         for place in range(3)
     ]
     for block in blocks:
@@ -371,15 +372,13 @@ def test_a_section_draws_as_far_as_there_is_room(found: Gathered) -> None:
     assert all(block.notes for block in blocks)
     many = dataclasses.replace(found, scorecard=[{**found.scorecard[0], "task_id": f"t{n}"} for n in range(500)])
     assert Room(many).n_rows == LEAST_ROWS
-    table = Room(many).table("x", ("a",), [(str(place),) for place in range(50)], 1, 0, note="Told.")
+    lines = [{"a": str(place)} for place in range(50)]
+    table = table_of("x", (words("a", "a"),), lines, n_heads=1, note="Told.", most=Room(many).n_rows)
     assert len(table.rows) == LEAST_ROWS
     assert table.note == "Told. The first 20 of 50 rows; `promptaudit sql` has the rest."
 
 
-def _nothing(**given: Any) -> Gathered:
+def _nothing(**given: Any) -> ReportData:
     """A run with nothing at all, but for what is given."""
-    empty = {
-        field.name: (Sampled() if field.name == "sampled" else Answered() if field.name == "answered" else [])
-        for field in dataclasses.fields(Gathered)
-    }
-    return Gathered(**{**empty, **given})
+    empty: dict[str, Any] = {field.name: [] for field in dataclasses.fields(ReportData)}
+    return ReportData(**{**empty, **given})

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from flows.display.figures import number, percent, share
 from flows.report import comparison_rows, scorecard_rows
-from flows.report.terminal.scorecard import Scorecard, scorecard
+from flows.report.terminal.scorecard import drawn, scorecard
 from flows.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.published_copy import table
@@ -17,7 +17,7 @@ from tests.support.published_copy import table
 def printed(run: Reported, width: int) -> str:
     out = io.StringIO()
     Console(file=out, width=width, force_terminal=True, color_system=None).print(
-        scorecard(Warehouse(run.warehouse), run.audit_run_id)
+        scorecard(Warehouse(run.warehouse), run.audit_run_id, width)
     )
     return out.getvalue()
 
@@ -91,6 +91,5 @@ def test_names_are_neither_markup_nor_control(name: str, request: pytest.Fixture
 
 def test_an_unknown_run_has_no_rows_and_says_so(ordinary: Reported) -> None:
     assert scorecard_rows(Warehouse(ordinary.warehouse), "x' or true --") == []
-    out = io.StringIO()
-    Console(file=out).print(Scorecard([]))
-    assert "no figures yet" in out.getvalue()
+    (line,) = drawn([], [], 80)
+    assert "no figures yet" in str(line)

@@ -16,9 +16,9 @@ NEEDED = {
 LABELS = "label_match"
 
 
-@dataclass(slots=True)
-class Judged:
-    """Rows of the marts of scoring and judging: what each is, the query of the same name says."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingData:
+    """Rows of the marts of scoring and judging: each list is what the query of its name gives."""
 
     spreads: list[Row] = field(default_factory=list)
     comparisons: list[Row] = field(default_factory=list)
@@ -29,51 +29,47 @@ class Judged:
     rulings: list[Row] = field(default_factory=list)
     disagreements: list[Row] = field(default_factory=list)
 
+    @property
+    def errors(self) -> dict[tuple[str, str], str]:
+        """For each task and judge how often it is wrong on each kind of control, in words."""
+        rates: dict[tuple[str, str], list[str]] = {}
+        for row in self.controls:
+            rate = percent(row["error_rate"]) if row["n_scored"] else "none read"
+            rates.setdefault((row["task_id"], row["scoring_method"]), []).append(f"{row['kind']} {rate}")
+        return {key: ", ".join(parts) for key, parts in rates.items()}
+
 
 def comparisons(ask: Ask) -> list[Row]:
-    """Rule against judge of one run; empty for a warehouse of an older version."""
+    """Returns rule against judge of one run; empty for a warehouse of an older version."""
     return ask(query("comparisons")) if has_judging(ask) else []
 
 
-def gather_judged(ask: Ask) -> Judged:
-    """The rows of one run; empty for a warehouse of an older version, and where answers are only matched with labels."""
+def gather_judging(ask: Ask) -> JudgingData:
+    """Returns the rows of one run; none of a warehouse of an older version, and where answers are only matched with labels."""
     if not has_judging(ask):
-        return Judged()
+        return JudgingData()
     spreads = ask(query("spreads"))
     tasks = {row["task_id"] for row in spreads if row["scoring_method"] != LABELS}
     agreements = ask(query("agreements"))  # people may have ruled where no judge has
     tasks |= {row["task_id"] for row in agreements}
     if not tasks:
-        return Judged()
+        return JudgingData()
     judges = ask(query("judges"))
-    found = Judged(
+    of_judges = ("comparisons", "controls", "rulings", "disagreements") if judges else ()
+    return JudgingData(
         spreads=[row for row in spreads if row["task_id"] in tasks],
         rankings=[row for row in ask(query("rankings")) if row["task_id"] in tasks],
         agreements=agreements,
         judges=judges,
+        **{name: ask(query(name)) for name in of_judges},
     )
-    if judges:
-        found.comparisons = ask(query("comparisons"))
-        found.controls = ask(query("controls"))
-        found.rulings = ask(query("rulings"))
-        found.disagreements = ask(query("disagreements"))
-    return found
 
 
 def has_judging(ask: Ask) -> bool:
-    """Whether the published copy has the marts of judging."""
+    """Returns whether the published copy has the marts of judging."""
     return {row["name"] for row in ask(TABLES)} >= NEEDED
 
 
 def is_judge(method: str) -> bool:
-    """Whether a scoring method is a judge."""
+    """Returns whether a scoring method is a judge."""
     return method.startswith("judge:")
-
-
-def control_errors(controls: list[Row]) -> dict[tuple[str, str], str]:
-    """For each task and judge how often it is wrong on each kind of control, in words."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in controls:
-        rate = percent(row["error_rate"]) if row["n_scored"] else "none read"
-        found.setdefault((row["task_id"], row["scoring_method"]), []).append(f"{row['kind']} {rate}")
-    return {key: ", ".join(parts) for key, parts in found.items()}
