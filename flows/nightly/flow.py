@@ -1,4 +1,4 @@
-"""The nightly audit as a Prefect flow: what follows its run is tasks of it; the work itself is in `night`.
+"""Runs a night as a Prefect flow: what follows its run is tasks of it; the work itself is in `night`.
 
 Parameters, artifacts and logs hold ids and figures; nothing is pickled.
 """
@@ -20,7 +20,7 @@ from prefect.states import Completed, Failed
 
 from flows.audit.prefect_steps import AGAIN, DERIVES, STEP, Steps, end_of, kept_at_hand
 from flows.nightly.artifacts import Bar, show_artifacts
-from flows.nightly.limits import held, limits_of
+from flows.nightly.limits import hold_limits, limits_of
 from flows.nightly.night import AfterRun, is_missed, night
 from flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
 from models_registry.cards import AuditCard
@@ -65,14 +65,14 @@ def take(after: AfterRun) -> None:
 
 
 def night_name() -> str:
-    """What a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
+    """Returns what a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
     parameters: dict[str, Any] = flow_run.parameters or {}
     return f"nightly {parameters.get('audit_id', '')} {datetime.now(UTC):%Y-%m-%d}"
 
 
 @flow(name="nightly", flow_run_name=night_name, persist_result=False)
 def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -> State[Any]:
-    """One night of an audit; the run fails when its gate does, or when it could not be measured, and says so."""
+    """Runs one night of an audit; the flow run fails when its gate does, or when it could not be measured, and says so."""
     silence()
     for logger in ("prefect.engine", "prefect.flow_runs"):
         logging.getLogger(logger).addFilter(_is_news)
@@ -84,23 +84,23 @@ def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -
         card, limits = _card_and_limits(settings, audit_id)
         scheduled_at = _scheduled_at()
         if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
-            said = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
-            return Failed(name="Missed", message=said)
-        with held(limits, bar):
-            told = night(
+            message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
+            return Failed(name="Missed", message=message)
+        with hold_limits(limits, bar):
+            result = night(
                 settings, lambda: registry_of(settings), audit_id, bar, new=new, scheduled_at=scheduled_at, take=take
             )
     except PromptauditError as error:
-        said = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
+        message = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
         bar.warn(str(error))
-        return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=said)
-    show_artifacts(settings, told, bar)
-    message = f"exit code {told.exit_code}: {told.checked.headline}"
-    if told.is_repeated:
+        return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=message)
+    show_artifacts(settings, result, bar)
+    message = f"exit code {result.exit_code}: {result.check.headline}"
+    if result.is_repeated:
         message = f"nothing was asked, this night had been measured; {message}"
-    if told.exit_code:
-        return Failed(name=OUTCOMES[told.exit_code], message=message)
-    return Completed(name="Already measured" if told.is_repeated else None, message=message)
+    if result.exit_code:
+        return Failed(name=OUTCOMES[result.exit_code], message=message)
+    return Completed(name="Already measured" if result.is_repeated else None, message=message)
 
 
 OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}

@@ -18,7 +18,7 @@ from flows.warehouse.duckdb_file import Connection, rows_of
 from models_registry.errors import WarehouseError
 
 if TYPE_CHECKING:
-    from flows.gate.outcome import Checked
+    from flows.gate.outcome import GateResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Gathered:
     top_sensitivities: list[Row]
     top_labels: list[Row]
     top_examples: list[Row]
-    checked: Checked | None
+    checked: GateResult | None
     judged: Judged
     nights: Nights
     changes: list[Row]

@@ -10,12 +10,12 @@ from flows.warehouse.schema import TABLES
 from models_registry.errors import CardError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
-    from flows.gate.outcome import Checked
+    from flows.gate.outcome import GateResult
 
 NEEDED = {"marts.rpt_run_comparisons", "raw.comparisons", "raw.baselines"}
 
 
-def gather_checked(warehouse: Warehouse, run: Row) -> Checked | None:
+def gather_checked(warehouse: Warehouse, run: Row) -> GateResult | None:
     """What the gate says of a run, its age left aside; None without its landed row, and for rules of another version."""
     from flows.gate.check import check_run
 

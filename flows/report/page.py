@@ -149,7 +149,7 @@ def summary(found: Gathered) -> list[str]:
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
     out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {asked}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
-    if found.checked is not None and found.checked.results:
+    if found.checked is not None and found.checked.rules:
         out.append(f"The gate has {found.checked.counts}.")
     out += [f"Against {base_of(own[0])}: {counts_of(own)}." for own in by_base(found.changes)[:1]]
     if found.run["state"] != "complete":

@@ -8,17 +8,18 @@ from flows.display.figures import cut
 from flows.report.blocks.blocks import Block, Section, Table, limited
 
 if TYPE_CHECKING:
-    from flows.gate.outcome import Checked
+    from flows.gate.outcome import GateResult
 
 MOST_FINDINGS = 8
 LONGEST = 400  # characters of a rule, of what is found, of a command
 
 
-def checked(found: Checked | None) -> list[Section]:
+def checked(found: GateResult | None) -> list[Section]:
     """Each rule with what became of it, the gravest first; nothing where the card has none."""
     from flows.gate.outcome import NAMED
+    from flows.gate.terminal import figures_of, name_of, shown_rows
 
-    if found is None or not found.results:
+    if found is None or not found.rules:
         return []
     section = Section(
         "verdict",
@@ -29,15 +30,15 @@ def checked(found: Checked | None) -> list[Section]:
     block = Block(task_id="")
     section.blocks.append(block)
     order = list(NAMED)  # the gravest first
-    results = sorted(found.results, key=lambda result: order.index(result.outcome))
+    results = sorted(found.rules, key=lambda result: order.index(result.outcome))
     worse = [result for result in results if result.outcome in order[:2]]
     block.findings = [
         (NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST)) for result in worse[:MOST_FINDINGS]
     ]
     lines = []
     for result in results:
-        shown, n_more = result.shown()
-        said = [cut(result.reason, LONGEST), *(cut(f"{each.where()}: {each.found()}", LONGEST) for each in shown)]
+        shown, n_more = shown_rows(result)
+        said = [cut(result.reason, LONGEST), *(cut(f"{name_of(each)}: {figures_of(each)}", LONGEST) for each in shown)]
         said += [f"and {n_more} more"] if n_more else []
         closer = "; ".join(cut(command, LONGEST) for command in result.look_closer)
         lines.append((NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST), "; ".join(said), closer))
