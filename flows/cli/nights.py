@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.cli.app import AuditName, app, show, state
+from flows.cli.app import AuditName, ModelOption, RunName, StrategyOption, TaskOption, app, console, show, state
 from flows.warehouse import Warehouse
 
-RunName = Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")]
 WIDTH = 130  # of a table that no terminal shows
 
 
@@ -93,14 +91,12 @@ def compare(
     if state.as_json:
         show(comparison)
         return
-    from rich.console import Console
-
     from flows.comparison.terminal import closing_lines, opening_lines, table_of
 
     table = table_of(comparison, all_rows=all_)
     show({}, "\n".join(opening_lines(comparison)))
     if table is not None:
-        Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
+        console(WIDTH).print(table)
     show({}, "\n".join(closing_lines(comparison)))
 
 
@@ -165,11 +161,9 @@ def pin(
 @app.command()
 def history(
     measure: Annotated[str, typer.Argument(help="A column of the scorecard, or accuracy:<scoring method>.")],
-    model: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")] = None,
-    task: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")] = None,
-    strategy: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="A strategy; default: all.")
-    ] = None,
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
     audit: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="An audit; default: the newest run's.")
     ] = None,
@@ -186,6 +180,4 @@ def history(
     if state.as_json:
         show(found.as_dict())
         return
-    from rich.console import Console
-
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(HistoryCard(found))
+    console(WIDTH).print(HistoryCard(found))
