@@ -233,7 +233,7 @@ def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str
 
 
 def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
-    """The blocks with as many rows each as fit the screen, alike for all; one without rows stands only if first or last."""
+    """Returns the blocks with as many rows each as fit the screen; a block without rows stands only if first or last."""
     shown_blocks = [block for block in blocks[1:] if block.rows]
     text: list[str] = []
     for most in (8, 6, 5, 4, 3, 2, 1):

@@ -150,7 +150,7 @@ def _reason(text: str) -> str:
 
 
 def _until(text: str, moment: datetime) -> datetime:
-    """The end of a day, or an instant, in UTC."""
+    """Returns the end of a day, or an instant, in UTC."""
     given = text.strip()
     try:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", given):

@@ -79,7 +79,7 @@ def _result(rule: Rule, source: Source) -> RuleResult:
 
 
 def _landed(run: Row) -> dict[str, Any]:
-    """The audit's card as the run landed it; nothing of an import."""
+    """Returns the audit's card as the run landed it; empty of an import."""
     card = json.loads(run["card"] or "{}")
     audits = card.get("audits") if isinstance(card, dict) else None
     own = audits.get(run["audit_id"]) if isinstance(audits, dict) else None
@@ -95,7 +95,7 @@ def _age(text: str) -> timedelta:
 
 
 def _unmeasurable(run: Row, moment: datetime, limit: timedelta) -> tuple[str, str] | None:
-    """Why no rule can be held against the run, and the command that helps; None where they can."""
+    """Returns why no rule can be held against the run, and the command that helps; None where they can."""
     audit = shlex.quote(run["audit_id"])
     if run["state"] != "complete":
         return f"the run is {run['state']}, not complete", f"promptaudit run {audit}"

@@ -82,7 +82,7 @@ def _row(rule: RuleResult) -> tuple[str, ...]:
 
 
 def _xml(text: str) -> str:
-    """The text with what cannot be seen written out, and without what XML forbids; its line breaks stay."""
+    """Returns the text with what cannot be seen written out, and without what XML forbids; its line breaks stay."""
     return _FORBIDDEN.sub("", "\n".join(shown(line) for line in text.split("\n")))
 
 

@@ -98,7 +98,7 @@ def _rule_row(rule: ValueRule, row: Row) -> RuleRow | None:
 
 
 def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
-    """What tells the row apart beside model, task and strategy, and is not the same for every row of the rule."""
+    """Yields what tells the row apart beside model, task and strategy, and is not the same for every row of the rule."""
     implied = {condition.column for condition in rule.implied}
     for name in (*rule.columns.keys, *rule.columns.temperatures):
         if name not in NAMES and name not in implied and row.get(name) is not None:
@@ -108,7 +108,7 @@ def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
 
 
 def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: Source) -> Iterator[RuleRow]:
-    """Who was asked, meets the conditions and has no row at all: every answer may have been put aside."""
+    """Yields who was asked, meets the conditions and has no row at all: every answer may have been put aside."""
     state: State = "unmeasured"
     if rule.table == "fct_prompt_stability":
         scopes = [
@@ -156,7 +156,7 @@ def query_of(rule: ValueRule, source: Source) -> str:
 
 
 def _in_shell(query: str) -> str:
-    """A query as one word of a shell: in double quotes where nothing in it means something there."""
+    """Returns a query as one word of a shell: in double quotes where nothing in it means something there."""
     return shlex.quote(query) if set('"$`\\!') & set(query) or not query.isprintable() else f'"{query}"'
 
 

@@ -92,7 +92,7 @@ def _result(rule: VerdictRule, source: Source, base: str, comparison: list[Row],
 
 
 def _silent(rule: VerdictRule, groups: Iterable[Names], rows: list[Row], comparison: list[Row]) -> tuple[RuleRow, ...]:
-    """The models, tasks and strategies that both runs asked and of which the rule has nothing to say.
+    """Returns the models, tasks and strategies that both runs asked and of which the rule has nothing to say.
 
     One that was compared in other measures than the rule's is none: not every task has every measure.
     """

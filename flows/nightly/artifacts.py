@@ -100,7 +100,7 @@ def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
 
 
 def _is_outage(error: BaseException | None) -> bool:
-    """Whether an error came of a server that did not answer in all the tries of Prefect's client, rather than refused."""
+    """Returns whether an error came of a server that did not answer in all the tries of Prefect's client, rather than refused."""
     while error is not None and not isinstance(error, httpx.TransportError):
         error = error.__cause__
     return error is not None

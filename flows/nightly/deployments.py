@@ -154,7 +154,7 @@ def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> Non
 
 
 def _marking() -> AutomationCore:
-    """What marks a night as crashed whose process is gone without a word, so that the next one need not wait for it."""
+    """Returns the automation that marks a night as crashed whose process is gone, so that the next one need not wait for it."""
     minutes = int(SILENCE.total_seconds() // 60)
     return AutomationCore(
         name=DEAD,

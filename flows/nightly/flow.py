@@ -107,7 +107,7 @@ OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
 
 
 def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | None, list[str]]:
-    """The audit's card and its night's limits; None of cards that cannot be read: the night says, and tells, what is wrong."""
+    """Returns the audit's card and its night's limits; no card where it cannot be read: the night tells what is wrong."""
     try:
         registry = registry_of(settings)
         return registry.audit(audit_id), limits_of(registry, audit_id)
@@ -116,7 +116,7 @@ def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | Non
 
 
 def _scheduled_at() -> datetime | None:
-    """The time for which a schedule made this run, in UTC and without a zone; None of a run that somebody asked for."""
+    """Returns the time for which a schedule made this run, in UTC and without a zone; None of a run that somebody asked for."""
     context = FlowRunContext.get()
     if context is None or context.flow_run is None or not context.flow_run.auto_scheduled:
         return None
@@ -125,5 +125,5 @@ def _scheduled_at() -> datetime | None:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether Prefect may log it: a run that ended in a failed state of ours says so by that state, and has no stack to show."""
+    """Returns whether Prefect may log it: a run that ended in a failed state of ours says so by that state, without a stack."""
     return record.exc_info is None or not isinstance(record.exc_info[1], FailedRun)

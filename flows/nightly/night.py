@@ -356,7 +356,7 @@ def tonights_run(
 
 
 def _steps(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> dict[str, dict[str, Any]]:
-    """The steps that a run's night has taken, by their names."""
+    """Returns the steps that a run's night has taken, by their names."""
     query = "select step, recorded_at, scheduled_at from raw.nights where night_id = $night"
     return {row["step"]: row for row in warehouse.read(query, night=night_id_of(audit_id, audit_run_id))}
 
@@ -378,7 +378,7 @@ def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
 
 
 def _until_next(card: AuditCard, at: datetime) -> timedelta:
-    """The time until the next night of the card's schedule, at most a day."""
+    """Returns the time until the next night of the card's schedule, at most a day."""
     return DAY if card.schedule is None else min(DAY, next(CronSim(card.schedule, at)) - at)
 
 

@@ -46,7 +46,7 @@ class Server(Runner):
     """Serves until interrupted: SIGTERM ends it, and the night it is in, as Ctrl-C does."""
 
     def handle_sigterm(self, *_: object) -> None:
-        """In place of Prefect's own, which leaves with 0; without its night it need not wait for that to end."""
+        """Ends the night and leaves as Ctrl-C does; Prefect's own would wait for the night and leave with 0."""
         for served in multiprocessing.active_children():
             served.terminate()
         signal.raise_signal(signal.SIGINT)

@@ -133,7 +133,7 @@ def _check_blank(place: Place, run: str, table: str, source: Selection) -> list[
 
 
 def _is_retired(con: Connection, run: str, table: str) -> bool:
-    """Whether a table's rows were moved to the archive and not landed again since."""
+    """Returns whether a table's rows were moved to the archive and not landed again since."""
     moved = con.execute(
         "select 1 from raw.retirements where audit_run_id = ? and table_name = ? limit 1", [run, table]
     ).fetchone()
