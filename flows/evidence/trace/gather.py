@@ -20,7 +20,7 @@ from flows.warehouse.sql import over, sql
 from models_registry.errors import UsageError, nearest
 from models_registry.mart_columns import dbt_project
 
-RETIRED = "select * from said order by audit_run_id, prediction_id limit $most"
+RETIRED = "select * from labelled order by audit_run_id, prediction_id limit $most"
 BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers
     "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
     "prompt_variants": ("prompt_variant_id",),
@@ -95,10 +95,10 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     runs.sort(key=lambda row: parameters["runs"].index(row["audit_run_id"]))
     run = runs[-1]  # of a comparison the candidate
     listed = {**parameters, "most": ALL if most is None else most}
-    said = f"select * from marts.fct_predictions where {where}"  # noqa: S608 - ours
-    answers = rows_of(con, over(sql("evidence", "traced_answers"), said=said), **listed)
-    is_retired = not answers and bool(answers := rows_of(con, over(RETIRED, said=said), **listed))
-    served = rows_of(con, over(sql("evidence", "traced_models"), said=said), **parameters)
+    labelled = f"select * from marts.fct_predictions where {where}"  # noqa: S608 - ours
+    answers = rows_of(con, over(sql("evidence", "traced_answers"), labelled=labelled), **listed)
+    is_retired = not answers and bool(answers := rows_of(con, over(RETIRED, labelled=labelled), **listed))
+    served = rows_of(con, over(sql("evidence", "traced_models"), labelled=labelled), **parameters)
     texts = Texts(text, _sensitive(con, run["audit_run_id"]))
     raw = {"predictions": answers, **_beside(con, row, where, listed)}
     if mart in JUDGED or mart in COMPARED or is_ruled(row):
