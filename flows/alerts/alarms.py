@@ -1,4 +1,4 @@
-"""What stays wrong from night to night: an alarm is raised on a change of state, stands while it lasts, recovers once.
+"""Settles what is wrong tonight with what was wrong before: an alarm is raised once, stands while it lasts, recovers once.
 
 An alarm is a kind, a place (model, task, strategy, measure or rule) and the run it was compared with. Tonight is compared
 with last night, with the pinned baseline and with the base run of every open alarm (`open_bases`): a drop that stays is no
@@ -23,7 +23,7 @@ Place = tuple[str | None, str | None, str | None, str | None, str | None]
 
 
 class Key(NamedTuple):
-    """What makes two findings the same alarm."""
+    """What makes two problems the same alarm."""
 
     kind: Kind
     model_id: str | None
@@ -34,22 +34,22 @@ class Key(NamedTuple):
 
     @property
     def is_compared(self) -> bool:
-        """Whether it comes of comparing two runs, and not of the gate."""
+        """Returns whether it comes of comparing two runs, and not of the gate."""
         return self.kind in ("regressed", "changed")
 
     @property
     def place(self) -> Place:
-        """Where a comparison would say so again."""
+        """Returns where a comparison would say so again."""
         return self[1:]
 
     def touches(self, other: Key) -> bool:
-        """Whether model, task and strategy agree; None is any."""
+        """Returns whether model, task and strategy agree; None is any."""
         pairs = zip(self[1:4], other[1:4], strict=True)
         return all(ours is None or theirs is None or ours == theirs for ours, theirs in pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
     """Something that is wrong tonight; `summary` is its figures in one line, `reason` a sentence.
 
     `measure` is the rule as written where the kind is gate or unmeasured; a part that is None is all of them, so a night
@@ -69,7 +69,7 @@ class Finding:
 
     @property
     def key(self) -> Key:
-        """What it is the same alarm by."""
+        """Returns what makes it the same alarm as another."""
         return Key(self.kind, self.model_id, self.task_id, self.strategy, self.measure, self.base_run_id)
 
 
@@ -87,21 +87,21 @@ class Alarm:
     is_untold: bool = False  # the message of its night reached nobody
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingAlarm:
     """An open alarm tonight; `note` says why nothing is known of it tonight, else it is empty."""
 
     alarm: Alarm
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """An alarm that is over; it is told once nothing of its like stands."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """An alarm that is over; it is news once nothing of its like stands."""
 
     alarm: Alarm
     reason: str
-    is_told: bool
+    is_news: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class Waiver:
     accepted_at: datetime
 
     def covers(self, alarm: Alarm) -> bool:
-        """Whether the alarm was there when the waiver was given, and is of its rule and place: what comes later is news."""
+        """Returns whether the alarm was raised before the waiver was given, and is of its rule and place."""
         key = alarm.key
         of_rule = self.rule.split()[:2] == ["no", key.kind] if key.is_compared else self.rule == key.measure
         ours = (self.model_id, self.task_id, self.strategy, self.measure if key.is_compared else None)
@@ -126,50 +126,50 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What tonight changed: `raised` opens, and of it `told` is news; `waived` is open, and accepted by a person."""
+    """What tonight changed: `raised` opens, and some of it is `news`; `waived` is open, and accepted by a person."""
 
-    raised: tuple[Finding, ...] = ()
-    told: tuple[Finding, ...] = ()
-    standing: tuple[Standing, ...] = ()
+    raised: tuple[Problem, ...] = ()
+    news: tuple[Problem, ...] = ()
+    standing: tuple[StandingAlarm, ...] = ()
     waived: tuple[Alarm, ...] = ()
-    recovered: tuple[Recovered, ...] = ()
+    recovered: tuple[Recovery, ...] = ()
 
 
 def open_bases(alarms: Iterable[Alarm]) -> tuple[str, ...]:
-    """The runs tonight is compared with to know whether alarms still stand, each once, oldest alarm first."""
+    """Returns the runs tonight is compared with to know whether alarms still stand, each once, oldest alarm first."""
     bases = [alarm.key.base_run_id for alarm in alarms if alarm.key.is_compared]
     return tuple(dict.fromkeys(base for base in bases if base is not None))
 
 
 def changes(
     open_alarms: Sequence[Alarm],
-    findings: Sequence[Finding],
+    problems: Sequence[Problem],
     recheck: Mapping[Place, str],
     waivers: Collection[Waiver] = (),
     accepted: Mapping[str, str] | None = None,
 ) -> Changes:
-    """Which alarms tonight raises, which stand, and which are over.
+    """Returns which alarms tonight raises, which stand, and which are over.
 
     `recheck` is the verdict of every comparison of tonight by its place, `accepted` why by the id of each alarm that a
     person ended by pinning a later baseline. A compared alarm is over when its place has another verdict than its kind;
-    without one, or with not_comparable, it stands and its note says so. One of the gate is over when it is not found, unless
+    without one, or with not_comparable, it stands and its note says so. One of the gate is over when it is no problem, unless
     tonight could not be measured there, or a waiver covers it.
 
-    Every finding whose key is not open is raised, once. Told is what is news of its own: not a drop against the baseline of a
-    model that also dropped since last night or already has a standing alarm (it is the same drop, seen in one more measure),
-    nor a rule on comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A recovery is told when
-    nothing like it stands.
+    Every problem whose key is not open is raised, once. News is what says something of its own: not a drop against the
+    baseline of a model that also dropped since last night or already has a standing alarm (it is the same drop, seen in
+    one more measure), nor a rule on comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A
+    recovery is news when nothing like it stands.
     """
     accepted = accepted or {}
-    found = {finding.key: finding for finding in reversed(findings)}  # of equal keys the first
-    standing: list[Standing] = []
+    by_key = {problem.key: problem for problem in reversed(problems)}  # of equal keys the first
+    standing: list[StandingAlarm] = []
     waived: list[Alarm] = []
     over: list[tuple[Alarm, str, bool]] = []
     for alarm in open_alarms:
-        if alarm.alarm_id in accepted and alarm.key not in found:  # whose base run is still compared with is not over
+        if alarm.alarm_id in accepted and alarm.key not in by_key:  # whose base run is still compared with is not over
             over.append((alarm, accepted[alarm.alarm_id], False))
             continue
-        note, reason = _state(alarm.key, found, recheck)
+        note, reason = _state(alarm.key, by_key, recheck)
         is_waived = any(waiver.covers(alarm) for waiver in waivers)
         # a waived rule is not reported as failed, which is no sign of its holding again
         if reason is not None and (alarm.key.is_compared or not is_waived):
@@ -177,30 +177,29 @@ def changes(
         elif is_waived:
             waived.append(alarm)
         else:
-            standing.append(Standing(alarm, note))
+            standing.append(StandingAlarm(alarm=alarm, note=note))
 
     opened = {alarm.key for alarm in open_alarms}
-    raised = [found[key] for key in dict.fromkeys(finding.key for finding in findings) if key not in opened]
+    raised = [by_key[key] for key in dict.fromkeys(problem.key for problem in problems) if key not in opened]
     stay = [item.alarm.key for item in standing] + [alarm.key for alarm in waived]
-    told = [finding for finding in raised if _is_news(finding, raised, stay)]
     before = [alarm.key for alarm in open_alarms]
-    now_open = stay + [finding.key for finding in raised]
+    now_open = stay + [problem.key for problem in raised]
     recovered = [
-        Recovered(alarm, reason, may_tell and _is_over_for_all(alarm.key, before, now_open))
+        Recovery(alarm=alarm, reason=reason, is_news=may_tell and _is_over_for_all(alarm.key, before, now_open))
         for alarm, reason, may_tell in over
     ]
     return Changes(
         raised=tuple(raised),
-        told=tuple(told),
+        news=tuple(problem for problem in raised if _is_news(problem, raised, stay)),
         standing=tuple(standing),
         waived=tuple(waived),
         recovered=tuple(recovered),
     )
 
 
-def _state(key: Key, found: Mapping[Key, Finding], recheck: Mapping[Place, str]) -> tuple[str, str | None]:
-    """The note of an alarm that stands, or why it is over."""
-    if key in found:
+def _state(key: Key, problems: Mapping[Key, Problem], recheck: Mapping[Place, str]) -> tuple[str, str | None]:
+    """Returns the note of an alarm that stands, or why it is over."""
+    if key in problems:
         return "", None
     if key.is_compared:
         verdict = recheck.get(key.place)
@@ -209,17 +208,17 @@ def _state(key: Key, found: Mapping[Key, Finding], recheck: Mapping[Place, str])
         if verdict == "not_comparable":
             return "not comparable tonight", None
         return "", None if verdict == key.kind else verdict.replace("_", " ")
-    blind = [other for other in found if other.kind == "unmeasured" and other.touches(key)]
+    blind = [other for other in problems if other.kind == "unmeasured" and other.touches(key)]
     if any(other.measure in (None, key.measure) for other in blind):
         return "could not be measured tonight", None
     return "", "measured again" if key.kind == "unmeasured" else "the rule holds again"
 
 
-def _is_news(finding: Finding, raised: Sequence[Finding], stay: Sequence[Key]) -> bool:
-    key = finding.key
-    if key.is_compared and finding.against == "baseline":
+def _is_news(problem: Problem, raised: Sequence[Problem], stay: Sequence[Key]) -> bool:
+    key = problem.key
+    if key.is_compared and problem.against == "baseline":
         since_last_night = any(
-            other.key.is_compared and other.against == "last_night" and other.model_id == finding.model_id
+            other.key.is_compared and other.against == "last_night" and other.model_id == problem.model_id
             for other in raised
         )
         return not since_last_night and not any(other.is_compared and other.model_id == key.model_id for other in stay)
@@ -241,7 +240,7 @@ def _is_over_for_all(key: Key, before: Sequence[Key], now_open: Sequence[Key]) -
 
 
 def open_alarms(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> list[Alarm]:
-    """The alarms of an audit that no earlier night has ended, oldest first, with those this run itself has raised already."""
+    """Returns the alarms of an audit that no earlier night ended, oldest first, with those this run has raised already."""
     rows = warehouse.read(sql("alerts", "open_alarms"), audit=audit_id, run=audit_run_id)
     return [
         Alarm(
@@ -259,14 +258,14 @@ def open_alarms(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> list[
 
 
 def settle(
-    warehouse: Warehouse, audit_id: str, audit_run_id: str, findings: Sequence[Finding], recheck: Mapping[Place, str]
+    warehouse: Warehouse, audit_id: str, audit_run_id: str, problems: Sequence[Problem], recheck: Mapping[Place, str]
 ) -> Changes:
-    """Compares tonight's findings with the open alarms and lands what was raised and what recovered.
+    """Compares tonight's problems with the open alarms and lands what was raised and what recovered.
 
-    Running it again for the same night finds the same changes and lands nothing twice: an alarm's id hashes the audit, the
-    key and the run that raises it. What an earlier start of the night raised and this one no longer finds has recovered.
+    Running it again for the same night makes the same changes and lands nothing twice: an alarm's id hashes the audit, the
+    key and the run that raises it. What an earlier start of the night raised and is no problem any more has recovered.
     """
-    keys = {finding.key for finding in findings}
+    keys = {problem.key for problem in problems}
     known = open_alarms(warehouse, audit_id, audit_run_id)
     before = [alarm for alarm in known if alarm.audit_run_id != audit_run_id or alarm.key not in keys]
     waivers = [Waiver(**row) for row in warehouse.read(sql("alerts", "waivers"), audit_id=audit_id, now=now())]
@@ -277,17 +276,17 @@ def settle(
         for alarm in before
         if alarm.key.is_compared and pin["pinned_at"] >= alarm.raised_at and pin["started_at"] >= alarm.since
     }
-    found = changes(before, findings, recheck, waivers, accepted)
+    settled = changes(before, problems, recheck, waivers, accepted)
     of_all = {"audit_run_id": audit_run_id, "audit_id": audit_id, "recorded_at": now()}
     rows = [
-        of_all | finding.key._asdict()
-        | {"alarm_id": content_id("alarm", audit_id, *finding.key, audit_run_id), "event": "raised",
-           "summary": finding.summary, "reason": finding.reason}
-        for finding in found.raised
+        of_all | problem.key._asdict()
+        | {"alarm_id": content_id("alarm", audit_id, *problem.key, audit_run_id), "event": "raised",
+           "summary": problem.summary, "reason": problem.reason}
+        for problem in settled.raised
     ] + [
         of_all | item.alarm.key._asdict()
         | {"alarm_id": item.alarm.alarm_id, "event": "recovered", "summary": item.alarm.summary, "reason": item.reason}
-        for item in found.recovered
+        for item in settled.recovered
     ]  # fmt: skip
     warehouse.land([("alarms", frame_of("alarms", rows))])
-    return found
+    return settled

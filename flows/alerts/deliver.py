@@ -30,8 +30,8 @@ _STATUS = re.compile(r"error=(\d{3})\b")
 _UNREACHED = re.compile(r"(?i)connection error|socket exception|timed? ?out")
 
 
-class _Heard(logging.Handler):
-    """Of what apprise logs, the newest status or failure to connect by thread; the text itself is never kept."""
+class _StatusHandler(logging.Handler):
+    """Keeps of what apprise logs the newest status or failure to connect by thread, and never the text itself."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -60,9 +60,9 @@ def send_all(
     """Sends a message to every target at once, and says of each whether it took it, else why not."""
     import apprise
 
-    heard = _Heard()
+    statuses = _StatusHandler()
     library = logging.getLogger("apprise")
-    library.handlers, library.propagate = [heard], False
+    library.handlers, library.propagate = [statuses], False
     library.setLevel(logging.INFO)
     asset = apprise.AppriseAsset(
         # nothing is kept on disk, made, fetched or read but the target's own address
@@ -73,20 +73,20 @@ def send_all(
     )  # fmt: skip
 
     def send(place: int, url: str) -> None:
-        found: dict[str, Any] = {"target": place, "service": None, "error": "its address cannot be read"}
-        heard.by_thread.pop(threading.get_ident(), None)  # of an earlier thread of this number
+        answer: dict[str, Any] = {"target": place, "service": None, "error": "its address cannot be read"}
+        statuses.by_thread.pop(threading.get_ident(), None)  # of an earlier thread of this number
         try:
             service = apprise.Apprise.instantiate(url, asset=asset)
             if service is not None:
-                found["service"] = str(type(service).service_name)
+                answer["service"] = str(type(service).service_name)
                 to = apprise.Apprise([service], asset=asset)
                 is_sent = to.notify(
                     body=body, title=title, notify_type=apprise.NotifyType(tone), body_format=apprise.NotifyFormat.TEXT
                 )
-                found["error"] = None if is_sent else heard.by_thread.get(threading.get_ident(), "did not take it")
+                answer["error"] = None if is_sent else statuses.by_thread.get(threading.get_ident(), "did not take it")
         except BaseException as error:  # noqa: BLE001 - a plugin's fault is its target's
-            found["error"] = f"could not be asked ({type(error).__name__})"
-        say(found)
+            answer["error"] = f"could not be asked ({type(error).__name__})"
+        say(answer)
 
     threads = [
         threading.Thread(target=send, args=(place, url), daemon=True) for place, url in enumerate(targets, start=1)
@@ -109,7 +109,7 @@ def call(url: str, say: Callable[[Mapping[str, Any]], None]) -> None:
 
 
 def _get(url: str) -> tuple[str | None, bool]:
-    """What is wrong, None for nothing, and whether another try may mend it."""
+    """Returns what is wrong, None for nothing, and whether another try may mend it."""
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "promptaudit"})  # noqa: S310 - the next line
         if request.type not in ("http", "https"):
@@ -128,16 +128,16 @@ def _get(url: str) -> tuple[str | None, bool]:
 def main() -> None:
     """Reads the order, carries it out and ends, whatever a target does, when its time is over."""
     order = json.load(sys.stdin)
-    answer = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     turn = threading.Lock()
 
-    def say(found: Mapping[str, Any]) -> None:
+    def say(answer: Mapping[str, Any]) -> None:
         with turn:
-            answer.write(json.dumps(found) + "\n")
-            answer.flush()
+            output.write(json.dumps(answer) + "\n")
+            output.flush()
 
     # should the one who started this be gone, nobody else would end it
     timer = threading.Timer(order["seconds"], os._exit, [1])

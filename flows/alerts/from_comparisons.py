@@ -1,4 +1,4 @@
-"""Turns the rows of marts.rpt_run_comparisons into findings: what is worse tonight, its figures in one line."""
+"""Turns the rows of marts.rpt_run_comparisons into problems: what is worse tonight, its figures in one line."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from flows.alerts.alarms import Finding, Place
+from flows.alerts.alarms import Place, Problem
 from flows.display.figures import ABSENT, number, usd
 
 CHURN = "label_churn"
 
 
-def compared(
+def problems_of(
     rows: Iterable[Mapping[str, Any]],
     against: Mapping[str, Literal["last_night", "night_before_last", "baseline", "alarm"]],
     night_before_last: str | None = None,
-) -> tuple[list[Finding], dict[Place, str]]:
-    """What is worse than last night or a baseline, in the order of the rows, and the verdict of every comparison.
+) -> tuple[list[Problem], dict[Place, str]]:
+    """Returns what is worse than last night or a baseline, in the order of the rows, and the verdict of every comparison.
 
     Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it: it is told beside
     another measure of its group that regressed. That answers changed since last night is told only where they changed since
@@ -25,10 +25,10 @@ def compared(
     night it is not told, and where the two cannot be compared it is.
 
     `against` is what each base run is. One that is only an open alarm's, or the night before last, gives verdicts, by place
-    (model, task, strategy, measure, base run) as `flows.alerts.alarms.changes` takes them, and no findings: what is worse
+    (model, task, strategy, measure, base run) as `flows.alerts.alarms.changes` takes them, and no problems: what is worse
     than it stands already.
     """
-    findings, verdicts, rows = [], {}, list(rows)
+    problems, verdicts, rows = [], {}, list(rows)
     has_earlier = night_before_last is not None
     is_lasting = {
         _group(row)[:3]: row["verdict"] != "within_noise"
@@ -48,14 +48,14 @@ def compared(
             continue
         if row["measure"] == "consistency" and _group(row) not in worse:
             continue
-        findings.append(
-            Finding(
+        problems.append(
+            Problem(
                 kind=row["verdict"], summary=summary(row), reason=row["reason"], cause=row["cause"],
                 model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=row["measure"],
                 base_run_id=base, against=reference,
             )
         )  # fmt: skip
-    return findings, verdicts
+    return problems, verdicts
 
 
 def _group(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -63,7 +63,7 @@ def _group(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def summary(row: Mapping[str, Any]) -> str:
-    """A comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], q 0.001`; what is NULL is left out.
+    """Returns a comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], q 0.001`; what is NULL is left out.
 
     q is of the family of one pair of runs; a measure outside it (label_churn) gives its own p.
     """

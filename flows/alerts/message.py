@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from flows.alerts.alarms import Alarm, Changes, Finding, Key
+from flows.alerts.alarms import Alarm, Changes, Key, Problem
+from flows.display.encode import NOT_ENCODED
 from flows.display.figures import cut, shown
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered", "success"]
@@ -56,7 +57,7 @@ class Night:
     seal: str | None = None  # of the run's rows and marts, as it stands when it is told
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """A title of at most 80 characters and a text of at most 30 lines, plain and harmless as Markdown.
 
@@ -65,12 +66,12 @@ class Message:
 
     kind: MessageKind
     title: str
-    body: str
-    seal: str | None = None
+    body: str = field(metadata=NOT_ENCODED)
+    seal: str | None = field(default=None, metadata=NOT_ENCODED)
 
     @property
     def text(self) -> str:
-        """The body with the whole seal: a copy of it is what the run can be held against."""
+        """Returns the body with the whole seal: a copy of it is what the run can be verified against."""
         return self.body if self.seal is None else f"{self.body}\nSeal: {self.seal}"
 
 
@@ -83,20 +84,20 @@ class _Block:
 
 
 def safe(text: str, limit: int = NAME) -> str:
-    r"""Other people's words on one line: cut to `limit` characters, then what steers a reader becomes `\x..`."""
+    r"""Returns other people's words on one line: cut to `limit` characters, then what steers a reader becomes `\x..`."""
     return _MARKUP.sub(lambda match: f"\\x{ord(match[0]):02x}", cut(text, limit))
 
 
 def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Message | None:
-    """The night's message, or None when there is nothing to tell.
+    """Returns the night's message, or None when there is nothing to tell.
 
     One message tells all of a night; its kind is the gravest of what is new: regression (regressed or changed), gate_failed,
     unmeasured, recovered, success (only if asked, and only for exit code 0). An alarm whose message reached nobody is told
     again, as the standing alarm it is; other standing alarms are lines in the messages of later news, and no news themselves.
     """
     untold = [item.alarm for item in changes.standing if item.alarm.is_untold]
-    back = [item for item in changes.recovered if item.is_told]
-    kinds = {finding.kind for finding in changes.told} | {alarm.key.kind for alarm in untold}
+    back = [item for item in changes.recovered if item.is_news]
+    kinds = {problem.kind for problem in changes.news} | {alarm.key.kind for alarm in untold}
     kind: MessageKind
     if kinds & {"regressed", "changed"}:
         kind = "regression"
@@ -108,7 +109,7 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
         kind = "success"
     else:
         return None
-    groups = _groups(finding for finding in changes.told if finding.key.is_compared)
+    groups = _groups(problem for problem in changes.news if problem.key.is_compared)
     title = _title(night, kind, changes, groups, untold)
     blocks = [
         _Block([f"Audit {safe(night.audit_id)}, night of {night.started_at:%Y-%m-%d}, run {night.audit_run_id[:ID]}"]),
@@ -123,20 +124,20 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
         _Block(["Still standing:"], _folded([(i.alarm, i.note) for i in changes.standing if not i.alarm.is_untold])),
     ]
     body = _fitted(blocks, _look(night, groups, kinds), LINES if night.seal is None else LINES - 1)
-    return Message(kind, title, body, night.seal)
+    return Message(kind=kind, title=title, body=body, seal=night.seal)
 
 
-def _groups(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Findings by what they are told as: one cause of ours, or one model and cause."""
-    found: dict[tuple[str | None, ...], list[Finding]] = {}
-    for finding in findings:
-        of_all = finding.cause in OURS
-        found.setdefault((finding.cause, None if of_all else finding.model_id), []).append(finding)
-    return sorted(found.values(), key=lambda group: -len(group))
+def _groups(problems: Iterable[Problem]) -> list[list[Problem]]:
+    """Returns problems by what they are told as, one cause of ours or one model and cause, the largest group first."""
+    groups: dict[tuple[str | None, ...], list[Problem]] = {}
+    for problem in problems:
+        of_all = problem.cause in OURS
+        groups.setdefault((problem.cause, None if of_all else problem.model_id), []).append(problem)
+    return sorted(groups.values(), key=lambda group: -len(group))
 
 
 def _title(
-    night: Night, kind: MessageKind, changes: Changes, groups: Sequence[Sequence[Finding]], untold: Sequence[Alarm]
+    night: Night, kind: MessageKind, changes: Changes, groups: Sequence[Sequence[Problem]], untold: Sequence[Alarm]
 ) -> str:
     if groups:
         what = f"{_models(groups[0])} {_verb(groups[0])}"
@@ -147,10 +148,10 @@ def _title(
         what = f"{safe(first.key.model_id or 'a model', 30)} {first.key.kind} since {first.since:%Y-%m-%d}"
     elif kind in ("gate_failed", "unmeasured"):
         what = "the gate failed" if kind == "gate_failed" else "could not be measured"
-        keys = [finding.key for finding in changes.told] + [alarm.key for alarm in untold]
+        keys = [problem.key for problem in changes.news] + [alarm.key for alarm in untold]
         what += _named([key.measure for key in keys if key.kind == kind.removesuffix("_failed")])
     elif kind == "recovered":
-        keys = [item.alarm.key for item in changes.recovered if item.is_told]
+        keys = [item.alarm.key for item in changes.recovered if item.is_news]
         what = "recovered" + _named([key.model_id if key.is_compared else key.measure for key in keys])
     else:
         what = "passed, nothing got worse"
@@ -158,39 +159,39 @@ def _title(
 
 
 def _named(names: Iterable[str | None]) -> str:
-    found = [name for name in dict.fromkeys(names) if name]
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f": {safe(found[0], 50)}{more}" if found else ""
+    known = [name for name in dict.fromkeys(names) if name]
+    more = f" (and {len(known) - 1} more)" if len(known) > 1 else ""
+    return f": {safe(known[0], 50)}{more}" if known else ""
 
 
-def _models(group: Sequence[Finding]) -> str:
-    names = list(dict.fromkeys(finding.model_id or "a model" for finding in group))
+def _models(group: Sequence[Problem]) -> str:
+    names = list(dict.fromkeys(problem.model_id or "a model" for problem in group))
     return safe(names[0], 30) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
-def _verb(group: Sequence[Finding]) -> str:
-    return "regressed" if any(finding.kind == "regressed" for finding in group) else "changed"
+def _verb(group: Sequence[Problem]) -> str:
+    return "regressed" if any(problem.kind == "regressed" for problem in group) else "changed"
 
 
-def _compared_block(group: Sequence[Finding]) -> _Block:
-    against = "last night" if any(finding.against == "last_night" for finding in group) else "the baseline"
+def _compared_block(group: Sequence[Problem]) -> _Block:
+    against = "last night" if any(problem.against == "last_night" for problem in group) else "the baseline"
     lines = [f"{_models(group)} {_verb(group)} since {against}: {_counted(len(group), 'figure')}"]
     why = WHY.get(group[0].cause or "", "")
     reason = safe(group[0].reason or "", WIDTH - len(why) - 10)
     if why or reason:
         lines.append("Why: " + " – ".join(part for part in (why, reason) if part))
-    many = len({finding.model_id for finding in group}) > 1
-    rows = [f"{_place(finding.key, with_model=many)}: {safe(finding.summary, 120)}" for finding in group]
+    many = len({problem.model_id for problem in group}) > 1
+    rows = [f"{_place(problem.key, with_model=many)}: {safe(problem.summary, 120)}" for problem in group]
     return _Block(lines, list(dict.fromkeys(rows)))
 
 
 def _rules_block(changes: Changes, kind: str, heading: str) -> _Block:
-    """Rules that failed or could not be judged; those that rest on a comparison are told here too, beside its alarm."""
-    found = [finding for finding in changes.raised if finding.kind == kind]
+    """Returns the rules that failed or could not be judged; those that rest on a comparison stand beside its alarm too."""
     rows = [
-        ": ".join(part for part in (_place(finding.key), safe(finding.summary, 120)) if part)
-        + (f" – {safe(finding.reason, 100)}" if finding.reason else "")
-        for finding in found
+        ": ".join(part for part in (_place(problem.key), safe(problem.summary, 120)) if part)
+        + (f" – {safe(problem.reason, 100)}" if problem.reason else "")
+        for problem in changes.raised
+        if problem.kind == kind
     ]
     return _Block([f"{heading}:"], rows)
 
@@ -200,15 +201,14 @@ def _alarm(alarm: Alarm) -> str:
 
 
 def _folded(items: Iterable[tuple[Alarm, str]]) -> list[str]:
-    """A line for the alarms of one model, or of one rule, that were raised on the same night."""
-    found: dict[tuple[str | None, ...], list[tuple[Alarm, str]]] = {}
+    """Returns a line for the alarms of one model, or of one rule, that were raised on the same night."""
+    groups: dict[tuple[str | None, ...], list[tuple[Alarm, str]]] = {}
     for alarm, note in items:
         of = alarm.key.model_id if alarm.key.is_compared else alarm.key.measure
-        found.setdefault(("" if alarm.key.is_compared else alarm.key.kind, of, alarm.audit_run_id), []).append(
-            (alarm, note)
-        )
+        group_key = ("" if alarm.key.is_compared else alarm.key.kind, of, alarm.audit_run_id)
+        groups.setdefault(group_key, []).append((alarm, note))
     lines = []
-    for group in found.values():
+    for group in groups.values():
         first, notes = group[0][0], {note for _, note in group}
         places = {alarm.key[1:5] for alarm, _ in group}  # against last night and the baseline: one figure
         line = _alarm(first) + (f" and {len(places) - 1} more" if len(places) > 1 else "")
@@ -221,7 +221,7 @@ def _place(key: Key, *, with_model: bool = True) -> str:
     return " / ".join(safe(part) for part in parts if part)
 
 
-def _look(night: Night, groups: Sequence[Sequence[Finding]], kinds: Iterable[str]) -> list[str]:
+def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str]) -> list[str]:
     run = night.audit_run_id[:ID]
     places = [shown(night.report)] if night.report else []
     if groups and (base := groups[0][0].base_run_id):
@@ -233,7 +233,7 @@ def _look(night: Night, groups: Sequence[Sequence[Finding]], kinds: Iterable[str
 
 
 def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
-    """The blocks with as many rows each as fit the screen, alike for all; one without rows stands only if first or last."""
+    """Returns the blocks with as many rows each as fit the screen; a block without rows stands only if first or last."""
     shown_blocks = [block for block in blocks[1:] if block.rows]
     text: list[str] = []
     for most in (8, 6, 5, 4, 3, 2, 1):

@@ -45,7 +45,7 @@ Delivery = Literal["sent", "failed", "nobody", "told"]
 
 
 def targets_of(settings: Settings) -> list[str]:
-    """The addresses of PROMPTAUDIT_NOTIFY, each once, in their order; secrets."""
+    """Returns the addresses of PROMPTAUDIT_NOTIFY, each once, in their order; secrets."""
     text = "" if settings.notify is None else settings.notify.get_secret_value()
     return list(dict.fromkeys(part for part in _BETWEEN.split(text.strip()) if part))
 
@@ -77,8 +77,8 @@ def notify(  # noqa: PLR0913 - what a message needs to be sent once
 
     keep("intended")
     words = {"title": scrub(message.title), "body": scrub(message.text), "tone": TONES.get(kind, "info")}
-    heard = {found["target"]: found for found in _deliver({"targets": targets, **words}, SECONDS)}
-    failures = [why for place in range(1, len(targets) + 1) if (why := _failure(place, heard.get(place)))]
+    answers = {answer["target"]: answer for answer in _deliver({"targets": targets, **words}, SECONDS)}
+    failures = [why for place in range(1, len(targets) + 1) if (why := _failure(place, answers.get(place)))]
     error = None
     if failures:
         error = f"{len(failures)} of {len(targets)} targets did not get it: {'; '.join(failures[:5])}"
@@ -89,20 +89,20 @@ def notify(  # noqa: PLR0913 - what a message needs to be sent once
 
 
 def _was_sent(warehouse: Warehouse, audit_run_id: str, notification_id: str, progress: Progress) -> bool:
-    done = (
+    query = (
         "select 1 from raw.notifications where audit_run_id = $run and notification_id = $id and state = 'sent' limit 1"
     )
     try:
-        return bool(warehouse.read(done, run=audit_run_id, id=notification_id))
+        return bool(warehouse.read(query, run=audit_run_id, id=notification_id))
     except PromptauditError as failure:
         progress.warn(f"whether it was told before is not known: {failure}")
         return False
 
 
 def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_place: bool = True) -> bool:
-    """Gets PROMPTAUDIT_HEARTBEAT_URL, so that a watcher notices a night that never ends; whether it answered.
+    """Gets PROMPTAUDIT_HEARTBEAT_URL, so that a watcher notices a night that never ends; returns whether it answered.
 
-    A plain GET says that the night took place, whatever it found. Watchers that take the exit code as well (`…/<uuid>/0`,
+    A plain GET says that the night took place, whatever came of it. Watchers that take the exit code as well (`…/<uuid>/0`,
     `?status=0`) get it where the address says `{exit_code}`. Without an address nothing is called and False returned; a
     redirect is not followed; a failure is one warning, after three tries within 20 seconds. A night that began no run did
     not take place: only an address that takes the exit code is told.
@@ -110,15 +110,15 @@ def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_pl
     urls = _called(settings)
     if not urls or not (took_place or EXIT_CODE in urls[0]):
         return False
-    heard = _deliver({"url": urls[0].replace(EXIT_CODE, str(int(exit_code)))}, SECONDS)
-    why = heard[0]["error"] if heard else f"no answer within {SECONDS:g} s"
+    answers = _deliver({"url": urls[0].replace(EXIT_CODE, str(int(exit_code)))}, SECONDS)
+    why = answers[0]["error"] if answers else f"no answer within {SECONDS:g} s"
     if why:
         progress.warn(f"PROMPTAUDIT_HEARTBEAT_URL: {why}")
     return not why
 
 
 def report_link(warehouse: Warehouse, audit_run_id: str, settings: Settings) -> str:
-    """Where the run's page is: under PROMPTAUDIT_REPORT_URL, which serves the published folder, else its path here."""
+    """Returns where the run's page is: under PROMPTAUDIT_REPORT_URL, which serves the published folder, else its path here."""
     page = warehouse.places.report(audit_run_id)
     if not settings.report_url:
         return str(page.absolute())
@@ -130,18 +130,18 @@ def _called(settings: Settings) -> tuple[str, ...]:
     return (url,) if url else ()
 
 
-def _failure(place: int, found: Mapping[str, Any] | None) -> str | None:
-    """What became of a target that did not take the message, by its place; what it is called is the library's word."""
-    if found is None:
+def _failure(place: int, answer: Mapping[str, Any] | None) -> str | None:
+    """Returns why a target did not take the message, None where it did; its service is called by the library's word."""
+    if answer is None:
         return f"target {place}: no answer within {SECONDS:g} s"
-    if found["error"] is None:
+    if answer["error"] is None:
         return None
-    service = f" ({_NAMED.sub('', found['service'])[:40]})" if found["service"] else ""
-    return f"target {place}{service} {found['error']}"
+    service = f" ({_NAMED.sub('', answer['service'])[:40]})" if answer["service"] else ""
+    return f"target {place}{service} {answer['error']}"
 
 
 def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
-    """Has `flows.alerts.deliver` carry the order out; what it said by the time it ended, or was ended."""
+    """Has `flows.alerts.deliver` carry the order out; returns its answers by the time it ended, or was ended."""
     environment = {k: v for k, v in os.environ.items() if not any(word in k.upper() for word in _HIDDEN)}
     environment |= SILENT | {"NETRC": os.devnull}  # an address carries its own password or none
     try:
@@ -152,15 +152,15 @@ def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
     except OSError:
         return []
     try:
-        said, _ = child.communicate(json.dumps({**order, "seconds": seconds + 5}), timeout=seconds)
+        output, _ = child.communicate(json.dumps({**order, "seconds": seconds + 5}), timeout=seconds)
     except subprocess.TimeoutExpired:
         _end(child)
-        said, _ = child.communicate()
+        output, _ = child.communicate()
     except BaseException:
         _end(child)
         child.wait()
         raise
-    return [json.loads(line) for line in said.splitlines() if line.endswith("}")]
+    return [json.loads(line) for line in output.splitlines() if line.endswith("}")]
 
 
 def _end(child: subprocess.Popen[str]) -> None:

@@ -23,11 +23,11 @@ NEED_PANDAS = {"great_expectations", "datasets"}
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """The console script: runs a command and ends with its exit code; every error is one line."""
+    """Runs a command and ends with its exit code; every error is one line."""
     collect_rarely()
-    given = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _interrupt)
-    debug = "--debug" in given or os.environ.get("PROMPTAUDIT_DEBUG", "").lower() in (
+    debug = "--debug" in words or os.environ.get("PROMPTAUDIT_DEBUG", "").lower() in (
         "1",
         "true",
         "yes",
@@ -37,9 +37,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     )
     try:
         with sparing_pandas():
-            left = app(hoisted(given), standalone_mode=False, prog_name="promptaudit")
+            left = app(hoisted(words), standalone_mode=False, prog_name="promptaudit")
         if left == INTERRUPTED:  # what Typer makes of an interrupt
-            raise KeyboardInterrupt  # noqa: TRY301 - said in one place
+            raise KeyboardInterrupt  # noqa: TRY301 - handled in one place
         code = left if isinstance(left, int) else 0
     except PromptauditError as error:
         code = _fail(error.lines, error.exit_code, error, debug=debug)
@@ -49,23 +49,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:  # noqa: BLE001 - the last net: one line, a traceback only with --debug
-        said = getattr(error, "format_message", None)
-        if said is not None:
-            code = _fail(f"UsageError: {said()}", 2, error, debug=debug)
-        elif isinstance(error, OSError):
-            code = _fail(
-                f"{type(error).__name__}: {error.filename or ''}: {error.strerror or error}", 2, error, debug=debug
-            )
-        else:
-            code = _fail(
-                f"{type(error).__name__}: {error} (a defect: run with --debug and tell us)", 2, error, debug=debug
-            )
+        code = _fail(_one_line(error), 2, error, debug=debug)
     sys.stdout.flush()
     raise SystemExit(code)
 
 
 def hoisted(arguments: list[str]) -> list[str]:
-    """The arguments with the shared options moved before the command; what follows `--` stays."""
+    """Returns the arguments with the shared options moved before the command; what follows `--` stays."""
     shared_part: list[str] = []
     rest: list[str] = []
     position = 0
@@ -117,12 +107,23 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _fail(said: str | Sequence[str], code: int, error: BaseException | None, *, debug: bool) -> int:
+def _one_line(error: Exception) -> str:
+    """Returns what an error that is none of ours says: a usage error of Typer, one of the system, or a defect."""
+    usage = getattr(error, "format_message", None)
+    if usage is not None:
+        return f"UsageError: {usage()}"
+    name = type(error).__name__
+    if isinstance(error, OSError):
+        return f"{name}: {error.filename or ''}: {error.strerror or error}"
+    return f"{name}: {error} (a defect: run with --debug and tell us)"
+
+
+def _fail(message: str | Sequence[str], code: int, error: BaseException | None, *, debug: bool) -> int:
     if debug and error is not None:
         import traceback
 
         traceback.print_exception(error)
-    for line in (said,) if isinstance(said, str) else said:
+    for line in (message,) if isinstance(message, str) else message:
         text = " ".join(line.split())
         sys.stderr.write("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "\n")
     return code

@@ -1,4 +1,4 @@
-"""What the commands share: the Typer app, the options all of them take, how a result is shown."""
+"""Holds what the commands share: the Typer app, the options all of them take, how a result is shown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from flows.display.progress import Progress
     from flows.settings import Settings
     from models_registry.registry import Registry
@@ -31,6 +33,10 @@ MaxRequests = Annotated[
     int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")
 ]
 AuditName = Annotated[str, typer.Argument(help="An audit card.", envvar="PROMPTAUDIT_AUDIT")]
+RunName = Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")]
+ModelOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")]
+TaskOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")]
+StrategyOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="A strategy; default: all.")]
 
 
 @dataclass(slots=True)
@@ -44,20 +50,20 @@ class State:
     debug: bool = False
 
     def settings(self) -> Settings:
-        """The options over the environment."""
+        """Returns the settings: the options over the environment."""
         from flows.settings import settings_of
 
         return settings_of(self.warehouse, self.registry)
 
     def load(self) -> tuple[Settings, Registry]:
-        """Settings and the registry they name."""
+        """Returns the settings and the registry they name."""
         from flows.settings import registry_of
 
         settings = self.settings()
         return settings, registry_of(settings)
 
     def progress(self) -> Progress:
-        """Where to say what goes on."""
+        """Returns where to say what goes on."""
         from flows.display.progress import Progress
 
         return Progress(quiet=self.quiet, may_ask=not self.as_json)
@@ -77,6 +83,13 @@ def show(result: object, text: str | None = None) -> None:
         from flows.display.progress import visible
 
         sys.stdout.write((visible(text) if is_screen else text) + "\n")
+
+
+def console(width: int) -> Console:
+    """Returns a console on stdout, as wide as the terminal, or `width` columns where there is none."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else width)
 
 
 def _version(value: bool) -> None:

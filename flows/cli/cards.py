@@ -17,8 +17,8 @@ def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; de
     from flows.audit.check_cards import check_cards, refusal_lines
 
     _, registry = state.load()
-    found = check_cards(registry, audit)
-    show(found, "\n".join([*found["notes"], *refusal_lines(found["run_refuses"]), found["summary"]]))
+    check = check_cards(registry, audit)
+    show(check, "\n".join([*check["notes"], *refusal_lines(check["run_refuses"]), check["summary"]]))
 
 
 @app.command()

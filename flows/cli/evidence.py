@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.cli.app import app, show, state
+from flows.cli.app import app, console, show, state
 from flows.warehouse import Warehouse
 
 WIDTH = 160  # of a tree that no terminal shows
@@ -25,8 +24,8 @@ def verify(
     ] = None,
 ) -> int:
     """Hold what stands in the warehouse and its copies against the seals, and name what differs."""
+    from flows.evidence.terminal import lines_of
     from flows.report.verify_file import verify_report, verify_with_pages
-    from flows.warehouse import Warehouse
 
     settings, progress = state.settings(), state.progress()
     is_ours = os.access(settings.warehouse.parent, os.W_OK)  # a copy on a medium that nobody writes needs no lock
@@ -34,11 +33,11 @@ def verify(
         Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say) if is_ours else contextlib.nullcontext()
     ):
         if what is not None and Path(what).suffix == ".html":
-            found = verify_report(Warehouse(settings.warehouse), Path(what), seal=seal)
+            result = verify_report(Warehouse(settings.warehouse), Path(what), seal=seal)
         else:
-            found = verify_with_pages(Warehouse(settings.warehouse), what, seal=seal, say=progress.say)
-    show(found.as_dict(), "\n".join(found.lines()))
-    return found.exit_code
+            result = verify_with_pages(Warehouse(settings.warehouse), what, seal=seal, say=progress.say)
+    show(result, "\n".join(lines_of(result)))
+    return result.exit_code
 
 
 @app.command()
@@ -77,17 +76,16 @@ def trace(
     lineage: Annotated[bool, typer.Option(help="Follow the column down to raw columns.")] = True,
 ) -> int:
     """Follow a printed figure to what it rests on: formula, raw answers, prompts, models, data, cards, code, run."""
-    from flows.evidence.trace.command import trace_figures
+    from flows.evidence.trace.command import RecomputedTrace, trace_figures
 
     settings, progress = state.settings(), state.progress()
-    traced = trace_figures(
+    traces = trace_figures(
         Warehouse(settings.warehouse), figures, text, with_lineage=lineage, with_recompute=recompute, say=progress.say
     )
-    show([each.as_dict() for each in traced] if len(traced) > 1 else traced[0].as_dict())
+    show(traces if len(traces) > 1 else traces[0])
     if not state.as_json:
-        from rich.console import Console
+        from flows.evidence.terminal import tree_of
 
-        console = Console(width=None if sys.stdout.isatty() else WIDTH)
-        for each in traced:
-            console.print(each.tree())
-    return 1 if any(each.agrees is False for each in traced) else 0
+        for each in traces:
+            console(WIDTH).print(tree_of(each))
+    return 1 if any(isinstance(each, RecomputedTrace) and not each.agrees for each in traces) else 0

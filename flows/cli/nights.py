@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.cli.app import AuditName, app, show, state
+from flows.cli.app import AuditName, ModelOption, RunName, StrategyOption, TaskOption, app, console, show, state
 from flows.warehouse import Warehouse
 
-RunName = Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")]
 WIDTH = 130  # of a table that no terminal shows
 
 
@@ -24,12 +22,13 @@ def nightly(
 ) -> int:
     """Continue or start tonight's run; compare it with last night, check its gate, report, tell."""
     from flows.nightly.night import night
+    from flows.nightly.terminal import lines_of
     from flows.settings import registry_of
 
     settings = state.settings()
-    told = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
-    show(told.as_dict(), "\n".join(told.lines()))
-    return told.exit_code
+    result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
+    show(result, "\n".join(lines_of(result)))
+    return result.exit_code
 
 
 @app.command()
@@ -58,14 +57,15 @@ def deploy(
     with apart():
         from flows.nightly.deployments import deploy as deploy_audits
         from flows.nightly.deployments import project_of, write_project
+        from flows.nightly.terminal import lines_of_deployment
     names = audits or ["nightly"]
     if output is not None:
         write_project(registry, names, output)
         show(project_of(registry, names), f"written   {output}")
         return
     with apart():
-        deployed = deploy_audits(registry, names)
-    show(deployed.as_dict(), "\n".join(deployed.lines()))
+        deployment = deploy_audits(registry, names)
+    show(deployment, "\n".join(lines_of_deployment(deployment)))
 
 
 @app.command()
@@ -85,19 +85,19 @@ def compare(
     from flows.comparison.compare_named import compare_runs
 
     settings, registry = state.load()
-    found = compare_runs(
+    comparison = compare_runs(
         settings, registry, base, candidate, state.progress(), min_effect=min_effect, resamples=resamples
     )
     if state.as_json:
-        show(found.as_dict())
+        show(comparison)
         return
-    from rich.console import Console
+    from flows.comparison.terminal import closing_lines, opening_lines, table_of
 
-    table = found.table(all_rows=all_)
-    show({}, "\n".join(found.lines()))
+    table = table_of(comparison, all_rows=all_)
+    show({}, "\n".join(opening_lines(comparison)))
     if table is not None:
-        Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
-    show({}, "\n".join(found.closing()))
+        console(WIDTH).print(table)
+    show({}, "\n".join(closing_lines(comparison)))
 
 
 @app.command()
@@ -113,15 +113,16 @@ def check(
     """Hold a run against its audit's gate: exit code 0, 1 (a rule failed) or 3 (one could not be measured)."""
     from flows.gate.check_named import check_named
     from flows.gate.formats import write_junit, write_markdown
+    from flows.gate.terminal import lines_of
 
     settings, registry = state.load()
-    checked = check_named(settings, registry, run)
+    result = check_named(settings, registry, run)
     if junit is not None:
-        write_junit(checked, junit)
+        write_junit(result, junit)
     if markdown is not None:
-        write_markdown(checked, markdown)
-    show(checked.as_dict(), "\n".join(checked.lines()))
-    return checked.exit_code
+        write_markdown(result, markdown)
+    show(result, "\n".join(lines_of(result)))
+    return result.exit_code
 
 
 @app.command()
@@ -133,12 +134,13 @@ def accept(
     """Accept what a run's gate fails, for a while: a waiver of each failed rule and row."""
     from flows.gate.accept import waive_run
     from flows.gate.check_named import rules_of
+    from flows.gate.terminal import lines_of_accepted
     from flows.warehouse.run_names import resolve
 
     settings, registry = state.load()
     rules = rules_of(registry, resolve(Warehouse(settings.warehouse), run).audit_id)
-    waived = waive_run(settings, run, reason, until, state.progress(), **rules)
-    show(waived.as_dict(), "\n".join(waived.lines()))
+    result = waive_run(settings, run, reason, until, state.progress(), **rules)
+    show(result, "\n".join(lines_of_accepted(result)))
 
 
 @app.command()
@@ -149,20 +151,19 @@ def pin(
 ) -> None:
     """Pin a run as a baseline that every night is compared with."""
     from flows.gate.accept import pin_run
+    from flows.gate.terminal import lines_of_pin
 
     settings = state.settings()
-    pinned = pin_run(settings, run, name, reason, state.progress())
-    show(pinned.as_dict(), "\n".join(pinned.lines()))
+    result = pin_run(settings, run, name, reason, state.progress())
+    show(result, "\n".join(lines_of_pin(result)))
 
 
 @app.command()
 def history(
     measure: Annotated[str, typer.Argument(help="A column of the scorecard, or accuracy:<scoring method>.")],
-    model: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")] = None,
-    task: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")] = None,
-    strategy: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="A strategy; default: all.")
-    ] = None,
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
     audit: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="An audit; default: the newest run's.")
     ] = None,
@@ -179,6 +180,6 @@ def history(
     if state.as_json:
         show(nights)
         return
-    from rich.console import Console, Group
+    from rich.console import Group
 
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(Group(*renderables_of(nights)))
+    console(WIDTH).print(Group(*renderables_of(nights)))

@@ -6,17 +6,25 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.app import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, show, state
+from flows.cli.app import (
+    DEFAULT_AUDIT,
+    AuditName,
+    MaxRequests,
+    MaxUsd,
+    ModelOption,
+    RunName,
+    StrategyOption,
+    TaskOption,
+    app,
+    show,
+    state,
+)
 from flows.warehouse import Warehouse
-
-ModelOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="A model; default: all.")]
-TaskOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="A task; default: all.")]
-StrategyOption = Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="A strategy; default: all.")]
 
 
 @app.command()
 def diagnose(
-    run: Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")] = "latest",
+    run: RunName = "latest",
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,

@@ -1,4 +1,4 @@
-"""Holds runs against each other: says which pairs are wanted, has dbt derive them, publishes."""
+"""Compares runs pair by pair: lands which pairs are wanted, has dbt derive them, publishes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pair:
 
 
 def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> Pair:
-    """Two runs under the thresholds of an audit's card."""
+    """Returns two runs as a pair under the thresholds of an audit's card; under the defaults without a card."""
     if card is None:
         return Pair(base_run_id=base_run_id, candidate_run_id=candidate_run_id)
     return Pair(
@@ -54,18 +54,19 @@ def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> 
 def compare(warehouse: Warehouse, pairs: Iterable[Pair]) -> list[str]:
     """Derives and publishes the comparisons of these pairs that are not published yet; returns the ids of all, in order.
 
-    Raises UsageError for a run without marts.
+    Raises:
+        UsageError: a run has no published marts.
     """
     with warehouse.published.connect():  # kept open, since each opening reads the catalog
-        asked = {str(row["comparison_id"]): row for row in (_row(warehouse, pair) for pair in pairs)}
-        known = {run: _published(warehouse, run) for run in {str(row["candidate_run_id"]) for row in asked.values()}}
-    new = [each for each, row in asked.items() if each not in known[str(row["candidate_run_id"])]]
+        wanted = {str(row["comparison_id"]): row for row in (_row(warehouse, pair) for pair in pairs)}
+        known = {run: _published(warehouse, run) for run in {str(row["candidate_run_id"]) for row in wanted.values()}}
+    new = [each for each, row in wanted.items() if each not in known[str(row["candidate_run_id"])]]
     for each in new:
-        warehouse.land([("comparisons", frame_of("comparisons", [asked[each]]))])
+        warehouse.land([("comparisons", frame_of("comparisons", [wanted[each]]))])
     derive(warehouse, new)
     if new:
         publish(warehouse, compared=new)
-    return list(asked)
+    return list(wanted)
 
 
 def compare_again(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
@@ -75,13 +76,13 @@ def compare_again(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[st
         "or list_contains($runs, candidate_run_id)",
         runs=list(audit_run_ids),
     )
-    found = [row["comparison_id"] for row in rows]
-    derive(warehouse, found)
-    return found
+    ids = [row["comparison_id"] for row in rows]
+    derive(warehouse, ids)
+    return ids
 
 
 def _published(warehouse: Warehouse, candidate_run_id: str) -> set[str]:
-    """The comparisons of a run that the published copy has as they were sealed."""
+    """Returns the ids of a run's comparisons that the published copy has as they were sealed."""
     newest = newest_published(warehouse, candidate_run_id)
     return set() if newest is None else set(newest.held["comparisons"])
 
@@ -99,7 +100,7 @@ def derive(warehouse: Warehouse, comparison_ids: Sequence[str], command: Command
 
 
 def n_tests(warehouse: Warehouse, pair: Pair) -> int:
-    """How many tests are made together at most: seven a group, and two more for each of its scoring methods."""
+    """Returns how many tests a comparison makes at most: seven a group, and two more for each of its scoring methods."""
     runs = (pair.base_run_id, pair.candidate_run_id)
     counts = []
     for run in runs:

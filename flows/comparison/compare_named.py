@@ -1,4 +1,4 @@
-"""Two runs, or two models, that names say, held against each other."""
+"""Compares two runs, or two models, that names say."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compare_runs(  # noqa: PLR0913 - an option each
     min_effect: float | None = None,
     resamples: int | None = None,
 ) -> RunComparison:
-    """Two runs, or two models, that names say, held against each other and published."""
+    """Compares and publishes two runs, or two models, that names say; returns what is published of it."""
     from flows.comparison.compare import SWAPS_A_TEST, compare, n_tests, pair_of
     from flows.comparison.result import run_comparison
     from flows.system.child_processes import guarded
@@ -51,5 +51,5 @@ def compare_runs(  # noqa: PLR0913 - an option each
 
 
 def card_of(registry: Registry, audit_id: str) -> AuditCard | None:
-    """The card of an audit; None for an import, or a card that is gone."""
+    """Returns the card of an audit; None for an import, or a card that is gone."""
     return registry.audit(audit_id) if audit_id in registry.entries.get("audits", {}) else None

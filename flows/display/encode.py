@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 NOT_ENCODED: Mapping[str, bool] = {"is_encoded": False}
 """Metadata of a field that a result holds for people alone: `field(metadata=NOT_ENCODED)`."""
 
 
-class encoded_property(property):  # noqa: N801 - a decorator, as `property` is
-    """A property that is part of what `--json` prints of its result, after the fields."""
+if TYPE_CHECKING:
+    encoded_property = property  # mypy knows the type of no other property
+else:
+
+    class encoded_property(property):  # noqa: N801 - a decorator, as `property` is
+        """A property that is part of what `--json` prints of its result, after the fields."""
 
 
 def encoded(value: object) -> Any:  # noqa: ANN401 - whatever JSON has

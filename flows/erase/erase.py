@@ -20,6 +20,7 @@ from flows.audit.ask_in_batches import drop_batches
 from flows.erase.leftovers import beyond_reach, still_quoting
 from flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.evidence.retain import restore, retire_again, retired_runs
+from flows.evidence.terminal import line_of_difference
 from flows.evidence.verify import verify
 from flows.marts.publish import publish
 from flows.report import from_below, report
@@ -120,7 +121,7 @@ def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
         for each in verify(warehouse, run).findings:
             if each.kind != "unsealed" and each.where == "the warehouse":
                 why = "erasing would seal that too; `promptaudit verify` says more"
-                msg = f"run {run} is not as it was sealed ({each.line()}): {why}"
+                msg = f"run {run} is not as it was sealed ({line_of_difference(each)}): {why}"
                 raise DataError(msg)
 
 

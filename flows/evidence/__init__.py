@@ -1,1 +1,1 @@
-"""What lets a reviewer trust a figure: verify, trace, and the retention of raw rows."""
+"""Lets a reviewer trust a figure: verify, trace, and the retention of raw rows."""

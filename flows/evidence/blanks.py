@@ -1,4 +1,4 @@
-"""What an erasure takes out of a row, and what it leaves there: `erase` writes it, `verify` knows it again."""
+"""Says what an erasure takes out of a row and what it leaves there: `erase` writes it, `verify` knows it again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEEDED = {("attempts", "error"), ("judge_controls", "completion")}  # columns th
 
 
 def is_blank(table: str, row: Mapping[str, Any]) -> bool:
-    """Whether a row is what an erasure leaves: without its own texts, or with a mark where it quoted one."""
+    """Returns whether a row is what an erasure leaves: without its own texts, or with a mark where it quoted one."""
     own = [row[name] for name in TEXTS.get(table, ()) if name in row]
     return any(GONE in value for value in row.values() if isinstance(value, str)) or (
         bool(own) and all(value is None for value in own)

@@ -9,7 +9,7 @@ moves; cards, samples and wordings stay, since later runs reuse wordings. Whoeve
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 from flows.warehouse import Warehouse, now
@@ -21,8 +21,8 @@ from models_registry.errors import UsageError, WarehouseError
 from udfs.sql.retired import HEAVY, RETIRED_RUNS
 
 
-@dataclass(frozen=True, slots=True)
-class Retired:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetiredRun:
     """A run whose raw rows are in the archive now."""
 
     audit_run_id: str
@@ -30,19 +30,8 @@ class Retired:
     n_rows: int
     n_bytes: int
 
-    def as_dict(self) -> dict[str, object]:
-        """For --json."""
-        return asdict(self) | {"started_at": self.started_at.isoformat()}
 
-    def line(self) -> str:
-        """For people."""
-        return (
-            f"run {self.audit_run_id} of {self.started_at:%Y-%m-%d %H:%M} UTC: {self.n_rows} raw rows moved to the archive, "
-            f"{self.n_bytes / 1e6:.1f} MB"
-        )
-
-
-def retain(warehouse: Warehouse, audit_id: str, raw_nights: int, keep: Collection[str] = ()) -> list[Retired]:
+def retain(warehouse: Warehouse, audit_id: str, raw_nights: int, keep: Collection[str] = ()) -> list[RetiredRun]:
     """Moves the raw rows of an audit's complete runs to the archive, but for the newest `raw_nights` of them.
 
     Imports, runs that are not complete, the run that a baseline's name stands for, the base runs of open alarms and those
@@ -95,14 +84,15 @@ def restore(warehouse: Warehouse, audit_run_id: str) -> int:
 
 
 def retired_runs(warehouse: Warehouse) -> set[str]:
-    """The runs whose raw rows are in the archive and not in the warehouse."""
+    """Returns the runs whose raw rows are in the archive and not in the warehouse."""
     return {row["audit_run_id"] for row in warehouse.read(RETIRED_RUNS)}
 
 
 def without_retired(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
-    """Those of some runs that can be derived again; the marts of a retired one would come out empty.
+    """Returns those of some runs that can be derived again; the marts of a retired one would come out empty.
 
-    Raises UsageError where every one is retired.
+    Raises:
+        UsageError: every one is retired.
     """
     retired = retired_runs(warehouse)
     kept = [audit_run_id for audit_run_id in audit_run_ids if audit_run_id not in retired]
@@ -116,7 +106,7 @@ def without_retired(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[
     return kept
 
 
-def retire_again(warehouse: Warehouse, audit_run_id: str) -> Retired:
+def retire_again(warehouse: Warehouse, audit_run_id: str) -> RetiredRun:
     """Moves the rows of a run that was restored back to the archive, whose files they replace."""
     (row,) = warehouse.read(
         "select started_at from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
@@ -124,7 +114,7 @@ def retire_again(warehouse: Warehouse, audit_run_id: str) -> Retired:
     return _retire(warehouse, audit_run_id, row["started_at"])
 
 
-def _retire(warehouse: Warehouse, audit_run_id: str, started_at: datetime) -> Retired:
+def _retire(warehouse: Warehouse, audit_run_id: str, started_at: datetime) -> RetiredRun:
     retired_at = now()
     with warehouse.write() as con:
         con.execute("begin")
@@ -142,4 +132,5 @@ def _retire(warehouse: Warehouse, audit_run_id: str, started_at: datetime) -> Re
                 msg = f"{warehouse}: {deleted} rows of raw.{file.table_name} would go, {file.n_rows} are in the archive"
                 raise WarehouseError(msg)
         con.execute("commit")
-    return Retired(audit_run_id, started_at, sum(file.n_rows for file in files), sum(file.n_bytes for file in files))
+    n_rows, n_bytes = sum(file.n_rows for file in files), sum(file.n_bytes for file in files)
+    return RetiredRun(audit_run_id=audit_run_id, started_at=started_at, n_rows=n_rows, n_bytes=n_bytes)

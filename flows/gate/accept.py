@@ -1,4 +1,4 @@
-"""What people decide about a run: that what it fails is accepted for a while, that it is a baseline from now on."""
+"""Lands what people decide about a run: that what it fails is accepted for a while, that it is a baseline from now on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
-from flows.display.figures import cut, when
+from flows.display.figures import when
 from flows.display.progress import Progress
 from flows.gate.check import check_run
 from flows.gate.source import source_of
@@ -30,8 +30,8 @@ _LIKE_A_RUN = re.compile(r"[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """What was accepted: the rows that a run fails, until when and why."""
+class AcceptResult:
+    """The rows of a run that are accepted: how many, of which rules, until when and why."""
 
     audit_run_id: str
     n_rows: int
@@ -41,23 +41,9 @@ class Accepted:
     reason: str
     published: Path
 
-    def as_dict(self) -> dict[str, object]:
-        """For --json."""
-        return {
-            "audit_run_id": self.audit_run_id, "n_rows": self.n_rows, "n_new": self.n_new, "rules": list(self.rules),
-            "valid_until": self.valid_until.isoformat(), "reason": self.reason, "published": str(self.published),
-        }  # fmt: skip
-
-    def lines(self) -> list[str]:
-        """For people."""
-        rows = "1 failed row" if self.n_rows == 1 else f"{self.n_rows} failed rows"
-        known = "" if self.n_new else " (they were already)"
-        said = f"run {self.audit_run_id}: {rows} accepted until {when(self.valid_until)}{known}: {cut(self.reason)}"
-        return [said, *(f"  {cut(rule, MAX_REASON)}" for rule in self.rules)]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pinned:
+class PinResult:
     """A run that is a baseline from now on."""
 
     audit_run_id: str
@@ -65,18 +51,6 @@ class Pinned:
     name: str
     before: str | None  # the run that was pinned under the name until now
     published: Path
-
-    def as_dict(self) -> dict[str, object]:
-        """For --json."""
-        return {
-            "audit_run_id": self.audit_run_id, "audit_id": self.audit_id, "name": self.name, "before": self.before,
-            "published": str(self.published),
-        }  # fmt: skip
-
-    def lines(self) -> list[str]:
-        """For people."""
-        before = "" if self.before is None else f", in place of {self.before}"
-        return [f"run {self.audit_run_id} of '{cut(self.audit_id)}' is pinned as '{cut(self.name)}'{before}"]
 
 
 def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
@@ -89,44 +63,45 @@ def waive_run(  # noqa: PLR0913 - what is said, and what the gate is
     rules: Sequence[str] | None = None,
     max_age: str | None = None,
     now: datetime | None = None,
-) -> Accepted:
+) -> AcceptResult:
     """Accepts every row that a run fails a rule by, until a day (that day included) or an instant in UTC, and publishes.
 
-    The rule passes for these rows in later runs too. The same again lands nothing. Raises UsageError for a run that fails
-    nothing, an empty reason, and an end that is past or more than a year away.
+    The rule passes for these rows in later runs too. The same again lands nothing.
+
+    Raises:
+        UsageError: the run fails nothing, the reason is empty, or the end is past or more than a year away.
     """
     moment = now or this_instant()
     why = _reason(reason)
     valid_until = _until(until, moment)
     warehouse = Warehouse(settings.warehouse)
-    found = resolve(warehouse, run or LATEST)
-    checked = check_run(warehouse, found.audit_run_id, rules=rules, max_age=max_age, now=moment)
-    failed = [(result, row) for result in checked.results for row in result.findings if row.state == "failed"]
+    named = resolve(warehouse, run or LATEST)
+    gate = check_run(warehouse, named.audit_run_id, rules=rules, max_age=max_age, now=moment)
+    failed = [(rule.rule, row) for rule in gate.rules for row in rule.rows if row.state == "failed"]
     if not failed:
-        msg = f"run {found.audit_run_id} fails no rule: there is nothing to accept; {checked.headline}"
+        msg = f"run {named.audit_run_id} fails no rule: there is nothing to accept; {gate.headline}"
         raise UsageError(msg)
     rows = [
         {
-            "audit_run_id": found.audit_run_id,
+            "audit_run_id": named.audit_run_id,
             "waiver_id": content_id(
-                "waiver", checked.audit_id, result.rule, row.model_id, row.task_id, row.strategy, row.key, why,
+                "waiver", gate.audit_id, rule, row.model_id, row.task_id, row.strategy, row.key, why,
                 valid_until.isoformat(),
             ),
-            "audit_id": checked.audit_id, "rule": result.rule, "model_id": row.model_id, "task_id": row.task_id,
+            "audit_id": gate.audit_id, "rule": rule, "model_id": row.model_id, "task_id": row.task_id,
             "strategy": row.strategy, "measure": row.key, "reason": why, "valid_until": valid_until, "accepted_at": moment,
         }
-        for result, row in failed
+        for rule, row in failed
     ]  # fmt: skip
     with warehouse.hold(settings.lock_wait_s, progress.say):
         warehouse.apply_schema()
         n_new = warehouse.land([("waivers", frame_of("waivers", rows))])
         published = publish(warehouse)
-    names = tuple(dict.fromkeys(result.rule for result, _ in failed))
-    return Accepted(
-        audit_run_id=found.audit_run_id,
+    return AcceptResult(
+        audit_run_id=named.audit_run_id,
         n_rows=len(rows),
         n_new=n_new,
-        rules=names,
+        rules=tuple(dict.fromkeys(rule for rule, _ in failed)),
         valid_until=valid_until,
         reason=why,
         published=published,
@@ -141,55 +116,56 @@ def pin_run(  # noqa: PLR0913 - what is said
     progress: Progress,
     *,
     now: datetime | None = None,
-) -> Pinned:
+) -> PinResult:
     """Makes a complete run the baseline of its audit under a name, in place of the one that was, and publishes.
 
-    Raises UsageError for a name that could be read as something else: a run's id, `latest`, `last_night`, an audit.
+    Raises:
+        UsageError: the name could be read as something else: a run's id, `latest`, `last_night`, an audit.
     """
     warehouse = Warehouse(settings.warehouse)
-    found = resolve(warehouse, run or LATEST)
+    named = resolve(warehouse, run or LATEST)
     _refuse_name(name, {known.audit_id for known in complete_runs(warehouse)})
     why = _reason(reason) if reason is not None else None
-    with source_of(warehouse, found.audit_run_id) as source:
+    with source_of(warehouse, named.audit_run_id) as source:
         before = source.pinned(name)
     row = {
-        "audit_run_id": found.audit_run_id, "audit_id": found.audit_id, "name": name, "reason": why,
+        "audit_run_id": named.audit_run_id, "audit_id": named.audit_id, "name": name, "reason": why,
         "pinned_at": now or this_instant(),
     }  # fmt: skip
     with warehouse.hold(settings.lock_wait_s, progress.say):
         warehouse.apply_schema()
         warehouse.land([("baselines", frame_of("baselines", [row]))])
         published = publish(warehouse)
-    return Pinned(
-        audit_run_id=found.audit_run_id, audit_id=found.audit_id, name=name, before=before, published=published
+    return PinResult(
+        audit_run_id=named.audit_run_id, audit_id=named.audit_id, name=name, before=before, published=published
     )
 
 
 def _reason(text: str) -> str:
-    said = " ".join(text.split())
-    if not said or len(said) > MAX_REASON:
+    reason = " ".join(text.split())
+    if not reason or len(reason) > MAX_REASON:
         msg = f"--reason: 1 to {MAX_REASON} characters say why, for whoever reads it later"
         raise UsageError(msg)
-    return said
+    return reason
 
 
 def _until(text: str, moment: datetime) -> datetime:
-    """The end of a day, or an instant, in UTC."""
-    said = text.strip()
+    """Returns the end of a day, or an instant, in UTC."""
+    given = text.strip()
     try:
-        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", said):
-            end = datetime.combine(date.fromisoformat(said), time.max.replace(microsecond=0))  # the whole of that day
+        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", given):
+            end = datetime.combine(date.fromisoformat(given), time.max.replace(microsecond=0))  # the whole of that day
         else:
-            end = datetime.fromisoformat(said)
+            end = datetime.fromisoformat(given)
             end = end.astimezone(UTC).replace(tzinfo=None) if end.tzinfo is not None else end
     except (ValueError, OverflowError):
         msg = f"--until: a day such as 2026-12-01 is wanted, found {text[:80]!r}"
         raise UsageError(msg) from None
     if end <= moment:
-        msg = f"--until {said}: that is past; it is {when(moment)}"
+        msg = f"--until {given}: that is past; it is {when(moment)}"
         raise UsageError(msg)
     if end - moment > LONGEST_WAIVER:
-        msg = f"--until {said}: more than a year away; accept for less and look again"
+        msg = f"--until {given}: more than a year away; accept for less and look again"
         raise UsageError(msg)
     return end
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flows.display.figures import when
-from flows.gate.outcome import Checked, Finding, Result
+from flows.gate.outcome import GateResult, RuleResult, RuleRow
 from flows.gate.source import Source, source_of
 from flows.gate.value_rules import check_values
 from flows.gate.verdict_rules import check_verdicts
@@ -23,7 +23,7 @@ from flows.warehouse import now as this_instant
 from models_registry.ages import age_of
 from models_registry.cards import AuditCard
 from models_registry.errors import CardError
-from models_registry.gate_rules import Rule, ValueRule, VerdictRule
+from models_registry.gate_rules import Rule, ValueRule
 from models_registry.gates import parse_gate
 
 
@@ -35,8 +35,8 @@ def check_run(  # noqa: PLR0913 - what may be said beside the card
     max_age: str | None = None,
     now: datetime | None = None,
     comparison_ids: Collection[str] = (),
-) -> Checked:
-    """What a gate says of a run; writes nothing.
+) -> GateResult:
+    """Returns what a gate says of a run; writes nothing.
 
     Args:
         warehouse: the writer's file; the published copy beside it is what is read.
@@ -46,7 +46,9 @@ def check_run(  # noqa: PLR0913 - what may be said beside the card
         now: this instant in UTC, without a zone.
         comparison_ids: comparisons to read where one pair has several; by default the newest of a pair.
 
-    Raises CardError for a rule that cannot be read, UsageError where there is no such run.
+    Raises:
+        CardError: a rule cannot be read.
+        UsageError: there is no such run.
     """
     moment = now or this_instant()
     with source_of(warehouse, audit_run_id, comparison_ids) as source:
@@ -56,37 +58,28 @@ def check_run(  # noqa: PLR0913 - what may be said beside the card
         blocked = _unmeasurable(run, moment, limit)
         if blocked is not None:
             results = [
-                Result(rule=str(rule), outcome="unmeasured", reason=blocked[0], look_closer=(blocked[1],))
+                RuleResult(rule=str(rule), outcome="unmeasured", reason=blocked[0], look_closer=(blocked[1],))
                 for rule in gate
             ]
         else:
             waivers = source.waivers(moment)
             results = [_waived(_result(rule, source), waivers) for rule in gate]
-    why = None if blocked is None else blocked[0]
-    return Checked(
+    return GateResult(
         audit_run_id=audit_run_id,
         audit_id=run["audit_id"],
         started_at=run["started_at"],
         checked_at=moment,
-        results=tuple(results),
-        blocked=why,
+        rules=tuple(results),
+        blocked=None if blocked is None else blocked[0],
     )
 
 
-def bases(warehouse: Warehouse, audit_run_id: str, rules: Sequence[str]) -> dict[str, str]:
-    """The run behind each reference that rules compare with, of those that there are: what to compare before checking."""
-    references = {rule.reference for rule in parse_gate(rules) if isinstance(rule, VerdictRule)}
-    with source_of(warehouse, audit_run_id) as source:
-        found = {reference: source.base_of(reference) for reference in sorted(references)}
-    return {reference: run for reference, run in found.items() if run is not None and run != audit_run_id}
-
-
-def _result(rule: Rule, source: Source) -> Result:
+def _result(rule: Rule, source: Source) -> RuleResult:
     return check_values(rule, source) if isinstance(rule, ValueRule) else check_verdicts(rule, source)
 
 
 def _landed(run: Row) -> dict[str, Any]:
-    """The audit's card as the run landed it; nothing of an import."""
+    """Returns the audit's card as the run landed it; empty of an import."""
     card = json.loads(run["card"] or "{}")
     audits = card.get("audits") if isinstance(card, dict) else None
     own = audits.get(run["audit_id"]) if isinstance(audits, dict) else None
@@ -102,7 +95,7 @@ def _age(text: str) -> timedelta:
 
 
 def _unmeasurable(run: Row, moment: datetime, limit: timedelta) -> tuple[str, str] | None:
-    """Why no rule can be held against the run, and the command that helps; None where they can."""
+    """Returns why no rule can be held against the run, and the command that helps; None where they can."""
     audit = shlex.quote(run["audit_id"])
     if run["state"] != "complete":
         return f"the run is {run['state']}, not complete", f"promptaudit run {audit}"
@@ -110,8 +103,8 @@ def _unmeasurable(run: Row, moment: datetime, limit: timedelta) -> tuple[str, st
         return "the run is not published", f"promptaudit run {audit}"
     age = moment - run["started_at"]
     if age > limit:
-        said = f"the run started {when(run['started_at'])}, {_span(age)} ago; at most {_span(limit)} is allowed"
-        return said, f"promptaudit nightly {audit}" if run["origin"] == "run" else "promptaudit import FILE"
+        reason = f"the run started {when(run['started_at'])}, {_span(age)} ago; at most {_span(limit)} is allowed"
+        return reason, f"promptaudit nightly {audit}" if run["origin"] == "run" else "promptaudit import FILE"
     return None
 
 
@@ -120,27 +113,26 @@ def _span(age: timedelta) -> str:
     return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.1f} days"  # noqa: PLR2004 - two days read better in hours
 
 
-def _waived(result: Result, waivers: Sequence[Row]) -> Result:
-    """The result with the failed rows that somebody accepted marked so; with no other, it passes."""
-    findings = tuple(_accepted(result.rule, finding, waivers) for finding in result.findings)
-    n_failed, n_waived = (sum(each.state == state for each in findings) for state in ("failed", "waived"))
+def _waived(result: RuleResult, waivers: Sequence[Row]) -> RuleResult:
+    """Returns the result with the failed rows that somebody accepted marked so; with no other, it passes."""
+    rows = tuple(_accepted(result.rule, row, waivers) for row in result.rows)
+    n_failed, n_waived = (sum(row.state == state for row in rows) for state in ("failed", "waived"))
     if not n_waived:
         return result
     if n_failed:
-        reason = f"{result.reason}; {n_waived} of these accepted"
-        return replace(result, findings=findings, reason=reason)
-    if any(each.state == "unmeasured" for each in findings):
+        return replace(result, rows=rows, reason=f"{result.reason}; {n_waived} of these accepted")
+    if any(row.state == "unmeasured" for row in rows):
         reason = f"{result.reason}, accepted; others have no figure"
-        return replace(result, findings=findings, outcome="unmeasured", reason=reason)
-    first = min(each.waived_until for each in findings if each.waived_until is not None)
+        return replace(result, rows=rows, outcome="unmeasured", reason=reason)
+    first = min(row.waived_until for row in rows if row.waived_until is not None)
     reason = f"{result.reason}, accepted until {when(first)}"
-    return replace(result, findings=findings, outcome="waived", reason=reason)
+    return replace(result, rows=rows, outcome="waived", reason=reason)
 
 
-def _accepted(rule: str, finding: Finding, waivers: Sequence[Row]) -> Finding:
-    key = (rule, finding.model_id, finding.task_id, finding.strategy, finding.key)
-    for row in waivers:  # the one that holds longest first
-        covers = tuple(row[name] for name in ("rule", "model_id", "task_id", "strategy", "measure"))
-        if finding.state == "failed" and covers == key:
-            return replace(finding, state="waived", waived_until=row["valid_until"], waived_because=row["reason"])
-    return finding
+def _accepted(rule: str, row: RuleRow, waivers: Sequence[Row]) -> RuleRow:
+    key = (rule, row.model_id, row.task_id, row.strategy, row.key)
+    for waiver in waivers:  # the one that holds longest first
+        covers = tuple(waiver[name] for name in ("rule", "model_id", "task_id", "strategy", "measure"))
+        if row.state == "failed" and covers == key:
+            return replace(row, state="waived", waived_until=waiver["valid_until"], waived_because=waiver["reason"])
+    return row

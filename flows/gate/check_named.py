@@ -1,4 +1,4 @@
-"""The gate of a run that a name says, by the rules its audit's card has today."""
+"""Holds a run that a name says against the rules its audit's card has today."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from flows.warehouse.run_names import resolve
 from models_registry.errors import MeasureError
 
 if TYPE_CHECKING:
-    from flows.gate.outcome import Checked
+    from flows.gate.outcome import GateResult
     from models_registry.registry import Registry
 
 
-def check_named(settings: Settings, registry: Registry, run: str) -> Checked:
-    """The gate of a run that a name says, by the rules its audit's card has today.
+def check_named(settings: Settings, registry: Registry, run: str) -> GateResult:
+    """Returns what the gate says of a run that a name says, by the rules its audit's card has today.
 
-    Raises MeasureError where a name stands for the newest run of an audit and a newer one has failed or is not complete.
+    Raises:
+        MeasureError: the name stands for the newest run of an audit, and a newer one has failed or is not complete.
     """
     from flows.gate.check import check_run
 
     with Warehouse(settings.warehouse).published.connect():
-        found = resolve(Warehouse(settings.warehouse), run)
-        _refuse_older(settings, found.audit_id, found.audit_run_id, run)
-        return check_run(Warehouse(settings.warehouse), found.audit_run_id, **rules_of(registry, found.audit_id))
+        named = resolve(Warehouse(settings.warehouse), run)
+        _refuse_older(settings, named.audit_id, named.audit_run_id, run)
+        return check_run(Warehouse(settings.warehouse), named.audit_run_id, **rules_of(registry, named.audit_id))
 
 
 def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
-    """The gate of an audit's card; nothing without one, and the run's own then holds."""
+    """Returns the gate of an audit's card as options of `check_run`; none without a card: the run's own then holds."""
     card = card_of(registry, audit_id)
     return {} if card is None else {"rules": card.gate, "max_age": card.max_age}
 

@@ -1,4 +1,4 @@
-"""What a gate is held against, from the published copy: the run, its marts, what it was compared with, waivers, baselines."""
+"""Reads what a gate is held against from the published copy: the run, its marts, comparisons, waivers and baselines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.a
 
 @contextmanager
 def source_of(warehouse: Warehouse, audit_run_id: str, comparison_ids: Collection[str] = ()) -> Iterator[Source]:
-    """The rows of one run as long as the block lasts, all of one publication; none where nothing is published."""
+    """Opens the rows of one run for the block, all of one publication; none where nothing is published."""
     with ExitStack() as stack:
         is_there = warehouse.published.path.exists()
         con = stack.enter_context(warehouse.published.connect()) if is_there else None
@@ -43,8 +43,8 @@ class Source:
 
     @cached_property
     def _tables(self) -> set[str]:
-        found = self._read("select table_schema || '.' || table_name as name from information_schema.tables", {})
-        return {row["name"] for row in found}
+        rows = self._read("select table_schema || '.' || table_name as name from information_schema.tables", {})
+        return {row["name"] for row in rows}
 
     def _of(self, table: str, query: str, **values: object) -> list[Row]:
         """Rows of a query on a table that an older publication may not have."""
@@ -52,19 +52,19 @@ class Source:
 
     @cached_property
     def run(self) -> Row:
-        """The run's row; `is_published` says whether readers have the run."""
+        """Returns the run's row; `is_published` says whether readers have the run."""
         runs = self._of("raw.audit_runs", RUN)
-        found = [row | {"is_published": True} for row in runs if row["audit_run_id"] == self.audit_run_id]
-        if not found and self.warehouse.exists():
+        own = [row | {"is_published": True} for row in runs if row["audit_run_id"] == self.audit_run_id]
+        if not own and self.warehouse.exists():
             rows = self.warehouse.read(f"{RUN} where audit_run_id = $audit_run_id", audit_run_id=self.audit_run_id)
-            found = [row | {"is_published": False} for row in rows]
-        if not found:
+            own = [row | {"is_published": False} for row in rows]
+        if not own:
             msg = f"no run is {self.audit_run_id!r}{nearest(self.audit_run_id, (row['audit_run_id'] for row in runs))}"
             raise UsageError(msg)
-        return found[0]
+        return own[0]
 
     def mart(self, table: str, audit_run_id: str | None = None) -> list[Row]:
-        """The rows that a mart has of this run, or of another."""
+        """Returns the rows that a mart has of this run, or of another."""
         run = audit_run_id or self.audit_run_id
         key = f"{table} {run}"
         if key not in self._marts:
@@ -74,11 +74,11 @@ class Source:
 
     @cached_property
     def scoring_methods(self) -> dict[str, list[str]]:
-        """The rules that score each task."""
+        """Returns the scoring methods of each task."""
         return {row["task_id"]: list(row["scoring_methods"] or ()) for row in self.mart("dim_tasks")}
 
     def base_of(self, reference: str) -> str | None:
-        """The run that a rule's reference names; None where there is none.
+        """Returns the run that a rule's reference names; None where there is none.
 
         `last_night` is the complete run of the audit and origin before this one, `baseline` the run pinned under that
         name, else the one pinned last, any other word the run pinned under it.
@@ -89,7 +89,7 @@ class Source:
         return self.pinned(reference) or last
 
     def pinned(self, name: str) -> str | None:
-        """The run of the audit that was last pinned under a name; None where none was."""
+        """Returns the run of the audit that was last pinned under a name; None where none was."""
         return dict(self._baselines).get(name)
 
     @cached_property
@@ -105,29 +105,25 @@ class Source:
 
     @property
     def is_first(self) -> bool:
-        """Whether no complete run of the audit is older."""
+        """Returns whether no complete run of the audit is older."""
         return self._before is None
 
     def comparison(self, base_run_id: str) -> list[Row]:
-        """The rows of the newest comparison of every model with itself in the base run."""
+        """Returns the rows of the newest comparison of every model with itself in the base run."""
         pair = {"base": base_run_id, "candidate": self.audit_run_id}
-        made = self._of(
-            "raw.comparisons",
-            sql("gate", "comparisons"),
-            **pair,
-        )
-        ids = [row["comparison_id"] for row in made]
+        ids = [row["comparison_id"] for row in self._of("raw.comparisons", sql("gate", "comparisons"), **pair)]
         rows = self._of(
             f"marts.{COMPARISONS.table}",
             f"select * from marts.{COMPARISONS.table} where base_run_id = $base and candidate_run_id = $candidate",  # noqa: S608
             **pair,
         )
-        for wanted in ids if not self._comparison_ids else (each for each in ids if each in self._comparison_ids):
-            if found := [row for row in rows if row["comparison_id"] == wanted]:
-                return found
+        for wanted in ids:
+            own = [row for row in rows if row["comparison_id"] == wanted]
+            if own and (not self._comparison_ids or wanted in self._comparison_ids):
+                return own
         return []
 
     def waivers(self, at: datetime) -> list[Row]:
-        """What was accepted for this audit and still holds."""
+        """Returns the waivers of this audit that still hold."""
         rows = self._of("raw.waivers", "select * from raw.waivers order by valid_until desc, accepted_at desc")
         return [row for row in rows if row["audit_id"] == self.run["audit_id"] and row["valid_until"] > at]

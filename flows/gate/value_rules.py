@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from flows.gate.outcome import Finding, Outcome, Result, State
+from flows.gate.outcome import Outcome, RuleResult, RuleRow, State
 from flows.gate.source import Source
 from flows.warehouse import Row
 from models_registry.gate_columns import TEMPERATURE, Columns
@@ -22,7 +22,7 @@ NO_ROW = "no row is selected"
 
 
 def selects(condition: Condition, row: Row) -> bool:
-    """Whether a row meets a condition; NULL meets none, but no paraphrase temperature is below every one."""
+    """Returns whether a row meets a condition; NULL meets none, but no paraphrase temperature is below every one."""
     value = row.get(condition.column)
     if value is None and condition.column == TEMPERATURE:
         value = -math.inf
@@ -30,12 +30,12 @@ def selects(condition: Condition, row: Row) -> bool:
 
 
 def tells_apart(columns: Columns, condition: Condition) -> bool:
-    """Whether a condition is about what a row is, and not about a figure of it."""
+    """Returns whether a condition is about what a row is, and not about a figure of it."""
     return condition.column in (*columns.keys, *columns.temperatures)
 
 
-def check_values(rule: ValueRule, source: Source) -> Result:
-    """Every row that the rule selects within its limit; who has no row or figure, where there ought to be one, is unmeasured."""
+def check_values(rule: ValueRule, source: Source) -> RuleResult:
+    """Holds every row that the rule selects against its limit; who lacks a row or figure that ought to be there is unmeasured."""
     conditions = (*rule.implied, *rule.conditions)
     keyed = [condition for condition in conditions if tells_apart(rule.columns, condition)]
     others = [condition for condition in conditions if not tells_apart(rule.columns, condition)]
@@ -45,47 +45,47 @@ def check_values(rule: ValueRule, source: Source) -> Result:
         (row for row in there if all(selects(each, row) for each in others)),
         key=lambda row: [str(row.get(name)) for name in apart],
     )
-    findings = [*(_finding(rule, row) for row in rows), *_absent(rule, keyed, there, source)]
-    found = tuple(each for each in findings if each is not None)
-    outcome, reason = _outcome(found, len(rows))
+    judged = [*(_rule_row(rule, row) for row in rows), *_absent(rule, keyed, there, source)]
+    not_passed = tuple(row for row in judged if row is not None)
+    outcome, reason = _outcome(not_passed, len(rows))
     commands = (
         f"promptaudit sql {_in_shell(query_of(rule, source))}", f"promptaudit report {shlex.quote(source.audit_run_id)}",
     )  # fmt: skip
-    return Result(
+    return RuleResult(
         rule=str(rule),
         outcome=outcome,
         reason=reason,
         n_rows=len(rows),
-        findings=found,
+        rows=not_passed,
         look_closer=() if outcome == "passed" else commands,
     )
 
 
-def _outcome(findings: Iterable[Finding], n_rows: int) -> tuple[Outcome, str]:
-    states = [finding.state for finding in findings]
+def _outcome(rows: Iterable[RuleRow], n_rows: int) -> tuple[Outcome, str]:
+    states = [row.state for row in rows]
     n_failed, n_unmeasured = states.count("failed"), states.count("unmeasured")
     if n_failed:
-        return "failed", f"{n_failed} of {_rows(n_rows)} {'fails' if n_failed == 1 else 'fail'}"
+        return "failed", f"{n_failed} of {_n_rows(n_rows)} {'fails' if n_failed == 1 else 'fail'}"
     if n_unmeasured:
-        return "unmeasured", f"{_rows(n_unmeasured)} {'has' if n_unmeasured == 1 else 'have'} no figure"
-    return ("passed", f"holds for {_rows(n_rows)}") if n_rows else ("unmeasured", NO_ROW)
+        return "unmeasured", f"{_n_rows(n_unmeasured)} {'has' if n_unmeasured == 1 else 'have'} no figure"
+    return ("passed", f"holds for {_n_rows(n_rows)}") if n_rows else ("unmeasured", NO_ROW)
 
 
-def _rows(n: int) -> str:
+def _n_rows(n: int) -> str:
     return "1 row" if n == 1 else f"{n} rows"
 
 
-def _finding(rule: ValueRule, row: Row) -> Finding | None:
-    """What a row that does not pass is; None for one that does."""
+def _rule_row(rule: ValueRule, row: Row) -> RuleRow | None:
+    """Returns what the gate says of a row; None of one that passes."""
     figure = finite(row.get(rule.figure))
     if figure is not None and OPERATORS[rule.op](figure, rule.limit):
         return None
     interval = rule.columns.interval_of(rule.figure)
     estimate, low, high = interval or (None, None, None)
     renamed = estimate is not None and estimate == rule.figure
-    return Finding(
-        "unmeasured" if figure is None else "failed",
-        rule.column,
+    return RuleRow(
+        state="unmeasured" if figure is None else "failed",
+        measure=rule.column,
         **{name: row.get(name) for name in NAMES},
         others=dict(_others(rule, row)),
         figure=figure,
@@ -98,7 +98,7 @@ def _finding(rule: ValueRule, row: Row) -> Finding | None:
 
 
 def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
-    """What tells the row apart beside model, task and strategy, and is not the same for every row of the rule."""
+    """Yields what tells the row apart beside model, task and strategy, and is not the same for every row of the rule."""
     implied = {condition.column for condition in rule.implied}
     for name in (*rule.columns.keys, *rule.columns.temperatures):
         if name not in NAMES and name not in implied and row.get(name) is not None:
@@ -107,8 +107,8 @@ def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
         yield "n_annotators", row["n_annotators"]
 
 
-def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: Source) -> Iterator[Finding]:
-    """Who was asked, meets the conditions and has no row at all: every answer may have been put aside."""
+def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: Source) -> Iterator[RuleRow]:
+    """Yields who was asked, meets the conditions and has no row at all: every answer may have been put aside."""
     state: State = "unmeasured"
     if rule.table == "fct_prompt_stability":
         scopes = [
@@ -122,7 +122,7 @@ def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: S
             wanted: dict[str, Any] = dict(zip(NAMES, names, strict=True))
             if names not in present and all(selects(each, wanted) for each in keyed if each.column in NAMES):
                 present.add(names)
-                yield Finding(state, rule.column, **wanted, reason="no row")
+                yield RuleRow(state=state, measure=rule.column, **wanted, reason="no row")
     elif rule.table == "fct_scoring_sensitivity":
         seen = {(row["model_id"], row["task_id"], row["scoring_method"]) for row in there}
         methods = {(task, method) for task, listed in source.scoring_methods.items() for method in listed}
@@ -131,16 +131,19 @@ def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: S
             for method in sorted(method for owner, method in methods if owner == task):
                 row = {"model_id": model, "task_id": task, "scoring_method": method}
                 if (model, task, method) not in seen and all(selects(each, row) for each in keyed):
-                    yield Finding(state, rule.column, model, task, others={"scoring_method": method}, reason="no row")
+                    yield RuleRow(
+                        state=state, measure=rule.column, model_id=model, task_id=task,
+                        others={"scoring_method": method}, reason="no row",
+                    )  # fmt: skip
 
 
 def finite(value: Any) -> float | None:  # noqa: ANN401 - of a row
-    """A figure as a number; None for NULL and for what is none."""
+    """Returns a figure as a number; None for NULL, NaN and infinity."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 
 def query_of(rule: ValueRule, source: Source) -> str:
-    """One query that shows the rows a rule finds fault with: names of the static table, texts as literals."""
+    """Returns SQL that shows the rows a rule finds fault with: names of the static table, texts as literals."""
     figures = dict.fromkeys((*(rule.columns.interval_of(rule.figure) or ()), rule.figure))
     columns = ", ".join((*rule.columns.keys, *rule.columns.temperatures, *figures))
     tests = [f"audit_run_id = {_literal(source.audit_run_id)}"]
@@ -153,7 +156,7 @@ def query_of(rule: ValueRule, source: Source) -> str:
 
 
 def _in_shell(query: str) -> str:
-    """A query as one word of a shell: in double quotes where nothing in it means something there."""
+    """Returns a query as one word of a shell: in double quotes where nothing in it means something there."""
     return shlex.quote(query) if set('"$`\\!') & set(query) or not query.isprintable() else f'"{query}"'
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from flows.gate.outcome import Finding, Result
+from flows.gate.outcome import RuleResult, RuleRow
 from flows.gate.source import Source
 from flows.gate.value_rules import NAMES, NO_ROW, finite, selects
 from flows.warehouse import Row
@@ -15,68 +15,71 @@ Names = tuple[str, str, str]
 NOT_JUDGED = ("not_comparable", "not_judged")
 
 
-def check_verdicts(rule: VerdictRule, source: Source) -> Result:
-    """No row that the rule selects has its verdict; on the first night there is none to have it."""
+def check_verdicts(rule: VerdictRule, source: Source) -> RuleResult:
+    """Holds the comparison that a rule names against it: no row that it selects may have its verdict.
+
+    On the first night there is no row to have it.
+    """
     base = source.base_of(rule.reference)
     audit, run = source.run["audit_id"], source.audit_run_id
     if base is None and source.is_first:
         reason = f"no run of '{audit}' before this one is complete: there is nothing to compare it with"
-        return Result(rule=str(rule), outcome="first_night", reason=reason)
+        return RuleResult(rule=str(rule), outcome="first_night", reason=reason)
     if base is None:  # only a baseline can be missing now
         command = f"promptaudit pin RUN {shlex.quote(rule.reference)}"
-        return Result(
+        return RuleResult(
             rule=str(rule),
             outcome="unmeasured",
             reason=f"no run of '{audit}' is pinned as '{rule.reference}'",
             look_closer=(command,),
         )
     if base == run:
-        return Result(
+        return RuleResult(
             rule=str(rule), outcome="passed", reason=f"this run is what '{rule.reference}' names", base_run_id=base
         )
     command = f"promptaudit compare {shlex.quote(base)} {shlex.quote(run)}"
-    made = source.comparison(base)
-    if not made:
+    comparison = source.comparison(base)
+    if not comparison:
         reason = f"run {base} and this one are not compared yet"
-        return Result(rule=str(rule), outcome="unmeasured", reason=reason, base_run_id=base, look_closer=(command,))
-    return _held(rule, source, base, made, command)
+        return RuleResult(rule=str(rule), outcome="unmeasured", reason=reason, base_run_id=base, look_closer=(command,))
+    return _result(rule, source, base, comparison, command)
 
 
-def _held(rule: VerdictRule, source: Source, base: str, made: list[Row], command: str) -> Result:
+def _result(rule: VerdictRule, source: Source, base: str, comparison: list[Row], command: str) -> RuleResult:
     """Conditions on names say what is looked at; those on figures and causes say which of its verdicts count."""
     named = [condition for condition in rule.conditions if condition.column in NAMES]
-    rows = [row for row in made if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
-    findings = tuple(
-        _finding(row)
+    rows = [row for row in comparison if rule.is_about(row["measure"]) and all(selects(each, row) for each in named)]
+    failed = tuple(
+        _rule_row(row)
         for row in rows
         if row["verdict"] == rule.verdict and all(selects(each, row) for each in rule.conditions)
     )
     against = f"against {'last night' if rule.reference == LAST_NIGHT else repr(rule.reference)} ({base})"
-    if findings:
-        verb = "is" if len(findings) == 1 else "are"
-        reason = f"{len(findings)} of {len(rows)} comparisons {verb} {rule.verdict}, {against}"
-        return Result(
+    if failed:
+        verb = "is" if len(failed) == 1 else "are"
+        reason = f"{len(failed)} of {len(rows)} comparisons {verb} {rule.verdict}, {against}"
+        return RuleResult(
             rule=str(rule),
             outcome="failed",
             reason=reason,
             n_rows=len(rows),
-            findings=findings,
+            rows=failed,
             base_run_id=base,
             look_closer=(command,),
         )
     asked = {_names(row) for row in source.mart("rpt_audit")}
     asked = {names for names in asked if all(selects(each, dict(zip(NAMES, names, strict=True))) for each in named)}
     before = {_names(row) for row in source.mart("rpt_audit", base)}
-    silent = _silent(rule, asked & before, rows, made)
+    silent = _silent(rule, asked & before, rows, comparison)
     n_judged = sum(row["verdict"] not in NOT_JUDGED for row in rows)
     if silent or not n_judged:
         reason = f"{len(silent)} of {len(asked)} groups cannot be compared" if silent else NO_ROW
-        return Result(
+        return RuleResult(
             rule=str(rule),
             outcome="unmeasured",
             reason=f"{reason}, {against}",
             n_rows=len(rows),
-            findings=silent,
+            rows=silent,
             base_run_id=base,
             look_closer=(command,),
         )
@@ -85,37 +88,41 @@ def _held(rule: VerdictRule, source: Source, base: str, made: list[Row], command
         notes.append(f"{len(rows) - n_judged} more could not be compared or judged")
     if asked - before:
         notes.append(f"{len(asked - before)} of {len(asked)} groups are new and have nothing to be compared with")
-    return Result(
-        rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(rows), findings=(), base_run_id=base
-    )
+    return RuleResult(rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(rows), base_run_id=base)
 
 
-def _silent(rule: VerdictRule, groups: Iterable[Names], rows: list[Row], made: list[Row]) -> tuple[Finding, ...]:
-    """The models, tasks and strategies that both runs asked and of which the rule has nothing to say.
+def _silent(rule: VerdictRule, groups: Iterable[Names], rows: list[Row], comparison: list[Row]) -> tuple[RuleRow, ...]:
+    """Returns the models, tasks and strategies that both runs asked and of which the rule has nothing to say.
 
     One that was compared in other measures than the rule's is none: not every task has every measure.
     """
-    found = []
-    compared = {_names(row) for row in made}
+    silent = []
+    compared = {_names(row) for row in comparison}
     for names in sorted(groups):
         own = [row for row in rows if _names(row) == names]
         if any(row["verdict"] not in NOT_JUDGED for row in own) or (not own and names in compared):
             continue
         reasons = dict.fromkeys(str(row["reason"]) for row in own if row["reason"])
         reason = "; ".join(list(reasons)[:3]) or "not in the comparison"
-        found.append(Finding("unmeasured", rule.measure or "every measure", *names, reason=reason))
-    return tuple(found)
+        model_id, task_id, strategy = names
+        silent.append(
+            RuleRow(
+                state="unmeasured", measure=rule.measure or "every measure", model_id=model_id, task_id=task_id,
+                strategy=strategy, reason=reason,
+            )
+        )  # fmt: skip
+    return tuple(silent)
 
 
 def _names(row: Row) -> Names:
     return row["model_id"], row["task_id"], row["strategy"]
 
 
-def _finding(row: Row) -> Finding:
-    return Finding(
-        "failed",
-        row["measure"],
-        *_names(row),
+def _rule_row(row: Row) -> RuleRow:
+    return RuleRow(
+        state="failed",
+        measure=row["measure"],
+        **{name: row[name] for name in NAMES},
         figure=finite(row["difference"]),
         low=finite(row["difference_low"]),
         high=finite(row["difference_high"]),

@@ -37,7 +37,7 @@ class Bar(Progress):
         self._bar = self.show(lambda: create_progress_artifact(0.0, key="night", description="how far the night is"))
 
     def show(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever Prefect gives
-        """What Prefect's server is asked to keep, or None: it fails no night, and once away is not waited for again."""
+        """Asks Prefect's server to keep something; None where it does not: that fails no night, and is not waited for again."""
         if self.is_away:
             return None
         try:
@@ -48,19 +48,19 @@ class Bar(Progress):
             return None
 
     def step(self, text: str) -> None:
-        """One line, and one step of the bar."""
+        """Says a line, and moves the bar one step."""
         self._info(text)
         self.heard(text)
         self._n_steps += 1
         self._move(100 * min(self._n_steps, STEPS - 1) / STEPS)
 
     def warn(self, text: str) -> None:
-        """A line that should not be missed: that there is one, and in the worker's own output what."""
+        """Says in the log that there is a warning, and in the worker's own output what."""
         self._warning("a warning, which the worker's output has whole")
         super().warn(text)
 
     def end(self) -> None:
-        """The bar full."""
+        """Moves the bar to its end."""
         self._move(100.0)
 
     def _move(self, percent: float) -> None:
@@ -68,39 +68,39 @@ class Bar(Progress):
             self.show(lambda: update_progress_artifact(self._bar, percent))
 
 
-def show_artifacts(settings: Settings, told: NightResult, bar: Bar) -> None:
-    """The scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
-    warehouse, key = Warehouse(settings.warehouse), key_of(told.audit_id)
+def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
+    """Shows the scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
+    warehouse, key = Warehouse(settings.warehouse), key_of(result.audit_id)
     bar.show(
         lambda: create_table_artifact(
-            [_figures(row) for row in scorecard_rows(warehouse, told.audit_run_id)],
-            key=f"scorecard-{key}", description=f"run {told.audit_run_id}",
+            [_figures(row) for row in scorecard_rows(warehouse, result.audit_run_id)],
+            key=f"scorecard-{key}", description=f"run {result.audit_run_id}",
         )
     )  # fmt: skip
     bar.show(
         lambda: create_table_artifact(
             [
                 _difference(row)
-                for each in told.comparison_ids
-                for row in run_comparison(warehouse, each).rows
+                for each in result.comparison_ids
+                for row in run_comparison(warehouse, each).measures
                 if row["verdict"] in NEWS
             ],
             key=f"comparison-{key}", description="what differs by more than chance",
         )
     )  # fmt: skip
-    bar.show(lambda: create_markdown_artifact(markdown(told.checked), key=f"gate-{key}", description="the gate"))
-    link = report_link(warehouse, told.audit_run_id, settings)
-    reportkey_of, about = f"report-{key}", "the run's page"
+    bar.show(lambda: create_markdown_artifact(markdown(result.check), key=f"gate-{key}", description="the gate"))
+    link = report_link(warehouse, result.audit_run_id, settings)
+    page_key, about = f"report-{key}", "the run's page"
     if "://" in link:
-        bar.show(lambda: create_link_artifact(link, "report", key=reportkey_of, description=about))
+        bar.show(lambda: create_link_artifact(link, "report", key=page_key, description=about))
     else:  # no page of a server may link to a file
         where = f"On the worker, since PROMPTAUDIT_REPORT_URL names no address:\n\n```\n{shown(link)}\n```"
-        bar.show(lambda: create_markdown_artifact(where, key=reportkey_of, description=about))
+        bar.show(lambda: create_markdown_artifact(where, key=page_key, description=about))
     bar.end()
 
 
 def _is_outage(error: BaseException | None) -> bool:
-    """Whether an error came of a server that did not answer in all the tries of Prefect's client, rather than refused."""
+    """Returns whether an error came of a server that did not answer in all the tries of Prefect's client, rather than refused."""
     while error is not None and not isinstance(error, httpx.TransportError):
         error = error.__cause__
     return error is not None
@@ -122,5 +122,5 @@ def _rounded(value: float | None) -> float | None:
 
 
 def key_of(name: str) -> str:
-    """A name as Prefect takes keys: lower case letters, digits and dashes."""
+    """Returns a name as Prefect takes keys: lower case letters, digits and dashes."""
     return "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-") or "audit"

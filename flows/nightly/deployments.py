@@ -46,32 +46,14 @@ HEADER = """\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deployed:
-    """What a server has after a deployment."""
+class Deployment:
+    """What a server has after the nights of audits were deployed."""
 
-    url: str
-    deployments: tuple[dict[str, Any], ...]  # as in a prefect.yaml
+    url: str  # without a password
+    deployments: tuple[dict[str, Any], ...]  # name, parameters, work pool and schedules, as in a prefect.yaml
+    work_pools: tuple[str, ...]
     limits: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For --json."""
-        names = ("name", "parameters", "work_pool", "schedules")
-        return {
-            "url": self.url,
-            "deployments": [{name: each[name] for name in names} for each in self.deployments],
-            "work_pools": list(POOLS),
-            "limits": list(self.limits),
-            "automations": [DEAD],
-        }
-
-    def lines(self) -> list[str]:
-        """For people."""
-        lines = []
-        for each in self.deployments:
-            schedule = each["schedules"][0]["cron"] if each["schedules"] else None
-            when = "when it is asked for; its card has no schedule" if schedule is None else f"on '{schedule}' (UTC)"
-            lines.append(f"deployed  nightly/{each['name']} to pool '{each['work_pool']['name']}', {when}")
-        return [*lines, f"limits    {', '.join(self.limits)}: one at a time each", f"server    {self.url}"]
+    automations: tuple[str, ...]
 
 
 def project_of(registry: Registry, audit_ids: list[str]) -> dict[str, Any]:
@@ -103,12 +85,21 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
     }
 
 
+def server_url() -> str:
+    """Returns the address that PREFECT_API_URL has of a server; raises UsageError where it has none."""
+    url = get_current_settings().api.url
+    if not url:
+        msg = "PREFECT_API_URL names no server; start one with `prefect server start` and set it"
+        raise UsageError(msg)
+    return url
+
+
 def write_project(registry: Registry, audit_ids: list[str], path: Path) -> Path:
-    """Writes the audits' deployments as a prefect.yaml, and deploys nothing."""
+    """Writes the audits' deployments to `path` as a prefect.yaml, and deploys nothing."""
     return write_text(HEADER + _yaml(project_of(registry, audit_ids)), path, SHARED)
 
 
-def deploy(registry: Registry, audit_ids: list[str]) -> Deployed:
+def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
     """Makes what the audits' nights need on the server of PREFECT_API_URL; called again, it changes what differs from the cards.
 
     Pools and limits that are there stay as an operator has set them; the automation is set anew.
@@ -117,10 +108,7 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployed:
         UsageError: no server is named, or it does not take something.
     """
     project = project_of(registry, audit_ids)
-    url = get_current_settings().api.url or ""
-    if not url:
-        msg = "PREFECT_API_URL names no server; start one with `prefect server start` and set it"
-        raise UsageError(msg)
+    url = server_url()
     limits = sorted({name for audit_id in audit_ids for name in limits_of(registry, audit_id)})
     try:
         with get_client(sync_client=True) as client:
@@ -142,11 +130,18 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployed:
         msg = f"Prefect's server, as PREFECT_API_URL names it, did not take the deployment: {type(error).__name__}"
         raise UsageError(msg) from None
     _deploy(project)
-    return Deployed(url=_bare(url), deployments=tuple(project["deployments"]), limits=tuple(limits))
+    names = ("name", "parameters", "work_pool", "schedules")
+    return Deployment(
+        url=_bare(url),
+        deployments=tuple({name: each[name] for name in names} for each in project["deployments"]),
+        work_pools=tuple(POOLS),
+        limits=tuple(limits),
+        automations=(DEAD,),
+    )
 
 
 def _bare(url: str) -> str:
-    """An address without a password that stands in it."""
+    """Returns an address without the password that stands in it."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -159,7 +154,7 @@ def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> Non
 
 
 def _marking() -> AutomationCore:
-    """What marks a night as crashed whose process is gone without a word, so that the next one need not wait for it."""
+    """Returns the automation that marks a night as crashed whose process is gone, so that the next one need not wait for it."""
     minutes = int(SILENCE.total_seconds() // 60)
     return AutomationCore(
         name=DEAD,

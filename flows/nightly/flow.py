@@ -1,4 +1,4 @@
-"""The nightly audit as a Prefect flow: what follows its run is tasks of it; the work itself is in `night`.
+"""Runs a night as a Prefect flow: what follows its run is tasks of it; the work itself is in `night`.
 
 Parameters, artifacts and logs hold ids and figures; nothing is pickled.
 """
@@ -20,7 +20,7 @@ from prefect.states import Completed, Failed
 
 from flows.audit.prefect_steps import AGAIN, DERIVES, STEP, Steps, end_of, kept_at_hand
 from flows.nightly.artifacts import Bar, show_artifacts
-from flows.nightly.limits import held, limits_of
+from flows.nightly.limits import hold_limits, limits_of
 from flows.nightly.night import AfterRun, is_missed, night
 from flows.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
 from models_registry.cards import AuditCard
@@ -65,14 +65,14 @@ def take(after: AfterRun) -> None:
 
 
 def night_name() -> str:
-    """What a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
+    """Returns what a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
     parameters: dict[str, Any] = flow_run.parameters or {}
     return f"nightly {parameters.get('audit_id', '')} {datetime.now(UTC):%Y-%m-%d}"
 
 
 @flow(name="nightly", flow_run_name=night_name, persist_result=False)
 def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -> State[Any]:
-    """One night of an audit; the run fails when its gate does, or when it could not be measured, and says so."""
+    """Runs one night of an audit; the flow run fails when its gate does, or when it could not be measured, and says so."""
     silence()
     for logger in ("prefect.engine", "prefect.flow_runs"):
         logging.getLogger(logger).addFilter(_is_news)
@@ -84,30 +84,30 @@ def nightly(audit_id: str, warehouse: str | None = None, *, new: bool = False) -
         card, limits = _card_and_limits(settings, audit_id)
         scheduled_at = _scheduled_at()
         if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
-            said = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
-            return Failed(name="Missed", message=said)
-        with held(limits, bar):
-            told = night(
+            message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
+            return Failed(name="Missed", message=message)
+        with hold_limits(limits, bar):
+            result = night(
                 settings, lambda: registry_of(settings), audit_id, bar, new=new, scheduled_at=scheduled_at, take=take
             )
     except PromptauditError as error:
-        said = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
+        message = f"exit code {error.exit_code}: {type(error).__name__}; the worker's output says it whole"
         bar.warn(str(error))
-        return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=said)
-    show_artifacts(settings, told, bar)
-    message = f"exit code {told.exit_code}: {told.checked.headline}"
-    if told.is_repeated:
+        return Failed(name=OUTCOMES.get(error.exit_code, "Failed"), message=message)
+    show_artifacts(settings, result, bar)
+    message = f"exit code {result.exit_code}: {result.check.headline}"
+    if result.is_repeated:
         message = f"nothing was asked, this night had been measured; {message}"
-    if told.exit_code:
-        return Failed(name=OUTCOMES[told.exit_code], message=message)
-    return Completed(name="Already measured" if told.is_repeated else None, message=message)
+    if result.exit_code:
+        return Failed(name=OUTCOMES[result.exit_code], message=message)
+    return Completed(name="Already measured" if result.is_repeated else None, message=message)
 
 
 OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
 
 
 def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | None, list[str]]:
-    """The audit's card and its night's limits; None of cards that cannot be read: the night says, and tells, what is wrong."""
+    """Returns the audit's card and its night's limits; no card where it cannot be read: the night tells what is wrong."""
     try:
         registry = registry_of(settings)
         return registry.audit(audit_id), limits_of(registry, audit_id)
@@ -116,7 +116,7 @@ def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | Non
 
 
 def _scheduled_at() -> datetime | None:
-    """The time for which a schedule made this run, in UTC and without a zone; None of a run that somebody asked for."""
+    """Returns the time for which a schedule made this run, in UTC and without a zone; None of a run that somebody asked for."""
     context = FlowRunContext.get()
     if context is None or context.flow_run is None or not context.flow_run.auto_scheduled:
         return None
@@ -125,5 +125,5 @@ def _scheduled_at() -> datetime | None:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether Prefect may log it: a run that ended in a failed state of ours says so by that state, and has no stack to show."""
+    """Returns whether Prefect may log it: a run that ended in a failed state of ours says so by that state, without a stack."""
     return record.exc_info is None or not isinstance(record.exc_info[1], FailedRun)

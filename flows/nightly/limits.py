@@ -16,8 +16,8 @@ LEASE_S = 60  # how long a killed night's places stay taken: the least Prefect a
 
 
 @contextlib.contextmanager
-def held(limits: list[str], bar: Bar) -> Iterator[None]:
-    """The named limits held, as far as the server has them; while it is away a night goes on without."""
+def hold_limits(limits: list[str], bar: Bar) -> Iterator[None]:
+    """Holds the named limits for the block, as far as the server has them; while it is away a night goes on without."""
     places = concurrency(limits, lease_duration=LEASE_S, strict=False)
     with contextlib.ExitStack() as stack:
         bar.show(lambda: stack.enter_context(places))
@@ -29,7 +29,7 @@ def held(limits: list[str], bar: Bar) -> Iterator[None]:
 
 
 def limits_of(registry: Registry, audit_id: str) -> list[str]:
-    """The named limits a night holds where the server has them: the warehouse, each provider, each GPU; raises CardError."""
+    """Returns the named limits of a night: the warehouse, each provider, each GPU. Raises CardError."""
     names = {"warehouse"}
     cards = [registry.model(model_id) for model_id in registry.models_of(audit_id)]
     for card in cards:
@@ -41,7 +41,7 @@ def limits_of(registry: Registry, audit_id: str) -> list[str]:
 
 
 def _provider(host: str) -> str:
-    """The name a provider goes by: `openai` of api.openai.com, an address or a plain host as it is."""
+    """Returns the name a provider goes by: `openai` of api.openai.com, an address or a plain host as it is."""
     labels = host.split(".")
     is_address = host.replace(".", "").isdigit()
     return "-".join(labels) if is_address or len(labels) < 2 else labels[-2]  # noqa: PLR2004 - a host and its domain

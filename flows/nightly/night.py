@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from cronsim import CronSim
 
-from flows.alerts.alarms import Changes, Finding, open_alarms, open_bases, settle
-from flows.alerts.from_comparisons import CHURN, compared
+from flows.alerts.alarms import Changes, Problem, open_alarms, open_bases, settle
+from flows.alerts.from_comparisons import CHURN, problems_of
 from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, heartbeat, notify, report_link
 from flows.audit import prefect_server
@@ -30,10 +30,12 @@ from flows.audit.design import design_audit
 from flows.audit.run_audit import Done, rebuild_runs, run_audit
 from flows.audit.runs import newest_run
 from flows.comparison.compare import compare, pair_of
+from flows.display.encode import NOT_ENCODED, encoded_property
 from flows.display.progress import Progress
-from flows.evidence.retain import Retired, retain
+from flows.evidence.retain import retain
 from flows.gate.check import check_run
-from flows.gate.outcome import Checked
+from flows.gate.outcome import GateResult
+from flows.gate.terminal import figures_of
 from flows.marts.publish import is_published, publish
 from flows.report import report
 from flows.settings import Settings
@@ -57,63 +59,44 @@ _DERIVED = "select audit_run_id from marts.rpt_audit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightResult:
-    """What a night found and whom it told."""
+    """What came of a night, and whether somebody was told."""
 
     audit_run_id: str
     audit_id: str
-    done: Done | None  # of the run itself; None where it was complete before
+    is_repeated: bool  # this night had been measured and told before: nothing was asked
+    run: Done | None  # None where it was complete before
     comparison_ids: tuple[str, ...]
-    checked: Checked
-    changes: Changes
+    verdicts: Mapping[str, int]  # of the comparison with last night
+    has_last_night: bool = field(metadata=NOT_ENCODED)
+    check: GateResult
+    changes: Changes = field(metadata=NOT_ENCODED)
     message: Message | None
     delivery: Delivery | None
-    retired: tuple[Retired, ...]
-    verdicts: Mapping[str, int]  # of the comparison with last night
-    has_last_night: bool
-    is_repeated: bool  # this night had been measured and told before: nothing was asked
+    n_retired: int
 
-    @property
+    @encoded_property
     def exit_code(self) -> int:
-        """The gate's."""
-        return self.checked.exit_code
+        """Returns the gate's exit code: 0, 1 or 3."""
+        return self.check.exit_code
 
-    def as_dict(self) -> dict[str, object]:
-        """For --json."""
-        return {
-            "audit_run_id": self.audit_run_id,
-            "audit_id": self.audit_id,
-            "exit_code": self.exit_code,
-            "is_repeated": self.is_repeated,
-            "run": None if self.done is None else self.done.as_dict(),
-            "comparison_ids": list(self.comparison_ids),
-            "verdicts": dict(self.verdicts),
-            "check": self.checked.as_dict(),
-            "n_raised": len(self.changes.raised),
-            "n_standing": len(self.changes.standing),
-            "n_recovered": len(self.changes.recovered),
-            "message": None if self.message is None else {"kind": self.message.kind, "title": self.message.title},
-            "delivery": self.delivery,
-            "n_retired": len(self.retired),
-        }
+    @encoded_property
+    def n_raised(self) -> int:
+        """Returns how many alarms the night raised."""
+        return len(self.changes.raised)
 
-    def lines(self) -> list[str]:
-        """For people."""
-        lines = [] if self.done is None else self.done.lines()
-        if self.has_last_night:
-            counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in self.verdicts.items())
-            lines.append(f"against last night: {counts or 'nothing to compare'}")
-        else:
-            lines.append("against last night: the first complete night of this audit")
-        lines += self.checked.lines()
-        if self.message is not None:
-            lines += [f"told ({self.delivery}): {self.message.title}"]
-        if self.retired:
-            lines.append(f"raw rows of {len(self.retired)} older runs moved to the archive")
-        return lines
+    @encoded_property
+    def n_standing(self) -> int:
+        """Returns how many earlier alarms stand."""
+        return len(self.changes.standing)
+
+    @encoded_property
+    def n_recovered(self) -> int:
+        """Returns how many alarms are over."""
+        return len(self.changes.recovered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audited:
+class NightContext:
     """What all steps of a night need."""
 
     settings: Settings
@@ -124,7 +107,7 @@ class Audited:
 
     @property
     def warehouse(self) -> Warehouse:
-        """The warehouse of the night."""
+        """Returns the warehouse of the night."""
         return Warehouse(self.settings.warehouse)
 
     def locked(self) -> AbstractContextManager[None]:
@@ -143,37 +126,37 @@ class AfterRun:
     `at` is when the gate is asked: None for now.
     """
 
-    audit: Audited
+    context: NightContext
     audit_run_id: str
     at: datetime | None = None
     page: Path | None = None
     against: dict[str, Against] = field(default_factory=dict)
     comparison_ids: list[str] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
-    checked: Checked | None = None
+    gate_result: GateResult | None = None
     changes: Changes = field(default_factory=Changes)
     message: Message | None = None
     delivery: Delivery | None = None
-    retired: tuple[Retired, ...] = ()
+    n_retired: int = 0
     _before: str | None = None
 
     @property
     def warehouse(self) -> Warehouse:
-        """The warehouse of the night."""
-        return self.audit.warehouse
+        """Returns the warehouse of the night."""
+        return self.context.warehouse
 
     @property
     def progress(self) -> Progress:
-        """Where the night says what begins."""
-        return self.audit.progress
+        """Returns where the night says what begins."""
+        return self.context.progress
 
     def compare(self) -> None:
         """Compares the run with last night's, with pinned baselines and with those of open alarms."""
-        warehouse, run, card = self.warehouse, self.audit_run_id, self.audit.card
-        with self.audit.locked():
+        warehouse, run, card = self.warehouse, self.audit_run_id, self.context.card
+        with self.context.locked():
             self.progress.step("comparing with earlier runs")
             with warehouse.kept_open():
-                self.against, self._before = against, before = _references(warehouse, self.audit.audit_id, run)
+                self.against, self._before = against, before = _references(warehouse, self.context.audit_id, run)
                 ids = compare(warehouse, [pair_of(base, run, card) for base in against])
                 rows = warehouse.read(sql("nightly", "compared"), ids=ids)
                 if before is not None and before not in against and _has_churned(rows, against):
@@ -184,65 +167,65 @@ class AfterRun:
 
     def report(self) -> None:
         """Writes the run's page, with what changed."""
-        with self.audit.locked():
+        with self.context.locked():
             self.page = report(self.warehouse, self.audit_run_id)
 
     def gate(self) -> None:
         """Holds the rules of the audit's card against the run."""
-        card = self.audit.card
-        self.checked = check_run(
+        card = self.context.card
+        self.gate_result = check_run(
             self.warehouse, self.audit_run_id, rules=card.gate, max_age=card.max_age,
             comparison_ids=self.comparison_ids, now=self.at,
         )  # fmt: skip
 
     def alert(self) -> None:
         """Settles the alarms, and tells the people of the card what is worth telling."""
-        warehouse, run, audit, checked = self.warehouse, self.audit_run_id, self.audit, self.outcome
-        with audit.locked(), warehouse.kept_open():
-            worse, verdicts = compared(self.rows, self.against, self._before)
-            self.changes = settle(warehouse, audit.audit_id, run, [*worse, *_gated(checked)], verdicts)
+        warehouse, run, context, gate = self.warehouse, self.audit_run_id, self.context, self.outcome
+        with context.locked(), warehouse.kept_open():
+            worse, verdicts = problems_of(self.rows, self.against, self._before)
+            self.changes = settle(warehouse, context.audit_id, run, [*worse, *_gate_problems(gate)], verdicts)
             (started,) = warehouse.read(sql("nightly", "started"), run=run)
         night = Night(
-            audit_id=audit.audit_id,
+            audit_id=context.audit_id,
             audit_run_id=run,
             started_at=started["started_at"],
-            exit_code=checked.exit_code,
-            report=report_link(warehouse, run, audit.settings),
+            exit_code=gate.exit_code,
+            report=report_link(warehouse, run, context.settings),
             seal=started["seal"],
         )
-        self.message = compose(night, self.changes, tell_success=audit.card.notify_success)
+        self.message = compose(night, self.changes, tell_success=context.card.notify_success)
         if self.message is not None:
             self.progress.step("telling")
             kind = self.message.kind
-            self.delivery = notify(warehouse, run, kind, self.message, audit.settings, self.progress)
+            self.delivery = notify(warehouse, run, kind, self.message, context.settings, self.progress)
 
     def publish(self) -> None:
         """Retires raw rows as the card says, records that the night is finished, and publishes that."""
-        audit, nights = self.audit, self.audit.card.retention.raw_nights
-        with audit.locked(), self.warehouse.kept_open():
+        context, nights = self.context, self.context.card.retention.raw_nights
+        with context.locked(), self.warehouse.kept_open():
             if nights is not None:
-                self.retired += tuple(retain(self.warehouse, audit.audit_id, nights, keep=self.against))
+                self.n_retired += len(retain(self.warehouse, context.audit_id, nights, keep=self.against))
             outcome = {"exit_code": self.outcome.exit_code, "delivery": self.delivery}
-            audit.record(self.audit_run_id, "finished", outcome)
+            context.record(self.audit_run_id, "finished", outcome)
             publish(self.warehouse)
 
     @property
-    def outcome(self) -> Checked:
-        """What the gate said; raises ValueError before it was asked."""
-        if self.checked is None:
+    def outcome(self) -> GateResult:
+        """Returns what the gate says; raises ValueError before it was asked."""
+        if self.gate_result is None:
             msg = "the gate was not asked yet"
             raise ValueError(msg)
-        return self.checked
+        return self.gate_result
 
-    def result(self, done: Done | None, *, is_repeated: bool) -> NightResult:
-        """Returns what the night found and whom it told."""
+    def result(self, run: Done | None, *, is_repeated: bool) -> NightResult:
+        """Returns what came of the night."""
         last = Counter(row["verdict"] for row in self.rows if self.against[row["base_run_id"]] == "last_night")
         return NightResult(
-            audit_run_id=self.audit_run_id, audit_id=self.audit.audit_id,
-            done=None if done is None else replace(done, report=self.page), comparison_ids=tuple(self.comparison_ids),
-            checked=self.outcome, changes=self.changes, message=self.message, delivery=self.delivery,
-            retired=self.retired, verdicts=dict(sorted(last.items())),
-            has_last_night="last_night" in self.against.values(), is_repeated=is_repeated,
+            audit_run_id=self.audit_run_id, audit_id=self.context.audit_id, is_repeated=is_repeated,
+            run=None if run is None else replace(run, report=self.page), comparison_ids=tuple(self.comparison_ids),
+            verdicts=dict(sorted(last.items())), has_last_night="last_night" in self.against.values(),
+            check=self.outcome, changes=self.changes, message=self.message, delivery=self.delivery,
+            n_retired=self.n_retired,
         )  # fmt: skip
 
 
@@ -265,13 +248,15 @@ def night(  # noqa: PLR0913 - one option each
     scheduled_at: datetime | None = None,
     take: Callable[[AfterRun], None] = in_order,
 ) -> NightResult:
-    """The whole night of an audit; its exit code is the gate's. Raises whatever kept it from being measured, once that is told.
+    """Runs a whole night of an audit; its exit code is the gate's.
 
     `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None where a person did.
-    `take` takes the steps that follow the run.
+    `take` takes the steps that follow the run. `new` asks everything again. The heartbeat is called when a run took place;
+    an interrupted night goes on at its next start.
 
-    One night at a time works on a warehouse: a second one waits `lock_wait_s` seconds, then raises WarehouseLocked. `new`
-    asks everything again. The heartbeat is called when a run took place; an interrupted night goes on at its next start.
+    Raises:
+        WarehouseLocked: another night works on the warehouse, and `lock_wait_s` seconds are over.
+        PromptauditError: whatever kept it from being measured, once that is told.
     """
     code: int | None = None
     began: list[str] = []
@@ -281,13 +266,13 @@ def night(  # noqa: PLR0913 - one option each
                 registry = load()
                 limit = longest(registry.audit(audit_id), scheduled_at)
                 with at_most(limit, f"the night of '{audit_id}'"):
-                    told = _night(
+                    result = _night(
                         settings, registry, audit_id, progress, began, take, new=new, scheduled_at=scheduled_at
                     )
             except Exception as error:
                 _tell_unmeasured(settings, audit_id, began, error, progress)
                 raise
-        code = told.exit_code
+        code = result.exit_code
     except WarehouseLocked:  # another night is at it, and says so itself
         raise
     except PromptauditError as error:
@@ -299,7 +284,7 @@ def night(  # noqa: PLR0913 - one option each
     finally:
         if code is not None:
             heartbeat(settings, code, progress, took_place=bool(began))
-    return told
+    return result
 
 
 def _night(  # noqa: PLR0913 - what a night is told
@@ -313,28 +298,28 @@ def _night(  # noqa: PLR0913 - what a night is told
     new: bool,
     scheduled_at: datetime | None,
 ) -> NightResult:
-    audit = Audited(
+    context = NightContext(
         settings=settings,
         card=registry.audit(audit_id),
         audit_id=audit_id,
         progress=progress,
         scheduled_at=scheduled_at,
     )
-    with audit.locked():
-        audit.warehouse.apply_schema()
+    with context.locked():
+        context.warehouse.apply_schema()
     plan = design_audit(registry, audit_id).plan_fingerprint
-    tonight = None if new else tonights_run(audit.warehouse, audit.card, audit_id, plan, scheduled_at)
-    for row in audit.warehouse.read(sql("nightly", "untold_runs"), audit=audit_id):
+    tonight = None if new else tonights_run(context.warehouse, context.card, audit_id, plan, scheduled_at)
+    for row in context.warehouse.read(sql("nightly", "untold_runs"), audit=audit_id):
         if row["audit_run_id"] != tonight:
-            _finish_older(audit, row["audit_run_id"], row["finished_at"])
+            _finish_older(context, row["audit_run_id"], row["finished_at"])
 
     def begin(audit_run_id: str) -> None:
         began.append(audit_run_id)
-        starts = [step for step in _steps(audit.warehouse, audit_id, audit_run_id) if step != "finished"]
-        audit.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
+        starts = [step for step in _steps(context.warehouse, audit_id, audit_run_id) if step != "finished"]
+        context.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
 
     # the page is written once the night is compared
-    done = run_audit(
+    run = run_audit(
         settings,
         registry,
         audit_id,
@@ -344,34 +329,34 @@ def _night(  # noqa: PLR0913 - what a night is told
         on_open=begin,
         reports=False,
     )
-    is_repeated = not began and "finished" in _steps(audit.warehouse, audit_id, done.audit_run_id)
+    is_repeated = not began and "finished" in _steps(context.warehouse, audit_id, run.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
-        began.append(done.audit_run_id)
-    after = AfterRun(audit=audit, audit_run_id=done.audit_run_id)
+        began.append(run.audit_run_id)
+    after = AfterRun(context=context, audit_run_id=run.audit_run_id)
     take(after)
-    return after.result(done, is_repeated=is_repeated)
+    return after.result(run, is_repeated=is_repeated)
 
 
 def tonights_run(
     warehouse: Warehouse, card: AuditCard, audit_id: str, plan_fingerprint: str, scheduled_at: datetime | None
 ) -> str | None:
     """Returns the run that is tonight's; None where tonight has not begun, or asked what the cards ask no longer."""
-    found = newest_run(warehouse, audit_id)
-    if found is None or found.plan_fingerprint != plan_fingerprint:
+    newest = newest_run(warehouse, audit_id)
+    if newest is None or newest.plan_fingerprint != plan_fingerprint:
         return None
-    if found.state == "running":
-        return found.audit_run_id if now() - found.started_at <= age_of(card.max_age) else None
-    steps = _steps(warehouse, audit_id, found.audit_run_id)
+    if newest.state == "running":
+        return newest.audit_run_id if now() - newest.started_at <= age_of(card.max_age) else None
+    steps = _steps(warehouse, audit_id, newest.audit_run_id)
     if "begun" not in steps:  # somebody's `promptaudit run`
         return None
     if scheduled_at is not None:
-        return found.audit_run_id if scheduled_at in {row["scheduled_at"] for row in steps.values()} else None
+        return newest.audit_run_id if scheduled_at in {row["scheduled_at"] for row in steps.values()} else None
     last = max(row["recorded_at"] for row in steps.values())
-    return found.audit_run_id if now() - last < _until_next(card, last) / 2 else None
+    return newest.audit_run_id if now() - last < _until_next(card, last) / 2 else None
 
 
 def _steps(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> dict[str, dict[str, Any]]:
-    """The steps that a run's night has taken, by their names."""
+    """Returns the steps that a run's night has taken, by their names."""
     query = "select step, recorded_at, scheduled_at from raw.nights where night_id = $night"
     return {row["step"]: row for row in warehouse.read(query, night=night_id_of(audit_id, audit_run_id))}
 
@@ -388,17 +373,17 @@ def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
 
 
 def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
-    """Whether the night after the scheduled one is due already, by the card's schedule: that one measures now."""
+    """Returns whether the night after the scheduled one is due already, by the card's schedule: that one measures now."""
     return card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now()
 
 
 def _until_next(card: AuditCard, at: datetime) -> timedelta:
-    """The time until the next night of the card's schedule, at most a day."""
+    """Returns the time until the next night of the card's schedule, at most a day."""
     return DAY if card.schedule is None else min(DAY, next(CronSim(card.schedule, at)) - at)
 
 
 def night_id_of(audit_id: str, audit_run_id: str) -> str:
-    """A night is its audit's and its run's."""
+    """Returns the id of a night, a hash of its audit and its run."""
     return content_id("night", audit_id, audit_run_id)
 
 
@@ -419,71 +404,72 @@ def record_night(  # noqa: PLR0913 - a row
     warehouse.land([("nights", frame_of("nights", [row]))])
 
 
-def _finish_older(audit: Audited, run: str, finished_at: datetime) -> None:
+def _finish_older(context: NightContext, run: str, finished_at: datetime) -> None:
     """Compares, checks and tells a night that was cut short, as of when its run ended; tonight does not wait for its troubles."""
-    audit.progress.step(f"finishing the night of run {run}, which was interrupted")
+    context.progress.step(f"finishing the night of run {run}, which was interrupted")
     try:
-        if not is_published(audit.warehouse, run):
-            rebuild_runs(audit.settings, run, audit.progress)
-        in_order(AfterRun(audit=audit, audit_run_id=run, at=finished_at))
+        if not is_published(context.warehouse, run):
+            rebuild_runs(context.settings, run, context.progress)
+        in_order(AfterRun(context=context, audit_run_id=run, at=finished_at))
     except PromptauditError as error:
-        audit.progress.warn(f"the night of run {run} stays unfinished: {error}")
+        context.progress.warn(f"the night of run {run} stays unfinished: {error}")
 
 
 def _references(warehouse: Warehouse, audit_id: str, run: str) -> tuple[dict[str, Against], str | None]:
-    """The runs tonight is held against, and as what, and the night before last.
+    """Returns the runs tonight is compared with, and as what, and the night before last.
 
     They are last night's, the pinned baselines and those of open alarms. The night before last is looked at where answers
     changed since last night.
     """
     earlier = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "earlier_nights"), run=run)]
-    found: dict[str, Against] = dict.fromkeys(earlier[:1], "last_night")
+    bases: dict[str, Against] = dict.fromkeys(earlier[:1], "last_night")
     for row in warehouse.read(sql("nightly", "baselines"), audit=audit_id, run=run):
-        found.setdefault(row["audit_run_id"], "baseline")
+        bases.setdefault(row["audit_run_id"], "baseline")
     for base in open_bases(open_alarms(warehouse, audit_id, run)):
-        found.setdefault(base, "alarm")
+        bases.setdefault(base, "alarm")
     derived = {row["audit_run_id"] for row in warehouse.read(f"{_DERIVED} group by all")}
-    held = {base: reference for base, reference in found.items() if base in derived and base != run}
-    return held, earlier[1] if len(earlier) > 1 else None
+    against = {base: reference for base, reference in bases.items() if base in derived and base != run}
+    return against, earlier[1] if len(earlier) > 1 else None
 
 
 def _has_churned(rows: Sequence[Mapping[str, Any]], against: Mapping[str, Against]) -> bool:
-    """Whether the same cells are answered otherwise than last night."""
+    """Returns whether the same cells are answered otherwise than last night."""
     churned = [row for row in rows if row["measure"] == CHURN and row["verdict"] == "changed"]
     return any(against[row["base_run_id"]] == "last_night" for row in churned)
 
 
-def _gated(checked: Checked) -> list[Finding]:
-    """The rules that failed or could not be measured, a finding a row."""
-    kinds: dict[str, Any] = {"failed": "gate", "unmeasured": "unmeasured"}
-    found = []
-    for result in checked.results:
-        if result.outcome not in kinds:
+def _gate_problems(gate: GateResult) -> list[Problem]:
+    """Returns the rules that failed or could not be measured, a problem a row; one of a rule without rows."""
+    kinds: dict[str, Literal["gate", "unmeasured"]] = {"failed": "gate", "unmeasured": "unmeasured"}
+    problems = []
+    for rule in gate.rules:
+        if rule.outcome not in kinds:
             continue
-        rows = [each for each in result.findings if each.state == result.outcome]
-        found += [
-            Finding(
-                kind=kinds[result.outcome], summary=each.found(), reason=each.reason, cause=each.cause,
-                model_id=each.model_id, task_id=each.task_id, strategy=each.strategy, measure=result.rule,
+        kind = kinds[rule.outcome]
+        rows = [row for row in rule.rows if row.state == rule.outcome]
+        problems += [
+            Problem(
+                kind=kind, summary=figures_of(row), reason=row.reason, cause=row.cause, model_id=row.model_id,
+                task_id=row.task_id, strategy=row.strategy, measure=rule.rule,
             )
-            for each in rows
-        ] or [Finding(kind=kinds[result.outcome], summary=result.reason, measure=result.rule)]  # fmt: skip
-    return found
+            for row in rows
+        ] or [Problem(kind=kind, summary=rule.reason, measure=rule.rule)]  # fmt: skip
+    return problems
 
 
 def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
     """Tells that the night could not be measured, even where nothing can land; a run whose format gate failed is over."""
     warehouse = Warehouse(settings.warehouse)
     run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
-    said = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
-    finding = Finding(kind="unmeasured", summary="; ".join(said))
+    lines = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
+    problem = Problem(kind="unmeasured", summary="; ".join(lines))
     code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
     try:
         with warehouse.hold(settings.lock_wait_s, progress.say):
-            changes = settle(warehouse, audit_id, run, [finding], {})
+            changes = settle(warehouse, audit_id, run, [problem], {})
     except PromptauditError as failure:
         progress.warn(f"the alarm did not land: {failure}")
-        changes = Changes(raised=(finding,), told=(finding,))
+        changes = Changes(raised=(problem,), news=(problem,))
     message = compose(Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code), changes)
     if message is not None:
         notify(warehouse, run, message.kind, message, settings, progress)

@@ -9,14 +9,14 @@ import signal
 from pathlib import Path
 
 from prefect.runner import Runner
-from prefect.settings import get_current_settings
 
 from flows.audit.check_cards import check_audit
 from flows.audit.prefect_server import apart
 from flows.display.progress import Progress
+from flows.nightly.deployments import TAG, server_url
 from flows.nightly.flow import nightly
 from flows.settings import AUDIT_FOLDER, Settings
-from models_registry.errors import CardError, UsageError, raise_all
+from models_registry.errors import CardError, raise_all
 from models_registry.registry import Registry
 
 
@@ -27,9 +27,7 @@ def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progres
     if card.schedule is None:
         msg = f"audit '{audit_id}' has no schedule; put one in its card: schedule: \"0 2 * * *\""
         raise CardError(msg)
-    if not get_current_settings().api.url:
-        msg = "PREFECT_API_URL names no server; start one with `prefect server start` and set it"
-        raise UsageError(msg)
+    server_url()
     progress.say(f"serving '{audit_id}' on '{card.schedule}' (UTC); Ctrl-C ends it")
     runner = Server(name=f"nightly {audit_id}", limit=1, pause_on_shutdown=False)
     runner.add_flow(
@@ -37,7 +35,7 @@ def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progres
         name=f"nightly {audit_id}",
         cron=card.schedule,
         parameters={"audit_id": audit_id, "warehouse": str(settings.warehouse.resolve())},
-        tags=["promptaudit", audit_id],
+        tags=[TAG, audit_id],
     )
     os.environ[AUDIT_FOLDER] = str(Path.cwd())  # of its nights, whose processes start apart as well
     with apart():
@@ -48,7 +46,7 @@ class Server(Runner):
     """Serves until interrupted: SIGTERM ends it, and the night it is in, as Ctrl-C does."""
 
     def handle_sigterm(self, *_: object) -> None:
-        """In place of Prefect's own, which leaves with 0; without its night it need not wait for that to end."""
+        """Ends the night and leaves as Ctrl-C does; Prefect's own would wait for the night and leave with 0."""
         for served in multiprocessing.active_children():
             served.terminate()
         signal.raise_signal(signal.SIGINT)

@@ -18,7 +18,7 @@ from flows.warehouse.schema import TABLES
 from models_registry.errors import CardError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
-    from flows.gate.outcome import Checked
+    from flows.gate.outcome import GateResult
 
 _TABLE = re.compile(r"\b(?:marts|raw)\.\w+")
 
@@ -29,7 +29,7 @@ class ReportData:
 
     run: Row
     texts: Texts
-    gate: Checked | None  # None: the run did not land, or its rules are of another version
+    gate: GateResult | None  # None: the run did not land, or its rules are of another version
     judging: JudgingData
     nights: Nights
     n_checks: int
@@ -117,7 +117,7 @@ def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: T
     )
 
 
-def gather_gate(warehouse: Warehouse, run: Row) -> Checked | None:
+def gather_gate(warehouse: Warehouse, run: Row) -> GateResult | None:
     """Returns what the gate says of a run, its age left aside; None without its landed row, and for rules of another version."""
     from flows.gate.check import check_run
 

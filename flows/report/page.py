@@ -155,7 +155,7 @@ def summary(data: ReportData) -> list[str]:
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
     out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {asked}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
-    if data.gate is not None and data.gate.results:
+    if data.gate is not None and data.gate.rules:
         out.append(f"The gate has {data.gate.counts}.")
     out += [f"Against {base_of(own[0])}: {counts_of(own)}." for own in by_base(data.changes)[:1]]
     if data.run["state"] != "complete":

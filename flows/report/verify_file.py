@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from html.parser import HTMLParser
 from itertools import zip_longest
 from pathlib import Path
@@ -13,8 +14,8 @@ from typing import Any
 
 from flows.display.figures import ABSENT, count, milliseconds, number, percent, share, usd
 from flows.display.policy import POLICIES
-from flows.evidence.verify.findings import Finding, few
-from flows.evidence.verify.runs import Verified, verify
+from flows.evidence.verify.differences import SealDifference, few
+from flows.evidence.verify.runs import VerifyResult, verify
 from flows.marts.seal import marts
 from flows.report import BELOW, REPORT
 from flows.report.blocks.cells import exact
@@ -42,13 +43,13 @@ class Printed:
 class _Figures(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.figures: list[Printed] = []
+        self.found: list[Printed] = []
         self._is_open = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if tag == "data" and "data-figure" in given:
-            self.figures.append(Printed(given["data-figure"] or "", given.get("value") or "", "", self.getpos()[0]))
+            self.found.append(Printed(given["data-figure"] or "", given.get("value") or "", "", self.getpos()[0]))
             self._is_open = True
 
     def handle_endtag(self, tag: str) -> None:
@@ -57,18 +58,18 @@ class _Figures(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._is_open:
-            self.figures[-1].text += data
+            self.found[-1].text += data
 
 
 def figures_of(page: str) -> list[Printed]:
-    """Returns every figure of a page, in order."""
+    """Every figure of a page, in order."""
     parser = _Figures()
     parser.feed(page)
-    return parser.figures
+    return parser.found
 
 
-def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, str | None]:
-    """Returns what differs on a report's page, a sentence on what it was held against, and the run it is about.
+def check_page(warehouse: Warehouse, path: Path) -> tuple[list[SealDifference], str, str | None]:
+    """What differs on a report's page, a sentence on what it was held against, and the run it is about.
 
     A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
     the page as it would be written now says in which line it differs.
@@ -87,18 +88,16 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, st
         written = con.execute(query, [page_sha256(content)]).fetchone()
         if written is not None:
             run, at = written
-            sentence = (
-                f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
-            )
-            return [], sentence, str(run)
+            said = f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
+            return [], said, str(run)
         if not printed:
             msg = f"{path}: no report of promptaudit: it prints no figure with a name"
             raise DataError(msg)
-        findings, about = _differing(con, printed, path.name)
-    sentence = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
-    if not findings and about is not None:
-        findings = _lines(warehouse, about, page, path)
-    return few(findings), sentence, about
+        found, about = _differing(con, printed, path.name)
+    said = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
+    if not found and about is not None:
+        found = _lines(warehouse, about, page, path)
+    return few(found), said, about
 
 
 def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[Path, str | None]]:
@@ -124,54 +123,55 @@ def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[
     ]
 
 
-def check_pages(warehouse: Warehouse, pages: Sequence[tuple[Path, str | None]]) -> list[Finding]:
-    """Returns what differs on reports from the marts they print; each with the run whose page it is by its hash.
+def check_pages(warehouse: Warehouse, pages: Sequence[tuple[Path, str | None]]) -> list[SealDifference]:
+    """Returns what differs on reports from the marts they print; each page comes with the run whose page it is by its hash.
 
     A copy alone may not know the newest page's hash, nor have the pages that it links to: there only figures prove anything.
     """
-    findings: list[Finding] = []
+    differences: list[SealDifference] = []
+    is_copy = not warehouse.places.file.is_file()
     for page, run in pages:
+        differs = partial(SealDifference, where=page.name, what="page", audit_run_id=run)
         if run is not None:
-            findings.append(Finding("changed", page.name, "page", "", f"it is another page, of run {run}", run))
+            differences.append(differs(kind="changed", detail=f"it is another page, of run {run}"))
             continue
         try:
-            differing = check_page(warehouse, page)[0]
+            on_page = check_page(warehouse, page)[0]
         except DataError:
-            differing = [Finding("broken", page.name, "page", "", "it cannot be read as a report")]
-        is_copy = not warehouse.places.file.is_file()
-        findings += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in differing]
-    return findings
+            on_page = [differs(kind="broken", detail="it cannot be read as a report")]
+        differences += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in on_page]
+    return differences
 
 
-def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[Finding], str | None]:
-    """Figures whose value or text is not the mart's, and the run that the page is about."""
+def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[SealDifference], str | None]:
+    """Returns figures whose value or text is not the mart's, and the run that the page is about."""
     rows: dict[str, dict[str, dict[str, Any]]] = {}
-    findings: list[Finding] = []
+    differences: list[SealDifference] = []
     runs: Counter[str] = Counter()
     tables = marts(con)
     for each in printed:
+        differs = partial(SealDifference, where=where, what="figure", which=each.figure)
+        at = f"line {each.line}"
         try:
             mart, column, digits = parse_figure(each.figure)
         except UsageError:
-            findings.append(Finding("broken", where, "figure", each.figure, f"line {each.line}: no name of a figure"))
+            differences.append(differs(kind="broken", detail=f"{at}: no name of a figure"))
             continue
         if mart not in rows:
             rows[mart] = {row_id(mart, row): row for row in _rows(con, mart)} if mart in tables else {}
         row = rows[mart].get(f"{mart}.{digits}")
         if row is None or column not in row:
-            findings.append(
-                Finding("gone", where, "figure", each.figure, f"line {each.line}: no row of the marts has this name")
-            )
+            differences.append(differs(kind="gone", detail=f"{at}: no row of the marts has this name"))
             continue
-        runs[str(row[tables[mart]])] += 1
-        value = row[column]
+        run, value = row[tables[mart]], row[column]
+        runs[str(run)] += 1
         if each.value != exact(value):
-            detail = f"line {each.line}: its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
-            findings.append(Finding("changed", where, "figure", each.figure, detail, row[tables[mart]]))
+            detail = f"{at}: its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
+            differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
         elif each.text.strip() not in ("", *spellings(value)):
-            detail = f"line {each.line}: it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
-            findings.append(Finding("changed", where, "figure", each.figure, detail, row[tables[mart]]))
-    return findings, runs.most_common(1)[0][0] if runs else None
+            detail = f"{at}: it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
+            differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
+    return differences, runs.most_common(1)[0][0] if runs else None
 
 
 def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
@@ -182,23 +182,23 @@ def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
 
 
 def spellings(value: Any) -> set[str]:
-    """Returns every way in which the report prints a value; a mark may stand behind it."""
-    texts = {exact(value), str(value)}
+    """Every way in which the report prints a value; a mark may stand behind it."""
+    said = {exact(value), str(value)}
     if value is None:
-        texts |= {number(None), ABSENT, "NULL"}
+        said |= {number(None), ABSENT, "NULL"}
     elif isinstance(value, bool):
-        texts |= {"yes" if value else "no"}
+        said |= {"yes" if value else "no"}
     elif isinstance(value, int | float):
-        texts |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
-        texts |= (
+        said |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
+        said |= (
             {milliseconds(value)}
-            | {f"+{text}" for text in list(texts)}
+            | {f"+{text}" for text in list(said)}
             | {count(value) if isinstance(value, int) else f"{value:g}"}
         )
-    return texts | {f"{text}{mark}" for text in texts for mark in MARKS}
+    return said | {f"{text}{mark}" for text in said for mark in MARKS}
 
 
-def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Finding]:
+def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:
     """The first line that is not as the page would be written now, under the text policy that comes nearest."""
     from flows.report import as_written, report_as
 
@@ -219,7 +219,11 @@ def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Findin
     if nearest_by is None:
         return []
     detail = "no figure differs from the marts, but the page is not as it would be written now"
-    return [Finding("changed", path.name, "page", f"line {nearest_by[1]}", detail, run)]
+    return [
+        SealDifference(
+            kind="changed", where=path.name, what="page", which=f"line {nearest_by[1]}", detail=detail, audit_run_id=run
+        )
+    ]
 
 
 def verify_with_pages(
@@ -228,16 +232,15 @@ def verify_with_pages(
     *,
     seal: str | None = None,
     say: Callable[[str], None] = lambda _: None,
-) -> Verified:
-    """Returns what `verify` finds of one run or every run, and what differs on the reports beside the published copy."""
-    done = verify(warehouse, audit_run_id, seal=seal, say=say)
-    if not done.is_reliable:
-        return done
+) -> VerifyResult:
+    """Returns what `verify` says of one run or every run, and what differs on the reports beside the published copy."""
+    result = verify(warehouse, audit_run_id, seal=seal, say=say)
+    if not result.is_reliable:
+        return result
     with _landed(warehouse) as con:
-        only = None if audit_run_id is None else done.runs[0].audit_run_id
+        only = None if audit_run_id is None else result.runs[0].audit_run_id
         pages = unknown_pages(con, warehouse.places.published, only)
-    done.findings += check_pages(warehouse, pages)
-    return done
+    return replace(result, findings=[*result.findings, *check_pages(warehouse, pages)])
 
 
 def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:
@@ -245,15 +248,12 @@ def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:
     return warehouse.inspect() if warehouse.places.file.is_file() else warehouse.published.inspect()
 
 
-def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> Verified:
+def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> VerifyResult:
     """Holds a report's file against the page that was written, or its figures against the marts; then its run against its seals.
 
     Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
     """
-    findings, sentence, run = check_page(warehouse, path)
-    done = verify_with_pages(warehouse, run, seal=seal)
-    return replace(
-        done,
-        findings=findings + [each for each in done.findings if each not in findings],
-        notes=[sentence, *done.notes],
-    )
+    on_page, note, run = check_page(warehouse, path)
+    result = verify_with_pages(warehouse, run, seal=seal)
+    others = [each for each in result.findings if each not in on_page]
+    return replace(result, findings=[*on_page, *others], notes=[note, *result.notes])

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from flows.alerts.alarms import (
     Alarm,
     Changes,
-    Finding,
     Place,
-    Recovered,
-    Standing,
+    Problem,
+    Recovery,
+    StandingAlarm,
     Waiver,
     changes,
     open_alarms,
     open_bases,
     settle,
 )
-from flows.alerts.from_comparisons import compared
+from flows.alerts.from_comparisons import problems_of
 from flows.alerts.message import Night, compose, safe
 from flows.warehouse import Warehouse
 
@@ -36,20 +36,20 @@ def run(night: int) -> str:
     return RUNS[night - 1]
 
 
-def drop(measure: str = "micro_f1", base: int = 3, **parts: object) -> Finding:
+def drop(measure: str = "micro_f1", base: int = 3, **parts: object) -> Problem:
     given_parts = {
         "kind": "regressed", "summary": "0.900 → 0.800, -0.100 [-0.140, -0.060], q 0.001",
         "reason": "served model m-1 → m-2", "cause": "provider_changed_the_model", "model_id": "gpt",
         "task_id": "question_type", "strategy": "simple", "measure": measure, "base_run_id": run(base),
     }  # fmt: skip
-    return Finding(**given_parts | parts)
+    return Problem(**given_parts | parts)
 
 
-def gate(rule: str = "sensitivity_high <= 0.2", **parts: object) -> Finding:
-    return Finding(kind="gate", measure=rule, summary="sensitivity_high 0.31 > 0.2", **{"model_id": "gpt"} | parts)
+def gate(rule: str = "sensitivity_high <= 0.2", **parts: object) -> Problem:
+    return Problem(kind="gate", measure=rule, summary="sensitivity_high 0.31 > 0.2", **{"model_id": "gpt"} | parts)
 
 
-def opened(finding: Finding, night: int = 4, *, is_untold: bool = False) -> Alarm:
+def opened(finding: Problem, night: int = 4, *, is_untold: bool = False) -> Alarm:
     at = FIRST + timedelta(days=night - 1)
     name = f"alarm {finding.key} {night}"
     return Alarm(
@@ -64,34 +64,34 @@ def opened(finding: Finding, night: int = 4, *, is_untold: bool = False) -> Alar
     )
 
 
-def verdicts(finding: Finding, verdict: str) -> dict[Place, str]:
+def verdicts(finding: Problem, verdict: str) -> dict[Place, str]:
     return {finding.key.place: verdict}
 
 
 # ------------------------------------------------------------ the states
 def test_a_drop_since_last_night_is_raised_once_and_then_stands() -> None:
     first = changes([], [drop()], verdicts(drop(), "regressed"))
-    assert first.raised == first.told == (drop(),)
+    assert first.raised == first.news == (drop(),)
     # a night later nothing changed since last night, and everything since night 3
     same = {drop(base=4).key.place: "within_noise", drop(base=3).key.place: "regressed"}
     second = changes([opened(drop())], [], same)
-    assert second == Changes(standing=(Standing(opened(drop())),))
+    assert second == Changes(standing=(StandingAlarm(alarm=opened(drop())),))
 
 
 @pytest.mark.parametrize(("verdict", "reason"), [("within_noise", "within noise"), ("improved", "improved")])
 def test_an_alarm_is_over_when_its_own_base_is_reached_again(verdict: str, reason: str) -> None:
     found = changes([opened(drop())], [], verdicts(drop(), verdict))
-    assert found == Changes(recovered=(Recovered(opened(drop()), reason, is_told=True),))
+    assert found == Changes(recovered=(Recovery(alarm=opened(drop()), reason=reason, is_news=True),))
 
 
 def test_what_another_base_says_is_no_recovery() -> None:
     found = changes([opened(drop(base=3))], [], {drop(base=2).key.place: "improved"})
-    assert found.standing == (Standing(opened(drop()), "not compared tonight"),)
+    assert found.standing == (StandingAlarm(alarm=opened(drop()), note="not compared tonight"),)
 
 
 def test_what_cannot_be_compared_stands_and_is_marked() -> None:
     found = changes([opened(drop())], [], verdicts(drop(), "not_comparable"))
-    assert found.standing == (Standing(opened(drop()), "not comparable tonight"),)
+    assert found.standing == (StandingAlarm(alarm=opened(drop()), note="not comparable tonight"),)
     assert not found.recovered
 
 
@@ -104,7 +104,7 @@ def test_changed_is_over_only_when_the_churn_is_gone() -> None:
 def test_a_new_drop_is_news_beside_an_older_one() -> None:
     older, newer = drop(base=3), drop(base=5, cause="we_changed_the_prompt")
     found = changes([opened(older)], [newer], verdicts(older, "regressed") | verdicts(newer, "regressed"))
-    assert found.told == (newer,)
+    assert found.news == (newer,)
     assert [item.alarm.key for item in found.standing] == [older.key]
 
 
@@ -112,34 +112,34 @@ def test_a_drop_against_last_night_and_the_baseline_is_one_alarm_with_both_keys(
     since, below = drop(base=3), drop(base=1, against="baseline")
     found = changes([], [since, below], {})
     assert found.raised == (since, below)
-    assert found.told == (since,)
+    assert found.news == (since,)
     # the next night one of the two is back: nothing is told until both are
     both = [opened(since), opened(below)]
     half = changes(both, [], verdicts(since, "within_noise") | verdicts(below, "regressed"))
-    assert [(item.alarm.key, item.is_told) for item in half.recovered] == [(since.key, False)]
+    assert [(item.alarm.key, item.is_news) for item in half.recovered] == [(since.key, False)]
     whole = changes(both[1:], [], verdicts(below, "within_noise"))
-    assert [item.is_told for item in whole.recovered] == [True]
+    assert [item.is_news for item in whole.recovered] == [True]
 
 
 def test_a_further_measure_below_the_baseline_is_the_same_drop() -> None:
     below = drop("sensitivity", base=1, against="baseline")
     with_open = changes([opened(drop())], [below], verdicts(drop(), "regressed"))
-    assert (with_open.raised, with_open.told) == ((below,), ())
+    assert (with_open.raised, with_open.news) == ((below,), ())
     alone = changes([], [below], {})
-    assert alone.told == (below,)
+    assert alone.news == (below,)
     other_model = drop("sensitivity", base=1, against="baseline", model_id="llama")
-    assert changes([opened(drop())], [other_model], verdicts(drop(), "regressed")).told == (other_model,)
+    assert changes([opened(drop())], [other_model], verdicts(drop(), "regressed")).news == (other_model,)
 
 
 def test_gate_and_unmeasured_are_open_as_long_as_found() -> None:
     found = changes([], [gate()], {})
-    assert found.told == (gate(),)
-    assert changes([opened(gate())], [gate()], {}).standing == (Standing(opened(gate())),)
+    assert found.news == (gate(),)
+    assert changes([opened(gate())], [gate()], {}).standing == (StandingAlarm(alarm=opened(gate())),)
     (over,) = changes([opened(gate())], [], {}).recovered
-    assert (over.reason, over.is_told) == ("the rule holds again", True)
-    blind = Finding(kind="unmeasured", summary="every prompt variant is quarantined")
+    assert (over.reason, over.is_news) == ("the rule holds again", True)
+    blind = Problem(kind="unmeasured", summary="every prompt variant is quarantined")
     (over,) = changes([opened(blind)], [], {}).recovered
-    assert (over.reason, over.is_told) == ("measured again", True)
+    assert (over.reason, over.is_news) == ("measured again", True)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_gate_and_unmeasured_are_open_as_long_as_found() -> None:
     ],
 )
 def test_a_rule_that_could_not_be_judged_has_not_recovered(blind: dict[str, str], stands: bool) -> None:
-    found = changes([opened(gate())], [Finding(kind="unmeasured", summary="no figure", **blind)], {})
+    found = changes([opened(gate())], [Problem(kind="unmeasured", summary="no figure", **blind)], {})
     assert bool(found.standing) is stands
     assert bool(found.recovered) is not stands
 
@@ -162,11 +162,11 @@ def test_a_rule_on_comparisons_is_told_with_its_comparison_and_ends_with_it() ->
     rule = gate("no regressed on micro_f1", task_id="question_type", strategy="simple")
     found = changes([], [drop(), rule], {})
     assert found.raised == (drop(), rule)
-    assert found.told == (drop(),)
+    assert found.news == (drop(),)
     # last night is as bad, so the rule holds again: no news while the drop stands
     later = changes([opened(drop()), opened(rule)], [], verdicts(drop(), "regressed"))
-    assert [(item.alarm.key.kind, item.is_told) for item in later.recovered] == [("gate", False)]
-    assert changes([], [rule], {}).told == (rule,)
+    assert [(item.alarm.key.kind, item.is_news) for item in later.recovered] == [("gate", False)]
+    assert changes([], [rule], {}).news == (rule,)
 
 
 def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
@@ -184,7 +184,7 @@ def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
     assert changes([opened(drop(), 8)], [], still, [waiver]).standing  # raised after the waiver
     assert changes([opened(drop("sensitivity"), 4)], [], verdicts(drop("sensitivity"), "regressed"), [waiver]).standing
     (over,) = changes([opened(drop(), 4)], [], verdicts(drop(), "within_noise"), [waiver]).recovered
-    assert over.is_told
+    assert over.is_news
     # check reports no waived rule: its alarm is not over for that
     of_gate = Waiver(
         rule="sensitivity_high <= 0.2",
@@ -242,8 +242,8 @@ def test_every_alarm_is_raised_before_it_stands_and_ends_once(nights: list[tuple
         assert {finding.key for finding in findings} == set(raised) | {
             a.key for a in stands if a.key in {f.key for f in findings}
         }
-        assert set(result.told) <= set(result.raised)
-        assert bool(result.told) or not any(finding.against == "last_night" for finding in result.raised)
+        assert set(result.news) <= set(result.raised)
+        assert bool(result.news) or not any(finding.against == "last_night" for finding in result.raised)
         alarms = stands + [opened(finding, night) for finding in result.raised]
 
 
@@ -262,7 +262,7 @@ def test_findings_are_worse_rows_against_last_night_and_the_baseline() -> None:
         row(), row(base_run_id=run(1)), row(base_run_id=run(2)), row(measure="sensitivity", verdict="improved"),
         row(measure="pss_inter", verdict="not_comparable", difference=None),
     ]  # fmt: skip
-    findings, recheck = compared(rows, {run(3): "last_night", run(1): "baseline", run(2): "alarm"})
+    findings, recheck = problems_of(rows, {run(3): "last_night", run(1): "baseline", run(2): "alarm"})
     assert findings == [drop(base=3), drop(base=1, against="baseline")]
     assert len(recheck) == 5
     assert recheck["gpt", "question_type", "simple", "micro_f1", run(2)] == "regressed"
@@ -274,7 +274,7 @@ def test_a_night_that_is_mended_is_no_regression() -> None:
         row(verdict="improved"), row(measure="sensitivity", verdict="improved"), row(measure="consistency"), row(**churned),
         row(**churned | {"base_run_id": run(2), "verdict": "within_noise"}),
     ]  # fmt: skip
-    findings, _ = compared(rows, {run(3): "last_night", run(2): "night_before_last"}, run(2))
+    findings, _ = problems_of(rows, {run(3): "last_night", run(2): "night_before_last"}, run(2))
     assert not findings
 
 
@@ -292,14 +292,14 @@ def test_answers_that_changed_are_told_where_the_night_before_last_says_so_too(
 ) -> None:
     rows = [row(measure="label_churn", verdict="changed")]
     rows += [row(measure="label_churn", verdict=verdict, base_run_id=run(2))] * (before is not None)
-    findings, _ = compared(rows, {run(3): "last_night", run(2): "night_before_last"}, before)
+    findings, _ = problems_of(rows, {run(3): "last_night", run(2): "night_before_last"}, before)
     assert [finding.measure for finding in findings] == ["label_churn"] * is_told
 
 
 def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
-    findings, _ = compared([row(measure="consistency"), row()], {run(3): "last_night"})
+    findings, _ = problems_of([row(measure="consistency"), row()], {run(3): "last_night"})
     assert [finding.measure for finding in findings] == ["consistency", "micro_f1"]
-    alone, _ = compared([row(measure="consistency"), row(model_id="other")], {run(3): "last_night"})
+    alone, _ = problems_of([row(measure="consistency"), row(model_id="other")], {run(3): "last_night"})
     assert [finding.measure for finding in alone] == ["micro_f1"]
 
 
@@ -325,7 +325,7 @@ def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
     ],
 )  # fmt: skip
 def test_a_comparison_in_one_line(columns: dict[str, object], summary: str) -> None:
-    ((found,), _) = compared([row(**columns)], {run(3): "last_night"}, run(2))
+    ((found,), _) = problems_of([row(**columns)], {run(3): "last_night"}, run(2))
     assert found.summary == summary
 
 
@@ -375,19 +375,19 @@ def test_seven_nights_land_each_event_once_however_often_a_night_resumes(warehou
 
 
 def test_a_night_that_failed_and_then_went_on_has_recovered(warehouse: Path) -> None:
-    blind = Finding(kind="unmeasured", summary="EngineError: nobody answers")
-    assert settle(Warehouse(warehouse), "nightly", run(4), [blind], {}).told == (blind,)
-    assert settle(Warehouse(warehouse), "nightly", run(4), [blind], {}).told == (blind,)  # still nobody
+    blind = Problem(kind="unmeasured", summary="EngineError: nobody answers")
+    assert settle(Warehouse(warehouse), "nightly", run(4), [blind], {}).news == (blind,)
+    assert settle(Warehouse(warehouse), "nightly", run(4), [blind], {}).news == (blind,)  # still nobody
     for _ in range(2):
         (back,) = settle(Warehouse(warehouse), "nightly", run(4), [], {}).recovered
-        assert (back.reason, back.is_told) == ("measured again", True)
+        assert (back.reason, back.is_news) == ("measured again", True)
     assert [event for _, event, _ in events(warehouse)] == ["raised", "recovered"]
     assert settle(Warehouse(warehouse), "nightly", run(5), [], {}) == Changes()
 
 
 def test_nights_without_a_run_are_one_alarm(warehouse: Path) -> None:
-    blind = Finding(kind="unmeasured", summary="CardError: no such model")
-    assert settle(Warehouse(warehouse), "nightly", "1" * 32, [blind], {}).told == (blind,)
+    blind = Problem(kind="unmeasured", summary="CardError: no such model")
+    assert settle(Warehouse(warehouse), "nightly", "1" * 32, [blind], {}).news == (blind,)
     with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.notifications values (?, 'n', 'unmeasured', 'intended', 1, null, now()::timestamp)",
@@ -397,8 +397,8 @@ def test_nights_without_a_run_are_one_alarm(warehouse: Path) -> None:
             "insert into raw.notifications values (?, 'n', 'unmeasured', 'sent', 1, null, now()::timestamp)", ["1" * 32]
         )
     second = settle(Warehouse(warehouse), "nightly", "2" * 32, [blind], {})
-    assert (second.told, [item.alarm.is_untold for item in second.standing]) == ((), [False])
-    assert [item.is_told for item in settle(Warehouse(warehouse), "nightly", run(5), [], {}).recovered] == [True]
+    assert (second.news, [item.alarm.is_untold for item in second.standing]) == ((), [False])
+    assert [item.is_news for item in settle(Warehouse(warehouse), "nightly", run(5), [], {}).recovered] == [True]
 
 
 def test_a_later_baseline_ends_the_alarms_before_it_without_telling(warehouse: Path) -> None:
@@ -408,7 +408,7 @@ def test_a_later_baseline_ends_the_alarms_before_it_without_telling(warehouse: P
             "insert into raw.baselines values (?, 'nightly', 'prod', 'new prompt', ?)", [run(5), datetime(2999, 1, 1)]
         )
     found = settle(Warehouse(warehouse), "nightly", run(6), [gate()], verdicts(drop(base=3), "regressed"))
-    assert [(item.alarm.key.kind, item.reason, item.is_told) for item in found.recovered] == [
+    assert [(item.alarm.key.kind, item.reason, item.is_news) for item in found.recovered] == [
         ("regressed", "run pinned as baseline prod", False)
     ]
     assert [item.alarm.key.kind for item in found.standing] == ["gate"]
@@ -524,13 +524,13 @@ def test_what_we_changed_is_one_alarm_of_all_models() -> None:
     [
         ([], [gate(), gate("pss_inter_low >= 0.8")], "gate_failed",
          "nightly: the gate failed: sensitivity_high <= 0.2 (and 1 more)"),
-        ([], [Finding(kind="unmeasured", summary="one model is silent")], "unmeasured", "nightly: could not be measured"),
+        ([], [Problem(kind="unmeasured", summary="one model is silent")], "unmeasured", "nightly: could not be measured"),
         ([opened(drop())], [], "recovered", "nightly: recovered: gpt"),
         ([opened(gate())], [gate()], None, None),
         ([], [], None, None),
     ],
 )  # fmt: skip
-def test_the_other_kinds(before: list[Alarm], findings: list[Finding], kind: str | None, title: str | None) -> None:
+def test_the_other_kinds(before: list[Alarm], findings: list[Problem], kind: str | None, title: str | None) -> None:
     message = compose(night(5), changes(before, findings, verdicts(drop(), "within_noise")))
     assert (message and message.kind, message and message.title) == (kind, title)
 
@@ -565,7 +565,7 @@ def test_a_night_of_everything_fits_one_screen() -> None:
         drop(f"m{n}", model_id=f"model {n % 9}" + "y" * 300, cause=f"c{n % 2}", reason="r" * 999) for n in range(99)
     ]
     findings += [gate(f"rule {n} <= 0", model_id=None) for n in range(40)]
-    findings += [Finding(kind="unmeasured", measure=f"rule {n}", summary="s" * 999) for n in range(40)]
+    findings += [Problem(kind="unmeasured", measure=f"rule {n}", summary="s" * 999) for n in range(40)]
     stands = [opened(drop(base=2, model_id=f"old {n}"), is_untold=n % 2 == 0) for n in range(30)]
     still = {alarm.key.place: "regressed" for alarm in stands}
     message = compose(night(4), changes(stands, findings, still))

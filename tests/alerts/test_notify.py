@@ -19,7 +19,7 @@ import pytest
 import requests
 
 from flows.alerts import notify as notifying
-from flows.alerts.alarms import Finding, changes, settle
+from flows.alerts.alarms import Problem, changes, settle
 from flows.alerts.deliver import send_all
 from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import heartbeat, notify, report_link, targets_of
@@ -31,7 +31,9 @@ from tests.support.webhook_server import RunningWebhooks, running_webhooks, unus
 TOKEN = "tok-5e7c0a91d2f3b4"  # noqa: S105 - of no service
 RUN = "a" * 32
 FIRST = datetime(2026, 11, 1, 2, 0)
-MESSAGE = Message("regression", "nightly: gpt regressed", "Audit nightly\n\n- micro_f1: 0.9 → 0.8 \\x3c!channel>")
+MESSAGE = Message(
+    kind="regression", title="nightly: gpt regressed", body="Audit nightly\n\n- micro_f1: 0.9 → 0.8 \\x3c!channel>"
+)
 
 
 @pytest.fixture(scope="module")
@@ -186,9 +188,9 @@ def test_targets_of_the_settings(text: str, targets: list[str]) -> None:
 
 
 def test_seven_nights_tell_of_two_drops_once_each(warehouse: Path, server: RunningWebhooks) -> None:
-    def found(cause: str, base: int, *measures: str) -> list[Finding]:
+    def found(cause: str, base: int, *measures: str) -> list[Problem]:
         return [
-            Finding(
+            Problem(
                 kind="regressed", summary="0.900 → 0.800", reason="m-1 → m-2", cause=cause, model_id="gpt", task_id="t",
                 strategy="simple", measure=measure, base_run_id=str(base) * 32,
             )
@@ -243,7 +245,7 @@ def test_no_name_becomes_a_mention_or_a_link_at_a_service(monkeypatch: pytest.Mo
     monkeypatch.setattr(requests, "post", keep)
     names = ["<!channel>", "!here>", "!everyone|x>", "@here", "<@U123>", "@123>", "@everyone", "https://evil.example>",
              "<https://evil.example|all well>", "[all well](https://evil.example)", "www.evil.example"]  # fmt: skip
-    findings = [Finding(kind="gate", measure=name, summary=name, reason=name, model_id=name) for name in names]
+    findings = [Problem(kind="gate", measure=name, summary=name, reason=name, model_id=name) for name in names]
     message = compose(
         Night(audit_id="@here", audit_run_id=RUN, started_at=FIRST, exit_code=0), changes([], findings, {})
     )
@@ -281,7 +283,7 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
         "from flows.warehouse import Warehouse\n"
         "settings = Settings()\n"
         "print(settings, repr(settings.notify), settings.model_dump_json())\n"
-        "message = Message('regression', 'title', 'body')\n"
+        "message = Message(kind='regression', title='title', body='body')\n"
         f"print(notify(Warehouse(Path(sys.argv[1])), {RUN!r}, 'regression', message, settings, Progress()))\n"
         "print(heartbeat(settings, 0, Progress()))\n"
     )

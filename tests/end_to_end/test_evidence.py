@@ -16,6 +16,7 @@ import pytest
 
 from flows.audit.run_audit import rebuild_runs
 from flows.comparison.compare import Pair, compare
+from flows.display.encode import encoded
 from flows.display.progress import Progress
 from flows.evidence.trace import trace
 from flows.evidence.trace.gather import Trace
@@ -364,7 +365,7 @@ def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Cal
 def test_a_trace_is_json_and_names_everything_on_the_way(warehouse: Path) -> None:
     page = Warehouse(warehouse).published.path.with_name(REPORT).read_text(encoding="utf-8")
     figure = next(each.figure for each in figures_of(page) if each.figure.startswith("rpt_audit.sensitivity."))
-    found = json.loads(json.dumps(trace(Warehouse(warehouse), figure).as_dict()))
+    found = json.loads(json.dumps(encoded(trace(Warehouse(warehouse), figure))))
     assert found["value"] == found["row"]["sensitivity"]
     assert found["lineage"]["model"] == "rpt_audit"
     assert "raw.predictions.completion" in found["raw_columns"]

@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flows.display.encode import encoded
 from flows.display.progress import Progress
 from flows.gate.accept import pin_run, waive_run
-from flows.gate.check import bases, check_run
+from flows.gate.check import check_run
 from flows.gate.formats import junit, markdown, write_junit, write_markdown
-from flows.gate.outcome import MOST_ROWS, Checked, Finding, Result
+from flows.gate.outcome import GateResult, RuleResult, RuleRow
+from flows.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
 from flows.report.gather import gather_gate
 from flows.report.sections.gate_rules import checked as verdict
 from flows.settings import Settings
@@ -32,17 +34,17 @@ QUIET = Progress(quiet=True)
 GROUPS = [{**NAMES, "model_id": model, "task_id": task} for model in ("m", "n") for task in ("t", "u")]
 
 
-def checked(gated: Gated, run: str, *rules: str, **more: Any) -> Checked:
+def checked(gated: Gated, run: str, *rules: str, **more: Any) -> GateResult:
     return check_run(Warehouse(gated.published()), run, rules=rules or None, **more)
 
 
-def one(gated: Gated, run: str, rule: str, **more: Any) -> Result:
-    (result,) = checked(gated, run, rule, **more).results
+def one(gated: Gated, run: str, rule: str, **more: Any) -> RuleResult:
+    (result,) = checked(gated, run, rule, **more).rules
     return result
 
 
-def states(result: Result) -> list[tuple[Any, ...]]:
-    return [(f.state, f.model_id, f.task_id, f.figure) for f in result.findings]
+def states(result: RuleResult) -> list[tuple[Any, ...]]:
+    return [(f.state, f.model_id, f.task_id, f.figure) for f in result.rows]
 
 
 # ---------------------------------------------------------------- values
@@ -58,7 +60,7 @@ def test_a_rule_holds_for_every_row_it_selects(tmp_path: Path) -> None:
     assert (result.outcome, result.n_rows, result.reason) == ("failed", 4, "2 of 4 rows fail")
     assert states(result) == [("failed", "n", "t", 0.21), ("failed", "n", "u", 0.3)]
     # the interval is the corrected figure's, and said so
-    assert result.findings[0].found() == "sensitivity_high 0.210; sensitivity_corrected 0.160 [0.110, 0.210]"
+    assert figures_of(result.rows[0]) == "sensitivity_high 0.210; sensitivity_corrected 0.160 [0.110, 0.210]"
     # 0.2 is not above 0.2
     assert one(gated, run, "sensitivity_high <= 0.2 at model_id = m").outcome == "passed"
     assert one(gated, run, "sensitivity_high < 0.2 at model_id = m").outcome == "failed"
@@ -89,8 +91,8 @@ def test_the_outcome_is_the_worst_of_the_rows(
     expected = "failed" if failing else "unmeasured" if None in figures or not figures else "passed"
     result = check_values(rule, source)
     assert result.outcome == expected
-    assert [f.figure for f in result.findings if f.state == "failed"] == failing
-    assert sum(f.state == "unmeasured" for f in result.findings) == figures.count(None)
+    assert [f.figure for f in result.rows if f.state == "failed"] == failing
+    assert sum(f.state == "unmeasured" for f in result.rows) == figures.count(None)
 
 
 def test_no_row_and_no_figure_are_never_a_pass(tmp_path: Path) -> None:
@@ -132,8 +134,8 @@ def test_rpt_audits_name_over_paraphrase_temperatures(tmp_path: Path) -> None:
         stability(gated, run, 0.5, 0.0, **other)
     result = one(gated, run, "pss_inter_low >= 0.8 at paraphrase_temperature <= 1")
     assert (result.n_rows, states(result)) == (2, [("failed", "m", "t", 0.79)])
-    assert result.findings[0].where() == "m / t / simple / paraphrase_temperature 1.0"
-    assert result.findings[0].found() == "pss_inter_low 0.790; pss 0.900 [0.790, 0.950]"
+    assert name_of(result.rows[0]) == "m / t / simple / paraphrase_temperature 1.0"
+    assert figures_of(result.rows[0]) == "pss_inter_low 0.790; pss 0.900 [0.790, 0.950]"
     assert one(gated, run, "pss_inter_low >= 0.8 at paraphrase_temperature < 1").outcome == "passed"
     assert one(gated, run, "pss_inter_low >= 0.5 at paraphrase_temperature <= 2").n_rows == 3
 
@@ -164,7 +166,7 @@ def test_who_has_no_row_of_another_table_is_unmeasured(tmp_path: Path) -> None:
     assert (result.outcome, states(result)) == ("unmeasured", [("unmeasured", "n", "t", None)])
     assert one(gated, run, "pss_inter_low >= 0.8 at paraphrase_temperature <= 1 and model_id = m").outcome == "passed"
     result = one(gated, run, "accuracy_mean >= 0.5")
-    assert [f.others for f in result.findings] == [{"scoring_method": "judge:j"}, {"scoring_method": "label_match"}]
+    assert [f.others for f in result.rows] == [{"scoring_method": "judge:j"}, {"scoring_method": "label_match"}]
     assert one(gated, run, "accuracy_mean >= 0.5 at model_id = m").outcome == "passed"
     # among models there is one row a task and strategy, of no model
     stability(gated, run, None, 0.9, scope="inter_model", model_id=None)
@@ -189,7 +191,7 @@ def test_an_old_run_is_unmeasured(tmp_path: Path) -> None:
     run = gated.run(gate=["micro_f1 >= 0"], hours=40)
     gated.row("rpt_audit", run, micro_f1=0.5)
     warehouse = gated.published()
-    result = check_run(Warehouse(warehouse), run).results[0]
+    result = check_run(Warehouse(warehouse), run).rules[0]
     assert result.outcome == "unmeasured"
     assert "40.0 hours ago; at most 36.0 hours is allowed" in result.reason
     assert result.look_closer == ("promptaudit nightly nightly",)
@@ -204,9 +206,7 @@ def test_the_landed_card_says_the_rules_unless_they_are_given(tmp_path: Path) ->
     run = gated.run(gate=["micro_f1 >= 0.9"], max_age="3d", hours=40)
     gated.row("rpt_audit", run, micro_f1=0.5)
     warehouse = gated.published()
-    assert [(r.rule, r.outcome) for r in check_run(Warehouse(warehouse), run).results] == [
-        ("micro_f1 >= 0.9", "failed")
-    ]
+    assert [(r.rule, r.outcome) for r in check_run(Warehouse(warehouse), run).rules] == [("micro_f1 >= 0.9", "failed")]
     assert check_run(Warehouse(warehouse), run, rules=["micro_f1 >= 0.4"]).exit_code == 0
     assert check_run(Warehouse(warehouse), run, rules=[]).headline.endswith(
         "the audit's card has no gate: nothing is checked"
@@ -214,19 +214,19 @@ def test_the_landed_card_says_the_rules_unless_they_are_given(tmp_path: Path) ->
     with pytest.raises(CardError, match=r"gate\.0: character 1: no column 'f1'"):
         check_run(Warehouse(warehouse), run, rules=["f1 >= 0"])
     imported = gated.run("b", origin="import")
-    assert checked(gated, imported).results == ()
+    assert checked(gated, imported).rules == ()
 
 
 def test_what_is_not_complete_or_not_published_is_unmeasured(tmp_path: Path) -> None:
     gated = Gated(tmp_path)
     running = gated.run(state="running", gate=["no regressed"])
     warehouse = gated.published()
-    (result,) = check_run(Warehouse(warehouse), running).results
+    (result,) = check_run(Warehouse(warehouse), running).rules
     assert (result.outcome, result.reason) == ("unmeasured", "the run is running, not complete")
     assert result.look_closer == ("promptaudit run nightly",)
     later = gated.run("b", gate=["no regressed"])
     gated.written()
-    assert check_run(Warehouse(warehouse), later).results[0].reason == "the run is not published"
+    assert check_run(Warehouse(warehouse), later).rules[0].reason == "the run is not published"
     with pytest.raises(UsageError, match="no run is"):
         check_run(Warehouse(warehouse), run_id("f"))
 
@@ -269,7 +269,7 @@ def test_no_regressed(tmp_path: Path) -> None:
     assert (result.outcome, result.n_rows, result.base_run_id) == ("failed", 1, base)
     assert result.reason == f"1 of 1 comparisons is regressed, against last night ({base})"
     assert result.look_closer == (f"promptaudit compare {base} {run}",)
-    assert result.findings[0].found() == (
+    assert figures_of(result.rows[0]) == (
         "micro_f1 0.900 -> 0.800; difference -0.100 [-0.150, -0.050]; q 0.0010; the prompt changed"
     )
     assert one(gated, run, "no regressed").n_rows == 2  # every measure but label_churn
@@ -298,16 +298,13 @@ def test_a_comparison_that_was_not_made_is_unmeasured(tmp_path: Path) -> None:
     gated, base, run = two_nights(tmp_path)
     result = one(gated, run, "no regressed")
     assert (result.outcome, result.look_closer) == ("unmeasured", (f"promptaudit compare {base} {run}",))
-    assert bases(Warehouse(gated.warehouse), run, ["no regressed", "no changed", "micro_f1 >= 0"]) == {
-        "last_night": base
-    }
 
 
 @pytest.mark.parametrize("verdict", ["not_comparable", "not_judged"])
 def test_what_cannot_be_compared_passes_only_beside_what_can(tmp_path: Path, verdict: str) -> None:
     gated, _, run = two_nights(tmp_path, row("pss_inter", verdict), row("micro_f1", "within_noise"))
     result = one(gated, run, "no regressed on pss_inter")
-    assert (result.outcome, result.findings[0].reason) == ("unmeasured", "the prompt changed")
+    assert (result.outcome, result.rows[0].reason) == ("unmeasured", "the prompt changed")
     passed = one(gated, run, "no regressed")
     assert (passed.outcome, passed.n_rows) == ("passed", 2)
     assert "none of 1 comparisons is regressed" in passed.reason
@@ -358,12 +355,9 @@ def test_baselines(tmp_path: Path) -> None:
     assert one(gated, run, "no regressed against baseline").base_run_id == older
     again = pin_run(settings, run, "release-4", None, QUIET)
     assert again.before == older
-    assert again.lines() == [f"run {run} of 'nightly' is pinned as 'release-4', in place of {older}"]
+    assert lines_of_pin(again) == [f"run {run} of 'nightly' is pinned as 'release-4', in place of {older}"]
     result = one(gated, run, "no regressed against release-4")
     assert (result.outcome, result.reason) == ("passed", "this run is what 'release-4' names")
-    assert bases(Warehouse(gated.warehouse), run, ["no changed against release-4", "no changed against baseline"]) == {
-        "baseline": older
-    }
 
 
 @pytest.mark.parametrize(
@@ -411,10 +405,10 @@ def test_what_is_accepted_passes_until_its_day_is_over(tmp_path: Path) -> None:
         (rules[1], "pss_inter_low paraphrase_temperature=1.0", "m"),
     ]
     found = checked(gated, run, *rules)
-    assert [result.outcome for result in found.results] == ["waived", "waived"]
+    assert [result.outcome for result in found.rules] == ["waived", "waived"]
     assert found.exit_code == 0
-    assert "known: a new prompt" in "\n".join(found.lines())
-    assert f"accepted until {until} 23:59" in found.results[0].findings[0].found()
+    assert "known: a new prompt" in "\n".join(lines_of(found))
+    assert f"accepted until {until} 23:59" in figures_of(found.rules[0].rows[0])
     # the same again lands nothing; and nothing fails any more
     with pytest.raises(UsageError, match="fails no rule: there is nothing to accept"):
         waive_run(settings, run, "known: a new prompt", until.isoformat(), QUIET, rules=rules)
@@ -447,7 +441,7 @@ def test_a_waiver_is_for_the_rows_it_names_alone(tmp_path: Path) -> None:
     waive_run(settings, run, "known", (now() + timedelta(days=1)).isoformat(), QUIET, rules=[rule])
     for temperature in (0.5, 1.0):
         stability(gated, later, temperature, 0.1)
-    assert [f.state for f in one(gated, later, rule).findings[:2]] == ["waived", "failed"]
+    assert [f.state for f in one(gated, later, rule).rows[:2]] == ["waived", "failed"]
     other = gated.run("d", audit="another")
     gated.row("rpt_audit", other, micro_f1=0.4)
     assert one(gated, other, "micro_f1 >= 0.8").outcome == "failed"
@@ -479,7 +473,7 @@ def test_what_is_not_accepted(tmp_path: Path, reason: str, days: int, until: str
 HOSTILE = "m'; drop table marts.rpt_audit; --|`$(touch x)`</td><script>alert(1)</script>\x00\x1b[31m\u202e@all %s {0}"
 
 
-def hostile(folder: Path) -> Checked:
+def hostile(folder: Path) -> GateResult:
     gated = Gated(folder)
     run = gated.run(audit=HOSTILE)
     gated.row("rpt_audit", run, model_id=HOSTILE, micro_f1=0.5)
@@ -492,10 +486,10 @@ def hostile(folder: Path) -> Checked:
 
 def test_names_steer_neither_terminal_nor_shell_nor_query(tmp_path: Path) -> None:
     found = hostile(tmp_path)
-    assert [result.outcome for result in found.results] == ["failed", "failed", "unmeasured", "first_night"]
-    said = "\n".join(found.lines())
+    assert [result.outcome for result in found.rules] == ["failed", "failed", "unmeasured", "first_night"]
+    said = "\n".join(lines_of(found))
     assert not {"\x00", "\x1b", "\u202e"} & set(said)
-    command, query = found.results[1].look_closer[0], "select count(*) from marts.rpt_audit"
+    command, query = found.rules[1].look_closer[0], "select count(*) from marts.rpt_audit"
     words = shlex.split(command)
     assert words[:2] == ["promptaudit", "sql"]
     assert len(words) == 3
@@ -525,18 +519,22 @@ def test_junit_is_xml_whatever_the_names(tmp_path: Path) -> None:
 
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("\x00\x0b\ufffe\uffff|`\\<&\"'\n"), max_size=80))
 def test_any_text_is_told_in_xml_and_in_one_cell(text: str) -> None:
-    found = Checked(
+    found = GateResult(
         audit_run_id=run_id("a"),
         audit_id=text,
         started_at=now(),
         checked_at=now(),
-        results=(
-            Result(
+        rules=(
+            RuleResult(
                 rule=text,
                 outcome="failed",
                 reason=text,
                 n_rows=1,
-                findings=(Finding("failed", "micro_f1", text, text, text, reason=text),),
+                rows=(
+                    RuleRow(
+                        state="failed", measure="micro_f1", model_id=text, task_id=text, strategy=text, reason=text
+                    ),
+                ),
                 base_run_id=None,
                 look_closer=(text,),
             ),
@@ -566,13 +564,13 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     for task in range(n):
         gated.row("rpt_audit", run, task_id=f"t{task:02}", micro_f1=0.5 if task else None)
     found = checked(gated, run, "micro_f1 >= 0.8")
-    lines = found.lines()
+    lines = lines_of(found)
     assert lines[1].startswith(f"FAILED      micro_f1 >= 0.8: {n - 1} of {n} rows fail")
     assert lines[2].strip() == "m / t01 / simple: micro_f1 0.500"  # what failed comes before what has no figure
     assert lines[2 + MOST_ROWS].strip() == "and 5 more"
     assert "and 5 more" in junit(found)
     assert "and 5 more" in markdown(found)
-    data = json.loads(json.dumps(found.as_dict()))
+    data = json.loads(json.dumps(encoded(found)))
     assert (len(data["rules"][0]["rows"]), data["exit_code"]) == (n, 1)
     assert data["rules"][0]["rows"][1]["figure"] == 0.5
 

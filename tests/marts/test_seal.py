@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from flows.evidence.retain import restore, retain
-from flows.evidence.verify.runs import Verified
+from flows.evidence.terminal import line_of_difference
+from flows.evidence.verify.runs import VerifyResult
 from flows.marts import publish as publishing
 from flows.marts.digests import digests, packed, unpacked
 from flows.marts.manifest import made_by
@@ -50,7 +51,7 @@ def change(path: Path, statement: str) -> None:
         con.execute(statement)
 
 
-def told(found: Verified) -> list[tuple[str, str, str, str]]:
+def told(found: VerifyResult) -> list[tuple[str, str, str, str]]:
     return [(each.kind, each.what, each.where, each.detail) for each in found.findings]
 
 
@@ -211,7 +212,7 @@ def test_the_published_copy_is_held_against_the_seals_too(gated: Gated) -> None:
     sealed_night(gated)
     change(Warehouse(gated.warehouse).published.path, "update marts.rpt_audit set sensitivity = 0.1")
     (found,) = verify(Warehouse(gated.warehouse)).findings
-    assert found.line() == (
+    assert line_of_difference(found) == (
         "changed: marts.rpt_audit model_id=m, task_id=t, strategy=simple in the published copy: column sensitivity"
     )
 

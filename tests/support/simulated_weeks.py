@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from flows.alerts.alarms import Alarm, Finding, changes, open_bases
-from flows.alerts.from_comparisons import compared as findings_of
+from flows.alerts.alarms import Alarm, Problem, changes, open_bases
+from flows.alerts.from_comparisons import problems_of
 from tests.udfs.comparison_worlds import (
     MIN_EFFECT,
     MODEL,
@@ -59,18 +59,18 @@ def told_nights(seed: int, n_resamples: int) -> dict[int, set[str]]:
     for night in range(2, N_NIGHTS + 1):
         against: dict[str, Any] = {str(night - 1): "last_night"}
         against |= {base: "alarm" for base in open_bases(open_alarms) if base not in against}
-        found, verdicts = findings_of([row for base in against for row in rows(int(base), night)], against)
+        found, verdicts = problems_of([row for base in against for row in rows(int(base), night)], against)
         tonight = changes(open_alarms, found, verdicts)
         over = {item.alarm.alarm_id for item in tonight.recovered}
         open_alarms = [alarm for alarm in open_alarms if alarm.alarm_id not in over]
-        open_alarms += [raised_at(finding, night) for finding in tonight.raised]
-        if tonight.told or any(item.is_told for item in tonight.recovered):
-            told[night] = {finding.cause or "" for finding in tonight.told}
+        open_alarms += [raised_at(problem, night) for problem in tonight.raised]
+        if tonight.news or any(item.is_news for item in tonight.recovered):
+            told[night] = {problem.cause or "" for problem in tonight.news}
     return told
 
 
 def row_of(found: Compared, q_value: float | None, cause: str, base: int) -> dict[str, Any]:
-    """A row of marts.rpt_run_comparisons as far as findings read it."""
+    """A row of marts.rpt_run_comparisons as far as problems read it."""
     bad = found.difference if found.measure in WORSE_IS_UP else -found.difference
     known = {*WORSE_IS_UP, *WORSE_IS_DOWN}
     if found.reason is not None or q_value is None:
@@ -89,15 +89,15 @@ def row_of(found: Compared, q_value: float | None, cause: str, base: int) -> dic
     }  # fmt: skip
 
 
-def raised_at(finding: Finding, night: int) -> Alarm:
-    """The alarm that a finding opens on a night."""
+def raised_at(problem: Problem, night: int) -> Alarm:
+    """The alarm that a problem opens on a night."""
     when = datetime(2026, 11, 1) + timedelta(days=night)
     return Alarm(
-        alarm_id=f"{night} {finding.key}",
+        alarm_id=f"{night} {problem.key}",
         audit_run_id=str(night),
-        key=finding.key,
-        summary=finding.summary,
-        reason=finding.reason,
+        key=problem.key,
+        summary=problem.summary,
+        reason=problem.reason,
         since=when,
         raised_at=when,
     )

@@ -1,15 +1,15 @@
 select
     landed.*,
-    said.strategy,
-    said.variant_index,
-    said.paraphrase_temperature,
-    said.is_original,
-    said.label,
-    said.gold_label,
-    said.answer_status,
-    said.is_correct,
-    said.is_quarantined
-from said
+    labelled.strategy,
+    labelled.variant_index,
+    labelled.paraphrase_temperature,
+    labelled.is_original,
+    labelled.label,
+    labelled.gold_label,
+    labelled.answer_status,
+    labelled.is_correct,
+    labelled.is_quarantined
+from labelled
 inner join raw.predictions as landed using (audit_run_id, prediction_id)
-order by said.audit_run_id, said.model_id, said.prompt_variant_id, said.sample_id, said.repetition
+order by labelled.audit_run_id, labelled.model_id, labelled.prompt_variant_id, labelled.sample_id, labelled.repetition
 limit $most

@@ -3,6 +3,6 @@ select
     served_model,
     system_fingerprint,
     count(*) as n_answers
-from said
+from labelled
 group by all
 order by all

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
-from flows.display.encode import encoded
+from flows.display.encode import encoded_property
 from flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts
 from flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
 from flows.lineage.columns.follow import Column, lineage_of
@@ -22,7 +20,7 @@ from flows.warehouse.sql import over, sql
 from models_registry.errors import UsageError, nearest
 from models_registry.mart_columns import dbt_project
 
-RETIRED = "select * from said order by audit_run_id, prediction_id limit $most"
+RETIRED = "select * from labelled order by audit_run_id, prediction_id limit $most"
 BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers
     "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
     "prompt_variants": ("prompt_variant_id",),
@@ -34,7 +32,7 @@ MOST_P_TAU = 200
 ALL = 2**62
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """A figure and what it rests on; `raw` holds rows of schema raw by table, in the order of the path."""
 
@@ -59,30 +57,22 @@ class Trace:
     texts: str
     other_runs: list[Row] = field(default_factory=list)
 
-    def as_dict(self) -> Row:
-        """For --json: every listed row whole, figures at full precision."""
-        made = {name: getattr(self, name) for name in self.__slots__ if name != "lineage"}
-        made["lineage"] = encoded(self.lineage)
-        made["raw_columns"] = [] if self.lineage is None else self.lineage.raw_columns()
-        return dict(json.loads(json.dumps(made, default=_plain, ensure_ascii=False)))
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    return float(value) if isinstance(value, Decimal) else str(value)
+    @encoded_property
+    def raw_columns(self) -> list[str]:
+        """Returns the raw columns that the figure is made of as `raw.<table>.<column>`; none without its lineage."""
+        return [] if self.lineage is None else self.lineage.raw_columns()
 
 
 def trace(
     warehouse: Warehouse, figure: str, text: Policy | None = None, *, with_lineage: bool = True, most: int | None = None
 ) -> Trace:
-    """What a figure, or a row of a mart, rests on; `most` answers and samples are listed of it, all without.
+    """Returns what a figure, or a row of a mart, rests on; `most` answers and samples are listed of it, all without.
 
     `text` none leaves inputs, completions and prompts out, excerpt and full have them; default: full, none of tasks marked
     sensitive. `with_lineage` follows the column to raw columns, which compiles the project once.
 
     Raises:
-        UsageError: the name is none, or no row of the published copy has it; the nearest mart is named.
+        UsageError: the name is no figure's, or no row of the published copy has it; the nearest mart is named.
         WarehouseError: nothing is published.
     """
     mart, column, _ = parse_figure(figure)
@@ -94,7 +84,7 @@ def trace(
 def trace_row(  # noqa: PLR0913 - what `trace` has
     con: Connection, figure: str, row: Row, text: Policy | None, *, with_lineage: bool = False, most: int | None = None
 ) -> Trace:
-    """The same of a row of a mart that is at hand, on an open copy."""
+    """Returns the same of a row of a mart that is at hand, on an open copy."""
     mart, column, _ = parse_figure(figure)
     compared = rows_of(con, COMPARISONS, comparison=row["comparison_id"]) if mart in COMPARED else []
     whose = {"base_model_id": compared[0]["base_model_id"]} | row if compared else row
@@ -102,13 +92,13 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
     runs = rows_of(
         con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", runs=parameters["runs"]
     )
-    runs.sort(key=lambda found: parameters["runs"].index(found["audit_run_id"]))
+    runs.sort(key=lambda row: parameters["runs"].index(row["audit_run_id"]))
     run = runs[-1]  # of a comparison the candidate
     listed = {**parameters, "most": ALL if most is None else most}
-    said = f"select * from marts.fct_predictions where {where}"  # noqa: S608 - ours
-    answers = rows_of(con, over(sql("evidence", "traced_answers"), said=said), **listed)
-    is_retired = not answers and bool(answers := rows_of(con, over(RETIRED, said=said), **listed))
-    served = rows_of(con, over(sql("evidence", "traced_models"), said=said), **parameters)
+    labelled = f"select * from marts.fct_predictions where {where}"  # noqa: S608 - ours
+    answers = rows_of(con, over(sql("evidence", "traced_answers"), labelled=labelled), **listed)
+    is_retired = not answers and bool(answers := rows_of(con, over(RETIRED, labelled=labelled), **listed))
+    served = rows_of(con, over(sql("evidence", "traced_models"), labelled=labelled), **parameters)
     texts = Texts(text, _sensitive(con, run["audit_run_id"]))
     raw = {"predictions": answers, **_beside(con, row, where, listed)}
     if mart in JUDGED or mart in COMPARED or is_ruled(row):
@@ -141,7 +131,7 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
 
 
 def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
-    """The row of a mart that a name stands for; names are hashes, so they are looked for one by one."""
+    """Returns the row of a mart that a name stands for; names are hashes, so they are looked for one by one."""
     columns = columns_of(con, Selection(relation=f"marts.{mart}"))
     if column is not None and column not in columns:
         msg = f"marts.{mart} has no column {column!r}{nearest(column, columns)}"
@@ -157,8 +147,8 @@ def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
 
 
 def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, list[Row]]:
-    """Rows of raw that say what was asked of whom, answered or not: of the row's own task, strategy, variant and model."""
-    found = {}
+    """Returns rows of raw on what was asked of whom, answered or not: of the row's own task, strategy, variant and model."""
+    tables = {}
     for table, keys in BESIDE.items():
         columns = columns_of(con, Selection(relation=f"raw.{table}"))
         known = {name: row[name] for name in OF_ROW if name in columns and row.get(name) is not None}
@@ -170,12 +160,12 @@ def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, lis
             "order by all limit $most"
         )
         most = listed["most"] if table == "samples" else ALL
-        found[table] = rows_of(con, query, **{**listed, **known, "most": most})
-    return found
+        tables[table] = rows_of(con, query, **{**listed, **known, "most": most})
+    return tables
 
 
 def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> dict[str, list[Row]]:
-    """Rulings on these answers, and the judges and controls behind them."""
+    """Returns rulings on these answers, and the judges and controls behind them."""
     ids = sorted({answer["prediction_id"] for answer in answers})
     own, of_runs = {"runs": list(runs)}, "where list_contains($runs, audit_run_id)"
     of_answers = f"{of_runs} and (control_id is not null or list_contains($ids, prediction_id))"
@@ -187,12 +177,12 @@ def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> di
 
 
 def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
-    """A row with its texts as the policy has them; a ruling is of the task of its answer or control."""
+    """Returns a row with its texts as the policy has them; a ruling is of the task of its answer or control."""
     task = row.get("task_id") or tasks.get(row.get("prediction_id") or row.get("control_id") or "")
     if texts.of(task or "") != "none":
         return row
-    said = TEXTS | {"prompt", "fields", "error", "reason", "card", "token_logprobs"}
-    return {name: LEFT_OUT if name in said and value is not None else value for name, value in row.items()}
+    columns = TEXTS | {"prompt", "fields", "error", "reason", "card", "token_logprobs"}
+    return {name: LEFT_OUT if name in columns and value is not None else value for name, value in row.items()}
 
 
 def _sensitive(con: Connection, run: str) -> frozenset[str]:
@@ -203,7 +193,7 @@ def _sensitive(con: Connection, run: str) -> frozenset[str]:
 
 
 def described(mart: str) -> tuple[str, dict[str, str], str]:
-    """What the project says of a mart, of each of its columns, and in which file its SQL stands."""
+    """Returns the project's description of a mart, those of its columns, and the file in which its SQL stands."""
     path, model = project_models()[mart]
     columns = {each["name"]: each["description"] for each in model["columns"]}
     return model["description"], columns, path.with_suffix(".sql").relative_to(dbt_project()).as_posix()
@@ -216,7 +206,7 @@ def _seal(con: Connection, run: str) -> str | None:
 
 
 def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row]) -> list[Row]:
-    """The distributions of the samples, where the figure is about one group and few of them."""
+    """Returns the distributions of the samples, where the figure is about one group and few of them."""
     names = ("model_id", "task_id", "strategy")
     samples = sorted({answer["sample_id"] for answer in answers})
     if any(row.get(name) is None for name in names) or not 0 < len(samples) <= MOST_P_TAU:

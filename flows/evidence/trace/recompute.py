@@ -27,73 +27,73 @@ OF_NIGHTS = ("noise_floor", "noise_source", "reason")  # of a comparison, which 
 
 
 def recompute(warehouse: Warehouse, traces: Sequence[Trace]) -> list[Any]:
-    """The values that the figures have when each is derived from its own listed rows, in their order.
+    """Returns the values that the figures have when each is derived from its own listed rows, in their order.
 
     The runs of each trace become runs of its own, so one build derives all of them.
 
     Raises:
         UsageError: a trace has no column, its raw rows were retired, or it rests on comparisons of earlier nights.
     """
-    for found in traces:
-        if why := _why_not(found):
-            msg = f"{found.figure} cannot be recomputed: {why}"
+    for trace in traces:
+        if why := _why_not(trace):
+            msg = f"{trace.figure} cannot be recomputed: {why}"
             raise UsageError(msg)
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         fresh = Warehouse(Path(folder) / "audit.duckdb")
         fresh.apply_schema()
-        for place, found in enumerate(traces):
-            _land(warehouse, fresh, found, place)
-        runs = [_again(found, place, run) for place, found in enumerate(traces) for run in _runs(found)]
+        for place, trace in enumerate(traces):
+            _land(warehouse, fresh, trace, place)
+        runs = [_again(trace, place, run) for place, trace in enumerate(traces) for run in _runs(trace)]
         transform(fresh, runs, "up_to_formats", command="run")
         transform(fresh, runs, "after_formats", command="run")
         compared = [
-            _again(found, place, found.row["comparison_id"])
-            for place, found in enumerate(traces)
-            if found.mart in COMPARED
+            _again(trace, place, trace.row["comparison_id"])
+            for place, trace in enumerate(traces)
+            if trace.mart in COMPARED
         ]
         derive(fresh, compared, command="run")
-        return [_value(fresh, found, place) for place, found in enumerate(traces)]
+        return [_value(fresh, trace, place) for place, trace in enumerate(traces)]
 
 
-def _why_not(found: Trace) -> str:
-    if found.column is None:
+def _why_not(trace: Trace) -> str:
+    if trace.column is None:
         return "a figure is wanted: `<mart>.<column>.<digits>`"
-    if found.is_retired:
+    if trace.is_retired:
         return "its raw rows are retired"
-    if found.mart == "rpt_run_comparisons" and found.column in OF_NIGHTS and found.row["noise_source"] == "past_runs":
+    if trace.mart == "rpt_run_comparisons" and trace.column in OF_NIGHTS and trace.row["noise_source"] == "past_runs":
         return "it rests on the comparisons of earlier nights too"
     return ""
 
 
 def agrees(one: Any, other: Any) -> bool:  # noqa: ANN401 - values of any column
-    """Whether two values of a figure are the same, floating point numbers within 1e-9."""
+    """Returns whether two values of a figure are the same, floating point numbers within 1e-9."""
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=0, abs_tol=TOLERANCE) or (math.isnan(one) and math.isnan(other))
     return bool(one == other)
 
 
-def _runs(found: Trace) -> list[str]:
-    return [run["audit_run_id"] for run in (*found.other_runs, found.run)]
+def _runs(trace: Trace) -> list[str]:
+    return [run["audit_run_id"] for run in (*trace.other_runs, trace.run)]
 
 
-def _again(found: Trace, place: int, name: str) -> str:
-    """The id that a run or comparison of a trace has in the fresh warehouse: none is another trace's."""
-    return content_id("recomputed", found.figure, str(place), name)
+def _again(trace: Trace, place: int, name: str) -> str:
+    """Returns the id of a trace's run or comparison in the fresh warehouse: none is another trace's."""
+    return content_id("recomputed", trace.figure, str(place), name)
 
 
-def _land(warehouse: Warehouse, fresh: Warehouse, found: Trace, place: int) -> None:
-    """The listed rows as runs of the fresh warehouse."""
+def _land(warehouse: Warehouse, fresh: Warehouse, trace: Trace, place: int) -> None:
+    """Lands the listed rows as runs of the fresh warehouse."""
     with warehouse.published.connect() as con:
-        rows = {table: _listed(con, table, listed) for table, listed in found.raw.items() if listed}
+        rows = {table: _listed(con, table, listed) for table, listed in trace.raw.items() if listed}
         query = "select * from raw.audit_runs where list_contains($runs, audit_run_id)"
-        rows["audit_runs"] = rows_of(con, query, runs=_runs(found))
+        rows["audit_runs"] = rows_of(con, query, runs=_runs(trace))
     named = ("audit_run_id", "base_run_id", "candidate_run_id", "comparison_id")
-    for run in _runs(found):
+    for run in _runs(trace):
         tables = []
         for table, listed in rows.items():
             own = [
                 {name: row.get(name) for name in SCHEMAS[table]}
-                | {name: _again(found, place, row[name]) for name in named if name in SCHEMAS[table]}
+                | {name: _again(trace, place, row[name]) for name in named if name in SCHEMAS[table]}
                 for row in listed
                 if row["audit_run_id"] == run
             ]
@@ -102,22 +102,22 @@ def _land(warehouse: Warehouse, fresh: Warehouse, found: Trace, place: int) -> N
 
 
 def _listed(con: Connection, table: str, listed: Sequence[Row]) -> list[Row]:
-    """The listed rows of a table by their keys: a trace may leave texts out."""
+    """Returns the listed rows of a table by their keys: a trace may leave texts out."""
     key = KEYS[table]
     keys = pl.DataFrame([{name: row[name] for name in key} for row in listed], infer_schema_length=None)
     con.register("listed", keys.to_arrow())
     same = " and ".join(f"landed.{name} is not distinct from listed.{name}" for name in key)
     query = f"select landed.* from raw.{table} as landed semi join listed on {same}"  # noqa: S608 - ours
-    found: list[Row] = con.execute(query).pl().to_dicts()
+    rows: list[Row] = con.execute(query).pl().to_dicts()
     con.unregister("listed")
-    return found
+    return rows
 
 
-def _value(fresh: Warehouse, found: Trace, place: int) -> Any:  # noqa: ANN401 - a value of any column
+def _value(fresh: Warehouse, trace: Trace, place: int) -> Any:  # noqa: ANN401 - a value of any column
     ids = ("audit_run_id", "comparison_id")
     key = {
-        name: _again(found, place, found.row[name]) if name in ids else found.row[name] for name in grains()[found.mart]
+        name: _again(trace, place, trace.row[name]) if name in ids else trace.row[name] for name in grains()[trace.mart]
     }
     same = " and ".join(f"{name} is not distinct from ${name}" for name in key)
-    rows = fresh.read(f"select {found.column} as value from marts.{found.mart} where {same}", **key)  # noqa: S608 - our own names
+    rows = fresh.read(f"select {trace.column} as value from marts.{trace.mart} where {same}", **key)  # noqa: S608 - our own names
     return rows[0]["value"] if rows else None

@@ -1,4 +1,4 @@
-"""Which answers a row of a mart rests on, as a condition on `marts.fct_predictions`."""
+"""Says which answers a row of a mart rests on, as a condition on `marts.fct_predictions`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ WITHIN = (
     "prediction_id",
 )  # an answer has these too
 JUDGED = ("fct_judge_agreement", "fct_judge_controls", "rpt_rule_against_judge", "fct_verdicts")
-OVER_MODELS = ("fct_ranking_consistency",)
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
 OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
@@ -26,7 +25,7 @@ Condition = tuple[str, dict[str, Any]]
 
 
 def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition:
-    """The answers that a figure is made of: `row` is its row of the mart, `column` None for the whole row.
+    """Returns the answers that a figure is made of: `row` is its row of the mart, `column` None for the whole row.
 
     A figure over a group is of all answers of the group: what the measures leave out (quarantined variants) is in it, marked.
     """
@@ -52,27 +51,27 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
 
 
 def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of answers that the row has too: those of its group."""
+    """Returns the columns of answers that the row has too: those of its group."""
     if mart == "rpt_run_comparisons" and column in OF_FAMILY:
         return {}
-    found = {name: row[name] for name in WITHIN if row.get(name) is not None}
+    within = {name: row[name] for name in WITHIN if row.get(name) is not None}
     if mart in JUDGED or is_ruled(row):
         # an answer's ruling stands for every answer that says the same, whichever model gave it
-        return {"task_id": found["task_id"]} if "task_id" in found else {}
+        return {"task_id": within["task_id"]} if "task_id" in within else {}
     if row.get("scope") == "inter_model":
-        found.pop("model_id", None)
+        within.pop("model_id", None)
     if mart == "rpt_prompt_variants" and column not in OF_ONE_VARIANT:
-        del found["prompt_variant_id"]
-    return found
+        del within["prompt_variant_id"]
+    return within
 
 
 def is_ruled(row: Mapping[str, Any]) -> bool:
-    """Whether a row is about a judge's rulings: its scoring method, or a measure by it."""
+    """Returns whether a row is about a judge's rulings: its scoring method, or a measure by it."""
     return str(row.get("scoring_method") or row.get("measure") or "").partition("judge:")[1] != ""
 
 
 def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
-    """Which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
+    """Returns which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
     if mart == "fct_prompt_stability":
         return _of_series(row)
     if mart == "rpt_stability_by_share":

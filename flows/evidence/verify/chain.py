@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flows.evidence.verify.findings import Finding
+from flows.evidence.verify.differences import Kind, SealDifference
 from flows.marts.seal import BY_COMPARING, Seal, seal_of
 from flows.warehouse.duckdb_file import Connection
 from models_registry.errors import UsageError
@@ -17,42 +17,45 @@ RULINGS = ("verdicts", "judges", "judge_controls")
 LEAST_DIGITS = 12  # of a seal given by hand
 
 
-def check_chain(chain: Sequence[Seal], where: str) -> list[Finding]:
-    """The first place where the chain breaks; what comes after it proves nothing and is not looked at."""
+def check_chain(chain: Sequence[Seal], where: str) -> list[SealDifference]:
+    """Returns the first place where the chain breaks; what comes after it proves nothing and is not looked at."""
     previous: str | None = None
-    for place, found in enumerate(chain, start=1):
-        which = f"{found.seal_index} of run {found.audit_run_id}"
-        if found.seal_index != place:
-            return [Finding("gone", where, "seal", str(place), "", None)]
-        if found.previous_seal != previous:
-            return [Finding("broken", where, "seal", which, f"it does not follow seal {place - 1}", found.audit_run_id)]
-        if seal_of(found) != found.seal:
-            return [Finding("broken", where, "seal", which, "it is not the hash of its manifest", found.audit_run_id)]
-        previous = found.seal
+    for place, seal in enumerate(chain, start=1):
+        if seal.seal_index != place:
+            return [SealDifference(kind="gone", where=where, what="seal", which=str(place))]
+        if seal.previous_seal != previous:
+            return [_of_seal("broken", seal, where, f"it does not follow seal {place - 1}")]
+        if seal_of(seal) != seal.seal:
+            return [_of_seal("broken", seal, where, "it is not the hash of its manifest")]
+        previous = seal.seal
     return []
 
 
-def check_digests(con: Connection, chain: Sequence[Seal], where: str) -> list[Finding]:
-    """No seal is missing at the end of the chain whose rows' digests are still there."""
+def check_digests(con: Connection, chain: Sequence[Seal], where: str) -> list[SealDifference]:
+    """Returns the seal that is missing at the end of the chain and whose rows' digests are still there."""
     row = con.execute("select max(seal_index) from raw.row_digests").fetchone()
     newest = 0 if row is None or row[0] is None else int(row[0])
-    return [Finding("gone", where, "seal", str(newest))] if newest > len(chain) else []
+    return [SealDifference(kind="gone", where=where, what="seal", which=str(newest))] if newest > len(chain) else []
 
 
-def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[Finding]:
-    """A copy has the beginning of the chain, and nothing else."""
-    for own, found in zip(chain, copy, strict=False):
-        if own != found:
-            which = f"{found.seal_index} of run {found.audit_run_id}"
-            return [Finding("changed", where, "seal", which, "the warehouse has another", found.audit_run_id)]
+def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[SealDifference]:
+    """Returns the first seal of a copy that is not the chain's; a copy has the beginning of the chain, and nothing else."""
+    for own, other in zip(chain, copy, strict=False):
+        if own != other:
+            return [_of_seal("changed", other, where, "the warehouse has another")]
     if len(copy) > len(chain):
-        found = copy[len(chain)]
-        which = f"{found.seal_index} of run {found.audit_run_id}"
-        return [Finding("gone", "the warehouse", "seal", which, f"{where} has it", found.audit_run_id)]
+        return [_of_seal("gone", copy[len(chain)], "the warehouse", f"{where} has it")]
     return []
 
 
-def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
+def _of_seal(kind: Kind, seal: Seal, where: str, detail: str) -> SealDifference:
+    which = f"{seal.seal_index} of run {seal.audit_run_id}"
+    return SealDifference(
+        kind=kind, where=where, what="seal", which=which, detail=detail, audit_run_id=seal.audit_run_id
+    )
+
+
+def resealed(chain: Sequence[Seal], kept: Seal) -> list[SealDifference]:
     """Returns the marts that seals after `kept` have otherwise, of every run that the chain had sealed by then.
 
     Whoever can write the warehouse can alter a mart and have the package seal it, so a later seal is no excuse. Where a run's
@@ -67,42 +70,49 @@ def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
         run: "texts were erased" if run in erased else _why_otherwise(before, now[run]) for run, before in then.items()
     }
     of_any = next(filter(None, why.values()), "")  # a comparison is of two runs
-    found = _views_otherwise(kept, chain[-1])
+    differences = _views_otherwise(kept, chain[-1])
     for run, before in then.items():
         after = now[run]
-        found += _otherwise(run, "", before.held["marts"], after.held["marts"], before, after, why[run])
+        differences += _otherwise(run, "", before.held["marts"], after.held["marts"], before, after, why[run])
         for comparison, old in sorted(before.held["comparisons"].items()):
             new = after.held["comparisons"].get(comparison, {})
-            found += _otherwise(run, comparison, old, new, before, after, of_any)
-    return found
+            differences += _otherwise(run, comparison, old, new, before, after, of_any)
+    return differences
 
 
-def _views_otherwise(kept: Seal, newest: Seal) -> list[Finding]:
-    """Views that the same project makes otherwise than it did; another project makes others, which its next build seals."""
+def _views_otherwise(kept: Seal, newest: Seal) -> list[SealDifference]:
+    """Returns views that the same project makes otherwise than it did; another project's next build seals its own."""
     if kept.held["views_by"] != newest.held["views_by"]:
         return []
     detail = f"seal {newest.seal_index} has it otherwise than seal {kept.seal_index}: same code"
     before, after = kept.held["views"], newest.held["views"]
     return [
-        Finding("changed", "the warehouse", f"view {name}", "", detail)
+        SealDifference(kind="changed", where="the warehouse", what=f"view {name}", detail=detail)
         for name in sorted({*before, *after} - {BY_COMPARING})  # each comparing makes that one anew
         if before.get(name) != after.get(name)
     ]
 
 
-def _otherwise(  # noqa: PLR0913 - what a finding says
+def _otherwise(  # noqa: PLR0913 - what a difference says
     run: str, comparison: str, old: dict[str, Any], new: dict[str, Any], before: Seal, after: Seal, why: str
-) -> list[Finding]:
+) -> list[SealDifference]:
     detail = f"seal {after.seal_index} has it otherwise than seal {before.seal_index}: {why or 'same rows, same code'}"
     return [
-        Finding("unsealed" if why else "changed", "the warehouse", f"marts.{mart}", comparison, detail, run)
+        SealDifference(
+            kind="unsealed" if why else "changed",
+            where="the warehouse",
+            what=f"marts.{mart}",
+            which=comparison,
+            detail=detail,
+            audit_run_id=run,
+        )
         for mart in sorted(old)
         if old[mart] != new.get(mart)
     ]
 
 
 def _why_otherwise(before: Seal, after: Seal) -> str:
-    """What honestly makes marts of one run differ between two seals; empty where nothing does."""
+    """Returns what honestly makes marts of one run differ between two seals; empty where nothing does."""
     if landed := _landed(before, after):
         return f"rows of {', '.join(f'raw.{table}' for table in landed)} landed in between"
     if before.held["derived_by"] != after.held["derived_by"]:
@@ -111,7 +121,7 @@ def _why_otherwise(before: Seal, after: Seal) -> str:
 
 
 def _landed(before: Seal, after: Seal) -> dict[str, int]:
-    """How many rows landed between two seals of a run in each table that its marts are made of."""
+    """Returns how many rows landed between two seals of a run in each table that its marts are made of."""
     counts = [
         {table: each.held["raw"].get(table, {}).get("n_rows", 0) for table in MEASURED} for each in (before, after)
     ]
@@ -125,15 +135,28 @@ def landed_since(chain: Sequence[Seal], kept: Seal) -> dict[str, dict[str, int]]
     return {run: landed for run, before in then.items() if (landed := _landed(before, now[run]))}
 
 
-def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tuple[Seal | None, list[Finding]]:
-    """The seal of the chain that somebody kept; raises UsageError where the text is no seal's beginning."""
+def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tuple[Seal | None, list[SealDifference]]:
+    """Returns the seal of the chain that somebody kept, or None and a difference.
+
+    Raises:
+        UsageError: the text is no beginning of a seal.
+    """
     wanted = text.strip().lower()
     if len(wanted) < LEAST_DIGITS or not set(wanted) <= set("0123456789abcdef"):
         msg = f"--seal {text[:80]!r}: {LEAST_DIGITS} to 64 digits of 0 to 9 and a to f are wanted, as the report prints them"
         raise UsageError(msg)
-    for found in chain:
-        if found.seal.startswith(wanted) and audit_run_id in (None, found.audit_run_id):
-            return found, []
+    for seal in chain:
+        if seal.seal.startswith(wanted) and audit_run_id in (None, seal.audit_run_id):
+            return seal, []
     of = "" if audit_run_id is None else f" for run {audit_run_id}"
     detail = f"no seal of the chain{of} is it: this is another history than the one it was copied from"
-    return None, [Finding("broken", "the warehouse", "seal", wanted[:LEAST_DIGITS], detail, audit_run_id)]
+    return None, [
+        SealDifference(
+            kind="broken",
+            where="the warehouse",
+            what="seal",
+            which=wanted[:LEAST_DIGITS],
+            detail=detail,
+            audit_run_id=audit_run_id,
+        )
+    ]

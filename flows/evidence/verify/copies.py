@@ -34,18 +34,18 @@ class Place:
     _comparisons: dict[str, dict[str, set[str | None]]] = field(default_factory=dict, init=False)  # by mart and run
 
     def seals_of(self, run: str) -> list[Seal]:
-        """A run's part of the chain."""
-        return [found for found in self.chain if found.audit_run_id == run]
+        """Returns a run's part of the chain."""
+        return [seal for seal in self.chain if seal.audit_run_id == run]
 
     def source(self, mart: str, run: str) -> Selection | None:
-        """A mart's rows, of a file a run's alone; None where it is not there."""
+        """Returns a mart's rows, of a file a run's alone; None where it is not there."""
         if self.folder is None:
             return Selection(relation=f'marts."{mart}"') if mart in self.marts else None
         path = self.folder / mart / f"audit_run_id={run}" / "data.parquet"
         return of_file(path) if path.is_file() else None
 
     def rows(self, mart: str, run: str, comparison: str | None = None) -> Selection | None:
-        """The rows that are a run's, or a comparison's of it; None where the mart is not there."""
+        """Returns the rows that are a run's, or a comparison's of it; None where the mart is not there."""
         source = self.source(mart, run)
         if source is None or (comparison is None and self.folder is not None):  # a file holds no other run's
             return source
@@ -53,7 +53,7 @@ class Place:
         return replace(source, column=column, value=value)
 
     def comparisons(self, mart: str, run: str) -> set[str | None]:
-        """The comparisons that a mart has of a run; None is one without its id."""
+        """Returns the comparisons that a mart has of a run; None is one without its id."""
         source = self.source(mart, run)
         if source is None:
             return set()
@@ -61,15 +61,15 @@ class Place:
             query = f"select distinct {OF_COMPARISONS} from {source.sql}"  # noqa: S608 - ours
             return {row[0] for row in self.con.execute(query, source.values).fetchall()}
         if mart not in self._comparisons:
-            found: dict[str, set[str | None]] = {}
+            by_run: dict[str, set[str | None]] = {}
             query = f"select distinct {OF_CANDIDATES}, {OF_COMPARISONS} from {source.sql}"  # noqa: S608 - ours
             for candidate, comparison in self.con.execute(query).fetchall():
-                found.setdefault(candidate, set()).add(comparison)
-            self._comparisons[mart] = found
+                by_run.setdefault(candidate, set()).add(comparison)
+            self._comparisons[mart] = by_run
         return self._comparisons[mart].get(run, set())
 
     def sum_of(self, mart: str, run: str, columns: tuple[str, ...], comparison: str | None = None) -> tuple[int, str]:
-        """How many rows of a mart a run has here, or a comparison of it, and the sha256 over them; all are counted at once."""
+        """Returns how many rows of a mart a run, or a comparison of it, has here, and the sha256 over them."""
         source = self.source(mart, run)
         if source is None:
             return NO_ROWS

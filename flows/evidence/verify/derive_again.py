@@ -15,7 +15,7 @@ import polars as pl
 from flows.comparison.compare import derive
 from flows.evidence.trace.recompute import TOLERANCE
 from flows.evidence.verify.chain import RULINGS, landed_since
-from flows.evidence.verify.findings import Finding
+from flows.evidence.verify.differences import SealDifference
 from flows.marts.manifest import made_by
 from flows.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, marts, seals
 from flows.marts.transform import transform
@@ -28,17 +28,17 @@ from models_registry.errors import PromptauditError, WarehouseError
 _BASES = "select base_run_id from raw.comparisons where list_contains($ids, comparison_id)"
 
 
-def check_again(warehouse: Warehouse, found: Sequence[Finding], kept: Seal) -> list[Finding]:
-    """Returns the findings about marts that seals have otherwise than `kept`, less those that come out of their rows.
+def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kept: Seal) -> list[SealDifference]:
+    """Returns the differences of marts that seals have otherwise than `kept`, less those that come out of their rows.
 
     The rows themselves are held against the seals elsewhere. What comes out otherwise by more than 1e-9 has `changed`. Marts of
     runs whose rows are not all there any more, in which more than rulings landed since, or that other code derived, stay as they
-    were found. Nothing is written but in a temporary folder.
+    are. Nothing is written but in a temporary folder.
     """
-    runs = {each.audit_run_id for each in found if each.audit_run_id is not None}
+    runs = {each.audit_run_id for each in differences if each.audit_run_id is not None}
     if not warehouse.exists():
-        return list(found)
-    compared = [each.which for each in found if each.which]
+        return list(differences)
+    compared = [each.which for each in differences if each.which]
     with warehouse.inspect() as con:
         chain = seals(con)
         bases = {row["base_run_id"] for row in rows_of(con, _BASES, ids=compared)}
@@ -49,7 +49,7 @@ def check_again(warehouse: Warehouse, found: Sequence[Finding], kept: Seal) -> l
     derived_by = {each.audit_run_id: each.held["derived_by"] for each in chain}
     runs = {run for run in runs if derived_by.get(run) == made_by()} - gone
     if not runs:
-        return list(found)
+        return list(differences)
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         fresh = Warehouse(Path(folder) / "audit.duckdb")
         try:
@@ -66,13 +66,10 @@ def check_again(warehouse: Warehouse, found: Sequence[Finding], kept: Seal) -> l
             if not gone & bases:
                 derive(fresh, compared, command="run")
         except PromptauditError:  # what cannot be derived proves nothing
-            return list(found)
+            return list(differences)
         with warehouse.inspect() as stands, fresh.inspect() as again:
-            return [
-                left
-                for each in found
-                if (left := _left(stands, again, each, runs, is_based=not gone & bases)) is not None
-            ]
+            left = [_left(stands, again, each, runs, is_based=not gone & bases) for each in differences]
+            return [each for each in left if each is not None]
 
 
 def _clear(fresh: Warehouse, runs: Collection[str], compared: Collection[str]) -> None:
@@ -83,16 +80,18 @@ def _clear(fresh: Warehouse, runs: Collection[str], compared: Collection[str]) -
             con.execute(f'delete from marts."{mart}" where list_contains($values, {of})', {"values": list(values)})  # noqa: S608
 
 
-def _left(stands: Connection, again: Connection, found: Finding, runs: set[str], *, is_based: bool) -> Finding | None:
-    """What is left of a finding once its mart was derived again: nothing where each row comes out as it stands."""
-    if found.audit_run_id not in runs or (found.which and not is_based):
-        return found
-    mart = found.what.partition(".")[2]
+def _left(
+    stands: Connection, again: Connection, difference: SealDifference, runs: set[str], *, is_based: bool
+) -> SealDifference | None:
+    """Returns what is left of a difference once its mart was derived again: None where each row comes out as it stands."""
+    if difference.audit_run_id not in runs or (difference.which and not is_based):
+        return difference
+    mart = difference.what.partition(".")[2]
     if mart not in grains() or mart not in marts(again):
-        return found
+        return difference
     if mart not in marts(stands):
-        return replace(found, kind="gone", detail=f"{found.detail}; its table is not there")
-    of, value = (OF_COMPARISONS, found.which) if compares(mart) else (OF_RUNS, found.audit_run_id)
+        return replace(difference, kind="gone", detail=f"{difference.detail}; its table is not there")
+    of, value = (OF_COMPARISONS, difference.which) if compares(mart) else (OF_RUNS, difference.audit_run_id)
     key = ", ".join(grains()[mart])
     query = f'select * from marts."{mart}" where {of} = ? order by {key}'  # noqa: S608 - a mart's own columns
     one, other = (con.execute(query, [value]).pl() for con in (stands, again))
@@ -102,12 +101,12 @@ def _left(stands: Connection, again: Connection, found: Finding, runs: set[str],
         n_rows = max(one.height, other.height)
     if not n_rows:
         return None
-    detail = f"{found.detail}; derived again from the rows that landed, {n_rows:,} of its rows come out otherwise"
-    return replace(found, kind="changed", detail=detail)
+    detail = f"{difference.detail}; derived again from the rows that landed, {n_rows:,} of its rows come out otherwise"
+    return replace(difference, kind="changed", detail=detail)
 
 
 def _alike(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
-    """Whether rows are the same, one by one: floating point columns within 1e-9, lists exactly."""
+    """Returns whether rows are the same, one by one: floating point columns within 1e-9, lists exactly."""
     columns = [
         one[name].eq_missing(other[name]) | ((one[name] - other[name]).abs() <= TOLERANCE).fill_null(value=False)
         if one[name].dtype.is_float()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from flows.evidence.blanks import is_blank
 from flows.evidence.verify.copies import Place
-from flows.evidence.verify.findings import MOST, Finding, Kind, few, named
+from flows.evidence.verify.differences import MOST, Kind, SealDifference, few, named
 from flows.marts.digests import WORDS, columns_of, digests, netstrings
 from flows.marts.seal import SEALED, Seal, covered_rows, sealed_columns
 from flows.warehouse.duckdb_file import Connection, DatabaseError
@@ -21,97 +22,104 @@ from flows.warehouse.selection import Selection, of_file, of_run
 AFTERWARDS = (
     "comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements", "reports", "erasures",
 )  # fmt: skip
-"""What is said of a run when it is closed: rows of it that no seal has yet are no sign of anything."""
+"""Tables about a run that is closed: rows of it that no seal has yet are no sign of anything."""
 MOST_BLANK = 100_000  # rows an erasure left that are looked at
 NO_ROWS = hashlib.sha256(b"").hexdigest()
 
 
-@dataclass(slots=True)
-class Looked:
-    """What a look at a run's rows found."""
+@dataclass(slots=True, kw_only=True)
+class RowCheck:
+    """How many rows of a run were looked at in one place, and what differs; it fills table by table."""
 
-    findings: list[Finding] = field(default_factory=list)
+    differences: list[SealDifference] = field(default_factory=list)
     n_rows: int = 0
     n_retired: int = 0
     n_erased: int = 0
 
 
-def check_rows(place: Place, run: str, other: Place | None) -> Looked:
-    """Every row that the run's seals cover is there as it was sealed, and no other.
+def check_rows(place: Place, run: str, other: Place | None) -> RowCheck:
+    """Holds a run's rows against its seals: every row that they cover is there as it was sealed, and no other.
 
     `other` is a place in which rows that differ are looked up, to say which they are and what of them changed.
     """
     chain = place.seals_of(run)
-    looked = Looked(findings=_check_state(place, run, chain[-1]))
+    check = RowCheck(differences=_check_state(place, run, chain[-1]))
     there = {*place.counts.get(run, ()), *chain[-1].held["raw"]}
     for table in (table for table in SEALED if table in there):
-        covered = _covered(place, run, table, chain, looked)
+        covered = _covered(place, run, table, chain, check)
         if covered is None:
             continue
         source: Selection | None = of_run(f"raw.{table}", run)
-        where = place.where
+        at = place
         if covered.height and _is_retired(place.con, run, table):
-            source, where = _archived(place, run, table, looked), f"the archive of {place.where}"
-        if source is not None and looked.n_erased:
-            looked.findings += _check_blank(replace(place, where=where), run, table, source)
+            source, at = _archived(place, run, table, check), replace(place, where=f"the archive of {place.where}")
+        if source is not None and check.n_erased:
+            check.differences += _check_blank(at, run, table, source)
         if source is not None:
-            looked.findings += few(_differences(replace(place, where=where), run, table, source, covered, other))
-        looked.n_rows += covered.height
-    return looked
+            check.differences += few(_differences(at, run, table, source, covered, other))
+        check.n_rows += covered.height
+    return check
 
 
-def _check_state(place: Place, run: str, newest: Seal) -> list[Finding]:
-    held = newest.held
+def _check_state(place: Place, run: str, newest: Seal) -> list[SealDifference]:
+    sealed = newest.held
     row = place.con.execute("select state, finished_at from raw.audit_runs where audit_run_id = ?", [run]).fetchone()
-    if held["state"] is None or row is None:
+    if sealed["state"] is None or row is None:
         return []
     state, finished_at = row[0], None if row[1] is None else row[1].isoformat()
-    if (state, finished_at) == (held["state"], held["finished_at"]):
+    if (state, finished_at) == (sealed["state"], sealed["finished_at"]):
         return []
     if state == "running":
-        detail = f"it was sealed {held['state']} and is running again: `promptaudit run` finishes it"
-        return [Finding("unsealed", place.where, "run", run, detail, run)]
-    detail = f"state or finished_at is not what was sealed ({held['state']}, {held['finished_at']})"
-    return [Finding("changed", place.where, "raw.audit_runs", f"audit_run_id={run}", detail, run)]
+        detail = f"it was sealed {sealed['state']} and is running again: `promptaudit run` finishes it"
+        return [
+            SealDifference(kind="unsealed", where=place.where, what="run", which=run, detail=detail, audit_run_id=run)
+        ]
+    return [
+        SealDifference(
+            kind="changed", where=place.where, what="raw.audit_runs", which=f"audit_run_id={run}",
+            detail=f"state or finished_at is not what was sealed ({sealed['state']}, {sealed['finished_at']})",
+            audit_run_id=run,
+        )
+    ]  # fmt: skip
 
 
-def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], looked: Looked) -> pl.DataFrame | None:
-    """Digests that hold of a table's rows: the newest of a key whose row was rewritten by an erasure; None: they are broken."""
+def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], check: RowCheck) -> pl.DataFrame | None:
+    """Returns the digests that hold of a table's rows, the newest of a key that an erasure rewrote; None: they are broken."""
     kept = dict(
         place.con.execute(
             "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ?", [run, table]
         ).fetchall()
     )
     broken: tuple[Kind, int] | None = None
-    for found in chain:
-        held = found.held["raw"].get(table)
-        content = kept.pop(found.seal_index, b"")
-        wanted = NO_ROWS if held is None or held["sha256"] is None else held["sha256"]
+    for seal in chain:
+        sealed = seal.held["raw"].get(table)
+        content = kept.pop(seal.seal_index, b"")
+        wanted = NO_ROWS if sealed is None or sealed["sha256"] is None else sealed["sha256"]
         if broken is None and hashlib.sha256(content).hexdigest() != wanted:
-            broken = ("changed" if content else "gone", found.seal_index)
+            broken = ("changed" if content else "gone", seal.seal_index)
     if broken is None and kept:
         broken = ("added", min(kept))
+    differs = partial(SealDifference, where=place.where, what="raw.row_digests", audit_run_id=run)
     if broken is not None:
-        which = f"seal_index={broken[1]}, table_name={table}"
-        looked.findings.append(Finding(broken[0], place.where, "raw.row_digests", which, "", run))
+        check.differences.append(differs(kind=broken[0], which=f"seal_index={broken[1]}, table_name={table}"))
         return None
     covered = covered_rows(place.con, run, table).sort("seal_index")
-    holds = covered.unique(subset="key", keep="last", maintain_order=True)
-    if holds.height < covered.height:  # rows that an erasure rewrote; no other seal covers a key again
-        looked.n_erased += covered.height - holds.height
-        erasing = [found.seal_index for found in chain if found.reason == "erased"]
+    newest = covered.unique(subset="key", keep="last", maintain_order=True)
+    if newest.height < covered.height:  # rows that an erasure rewrote; no other seal covers a key again
+        check.n_erased += covered.height - newest.height
+        erasing = [seal.seal_index for seal in chain if seal.reason == "erased"]
         again = covered.filter(
             pl.col("key").is_duplicated() & (pl.col("seal_index") > pl.col("seal_index").min().over("key"))
         )
         if not again["seal_index"].is_in(erasing).all():
-            looked.findings.append(
-                Finding("broken", place.where, "raw.row_digests", f"table_name={table}", "a row is sealed twice", run)
+            check.differences.append(
+                differs(kind="broken", which=f"table_name={table}", detail="a row is sealed twice")
             )
-    return holds
+    return newest
 
 
-def _check_blank(place: Place, run: str, table: str, source: Selection) -> list[Finding]:
-    """A row may be sealed again only as an erasure leaves it, and an erasure leaves a note."""
+def _check_blank(place: Place, run: str, table: str, source: Selection) -> list[SealDifference]:
+    """Returns rows that were sealed again but not as an erasure leaves them, or without the note that an erasure leaves."""
     covered = covered_rows(place.con, run, table)
     keys = covered.filter(pl.col("key").is_duplicated())["key"].unique().to_list()
     if not keys:
@@ -119,22 +127,13 @@ def _check_blank(place: Place, run: str, table: str, source: Selection) -> list[
     noted = place.con.execute("select 1 from raw.erasures where audit_run_id = ? limit 1", [run]).fetchone()
     rows = rows_of(place.con, source, KEYS[table], sealed_columns(place.con, table), keys[:MOST_BLANK])
     what = f"raw.{table}"
-    return [
-        Finding(
-            "changed",
-            place.where,
-            what,
-            named(row, KEYS[table]),
-            "it was sealed again, but not as an erasure leaves it",
-            run,
-        )
-        for row in rows
-        if noted is None or not is_blank(what, row)
-    ]
+    detail = "it was sealed again, but not as an erasure leaves it"
+    differs = partial(SealDifference, kind="changed", where=place.where, what=what, detail=detail, audit_run_id=run)
+    return [differs(which=named(row, KEYS[table])) for row in rows if noted is None or not is_blank(what, row)]
 
 
 def _is_retired(con: Connection, run: str, table: str) -> bool:
-    """Whether a table's rows were moved to the archive and not landed again since."""
+    """Returns whether a table's rows were moved to the archive and not landed again since."""
     moved = con.execute(
         "select 1 from raw.retirements where audit_run_id = ? and table_name = ? limit 1", [run, table]
     ).fetchone()
@@ -142,38 +141,37 @@ def _is_retired(con: Connection, run: str, table: str) -> bool:
     return moved is not None and con.execute(query, [run]).fetchone() is None
 
 
-def _archived(place: Place, run: str, table: str, looked: Looked) -> Selection | None:
-    """A retired table's rows; None, and a finding, where their file is not there or cannot be read."""
+def _archived(place: Place, run: str, table: str, check: RowCheck) -> Selection | None:
+    """Returns a retired table's rows; None, and a difference, where their file is not there or cannot be read."""
     rows = place.con.execute(
         "select path, n_rows from raw.retirements where audit_run_id = ? and table_name = ? order by retired_at desc limit 1",
         [run, table],
     ).fetchall()
     path, n_rows = rows[0]
-    looked.n_retired += n_rows
+    check.n_retired += n_rows
     file = place.warehouse.places.archive.parent / path
+    differs = partial(SealDifference, where=place.where, what="file", which=str(path), audit_run_id=run)
     if not file.resolve().is_relative_to(place.warehouse.places.archive.resolve()):
-        looked.findings.append(Finding("broken", place.where, "file", str(path), "it is not in the archive", run))
+        check.differences.append(differs(kind="broken", detail="it is not in the archive"))
         return None
     source = replace(of_file(file), column="audit_run_id", value=run)
     if not file.is_file():
-        looked.findings.append(
-            Finding("gone", place.where, "file", str(path), f"the archive of {n_rows} retired rows", run)
-        )
+        check.differences.append(differs(kind="gone", detail=f"the archive of {n_rows} retired rows"))
         return None
     try:
         columns_of(place.con, source)
     except DatabaseError:
-        looked.findings.append(Finding("broken", place.where, "file", str(path), "it is no Parquet file any more", run))
+        check.differences.append(differs(kind="broken", detail="it is no Parquet file any more"))
         return None
     return source
 
 
-def _differences(  # noqa: PLR0913 - what is held against what
+def _differences(  # noqa: PLR0913 - what is compared with what
     place: Place, run: str, table: str, source: Selection, covered: pl.DataFrame, other: Place | None
-) -> list[Finding]:
+) -> list[SealDifference]:
     con, key, what = place.con, KEYS[table], f"raw.{table}"
     columns_at = {
-        found.seal_index: tuple(found.held["raw"].get(table, {}).get("columns", ())) for found in place.seals_of(run)
+        seal.seal_index: tuple(seal.held["raw"].get(table, {}).get("columns", ())) for seal in place.seals_of(run)
     }
     own = sealed_columns(con, table)
     there = {
@@ -197,29 +195,27 @@ def _differences(  # noqa: PLR0913 - what is held against what
         return rows_of(in_, relation, key, own, wanted["key"].head(MOST).to_list())
 
     old = {} if other is None else {row["key_digest"]: row for row in rows(other.con, of_run(what, run), lost)}
-    found = []
+    differs = partial(SealDifference, where=place.where, what=what, audit_run_id=run)
+    differences = []
     for row in rows(con, source, changed):
         before = old.get(row["key_digest"], row)
         differing = [name for name in own if before[name] != row[name]]
         detail = f"column {', '.join(differing)}" if differing else ""
-        found.append(Finding("changed", place.where, what, named(row, key), detail, run))
+        differences.append(differs(kind="changed", which=named(row, key), detail=detail))
     if changed.height > MOST:
-        found.append(Finding("changed", place.where, what, "", f"and {changed.height - MOST:,} rows more", run))
+        differences.append(differs(kind="changed", detail=f"and {changed.height - MOST:,} rows more"))
     known = [old[digest] for digest in gone["key"].to_list() if digest in old]
-    found += [Finding("gone", place.where, what, named(row, key), "", run) for row in known]
+    differences += [differs(kind="gone", which=named(row, key)) for row in known]
     if unknown := gone.height - len(known):
-        found.append(
-            Finding("gone", place.where, what, "", f"{unknown:,} rows that no copy has, or more than are named", run)
-        )
-    again = {named(row, key) for row in rows(con, source, twice)}
-    found += [
-        Finding("added", place.where, what, each, "it stands there more than once", run) for each in sorted(again)
-    ]
+        detail = f"{unknown:,} rows that no copy has, or more than are named"
+        differences.append(differs(kind="gone", detail=detail))
+    again = sorted({named(row, key) for row in rows(con, source, twice)})
+    differences += [differs(kind="added", which=each, detail="it stands there more than once") for each in again]
     is_open = con.execute("select state from raw.audit_runs where audit_run_id = ?", [run]).fetchone() == ("running",)
     kind: Kind = "unsealed" if (table in AFTERWARDS and not place.is_copy) or is_open else "added"
     if added.height > MOST:
-        found.append(Finding(kind, place.where, what, "", f"and {added.height - MOST:,} rows more", run))
-    return found + [Finding(kind, place.where, what, named(row, key), "", run) for row in rows(con, source, added)]
+        differences.append(differs(kind=kind, detail=f"and {added.height - MOST:,} rows more"))
+    return differences + [differs(kind=kind, which=named(row, key)) for row in rows(con, source, added)]
 
 
 def rows_of(
@@ -229,10 +225,10 @@ def rows_of(
     if not keys:
         return []
     names = ", ".join(f'"{name}"' for name in dict.fromkeys([*key, *columns]))
-    found = con.execute(
+    cursor = con.execute(
         f"select {names}, md5_number_upper({netstrings(key)}) as key_digest from (from {rows.sql}) "  # noqa: S608 - names of ours
         f"where list_contains($keys::ubigint[], md5_number_upper({netstrings(key)})) order by all",
         {**rows.values, "keys": list(keys)},
     )
-    heads = [column[0] for column in found.description or ()]
-    return [dict(zip(heads, row, strict=True)) for row in found.fetchall()]
+    heads = [column[0] for column in cursor.description or ()]
+    return [dict(zip(heads, row, strict=True)) for row in cursor.fetchall()]

@@ -10,7 +10,7 @@ from flows.report.blocks.blocks import Section
 from flows.report.sections.columns import table, words
 
 if TYPE_CHECKING:
-    from flows.gate.outcome import Checked
+    from flows.gate.outcome import GateResult
 
 MOST_FINDINGS = 8
 LONGEST = 400  # characters of a rule, of what is found, of a command
@@ -24,11 +24,12 @@ _COLUMNS = (
 )
 
 
-def checked(outcome: Checked | None) -> list[Section]:
+def checked(outcome: GateResult | None) -> list[Section]:
     """Returns each rule with what became of it, the gravest first; no section where the card has none."""
     from flows.gate.outcome import NAMED
+    from flows.gate.terminal import figures_of, name_of, shown_rows
 
-    if outcome is None or not outcome.results:
+    if outcome is None or not outcome.rules:
         return []
     section = Section(
         "verdict",
@@ -38,15 +39,15 @@ def checked(outcome: Checked | None) -> list[Section]:
     )
     block = section.add()
     order = list(NAMED)  # the gravest first
-    results = sorted(outcome.results, key=lambda result: order.index(result.outcome))
+    results = sorted(outcome.rules, key=lambda result: order.index(result.outcome))
     worse = [result for result in results if result.outcome in order[:2]]
     block.findings = [
         (NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST)) for result in worse[:MOST_FINDINGS]
     ]
     lines = []
     for result in results:
-        shown, n_more = result.shown()
-        reasons = [result.reason, *(f"{each.where()}: {each.found()}" for each in shown)]
+        shown, n_more = shown_rows(result)
+        reasons = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
         lines.append(
             {"outcome": NAMED[result.outcome].capitalize(), "rule": cut(result.rule, LONGEST),
              "found": "; ".join([*_cut(reasons), *([f"and {n_more} more"] if n_more else [])]),

@@ -1,0 +1,81 @@
+"""A comparison for people: how many measures came out how, those that differ, why, which samples flipped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from flows.comparison.result import NEWS, VERDICTS
+from flows.display.figures import cut, interval, number, when
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from flows.comparison.result import RunComparison
+
+MOST_FLIPS = 8  # named, of a kind
+NAME = 60
+
+
+def opening_lines(comparison: RunComparison) -> list[str]:
+    """Returns a line for each run, and how many measures came out how."""
+    first = comparison.measures[0] if comparison.measures else {}
+    is_of_models = first.get("base_model_id") not in (None, first.get("model_id"))
+    sides = zip(("base", "candidate"), comparison.runs, ("base_model_id", "model_id"), strict=bool(comparison.runs))
+    lines = [
+        f"{name:<10} {run['audit_run_id']}  {cut(run['audit_id'], NAME)}, {when(run['started_at'])}"
+        + (f", {cut(first[model], NAME)}" if is_of_models else "")
+        for name, run, model in sides
+    ]
+    counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in comparison.verdicts.items())
+    n_tests = sum(row["p_value"] is not None for row in comparison.measures)
+    return [*lines, f"{counts or 'nothing to compare'} ({n_tests} tests, adjusted for their number)"]
+
+
+def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
+    """Returns a table of the measures that differ, or of all; None without any."""
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [row for row in comparison.measures if all_rows or row["verdict"] in NEWS]
+    if not rows:
+        return None
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("verdict", "model / task / strategy", "measure"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("base", "candidate", "difference", "q", "could see"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in sorted(rows, key=lambda row: VERDICTS.index(row["verdict"])):
+        place = " / ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
+        moved = f"{_signed(row['difference'])} {interval(row['difference_low'], row['difference_high'])}".strip()
+        cells = (
+            row["verdict"].replace("_", " "), place, row["measure"], number(row["base"]), number(row["candidate"]),
+            moved, number(row["q_value"], 4), number(row["detectable_difference"]),
+        )  # fmt: skip
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def closing_lines(comparison: RunComparison) -> list[str]:
+    """Returns why measures came out so, and which samples flipped."""
+    measures = comparison.measures
+    reasons = Counter(row["reason"] for row in measures if row["verdict"] not in ("not_comparable", "not_judged"))
+    lines = [f"why        {cut(reason, 400)}" for reason, _ in reasons.most_common(5)]
+    apart = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
+    lines += [f"apart      {n} not comparable: {cut(reason, 200)}" for reason, n in apart.most_common(5)]
+    for flip, samples in _samples_by_flip(comparison).items():
+        named = ", ".join(cut(sample, NAME) for sample in samples[:MOST_FLIPS])
+        more = f" and {len(samples) - MOST_FLIPS} more" if len(samples) > MOST_FLIPS else ""
+        lines.append(f"flips      {len(samples)} {flip.replace('_', ' ')}: {named}{more}")
+    return lines
+
+
+def _samples_by_flip(comparison: RunComparison) -> dict[str, list[str]]:
+    samples: dict[str, set[str]] = {}
+    for row in comparison.flips:
+        samples.setdefault(row["flip"], set()).add(row["sample_id"])
+    return {flip: sorted(ids) for flip, ids in samples.items()}
+
+
+def _signed(value: float | None) -> str:
+    return number(value) if value is None or value < 0 else f"+{number(value)}"

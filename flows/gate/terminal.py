@@ -1,0 +1,83 @@
+"""The gate for people: rules, the rows behind their outcomes, and what was accepted or pinned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flows.display.figures import cut, number, ranged, when
+from flows.gate.outcome import MAX_NAME
+
+if TYPE_CHECKING:
+    from flows.gate.accept import AcceptResult, PinResult
+    from flows.gate.outcome import GateResult, RuleResult, RuleRow
+
+MOST_ROWS = 20  # of a rule; data has them all
+MAX_TEXT = 300
+MAX_RULE = 1000
+INDENT = " " * 12
+RANKS = {"failed": 0, "unmeasured": 1, "waived": 2}
+
+
+def lines_of(result: GateResult) -> list[str]:
+    """Returns everything a terminal shows of a gate."""
+    return [result.headline, *(line for rule in result.rules for line in lines_of_rule(rule))]
+
+
+def lines_of_rule(rule: RuleResult) -> list[str]:
+    """Returns a rule's outcome, a line for each row behind it, and the commands to look closer."""
+    lines = [f"{rule.outcome.upper().replace('_', ' '):<11} {cut(rule.rule, MAX_RULE)}: {cut(rule.reason, MAX_RULE)}"]
+    rows, n_more = shown_rows(rule)
+    lines += [f"{INDENT}{name_of(row)}: {figures_of(row)}" for row in rows]
+    if n_more:
+        lines.append(f"{INDENT}and {n_more} more")
+    return lines + [f"{INDENT}look closer: {cut(command, 2000)}" for command in rule.look_closer]
+
+
+def shown_rows(rule: RuleResult) -> tuple[list[RuleRow], int]:
+    """Returns the rows that text has room for, those that decided the outcome first, and how many are left out."""
+    ranked = sorted(rule.rows, key=lambda row: RANKS[row.state])
+    return ranked[:MOST_ROWS], max(0, len(ranked) - MOST_ROWS)
+
+
+def name_of(row: RuleRow) -> str:
+    """Returns the names of a row, cut and safe to print; `all` of one without any."""
+    names = [cut(name, MAX_NAME) for name in (row.model_id, row.task_id, row.strategy) if name is not None]
+    names += [f"{name} {cut(str(value), MAX_NAME)}" for name, value in row.others.items()]
+    return " / ".join(names) or "all"
+
+
+def figures_of(row: RuleRow) -> str:
+    """Returns a row's figure with its interval, and what is known about it, safe to print."""
+    parts = []
+    if row.base is not None or row.candidate is not None:
+        parts.append(f"{cut(row.measure, MAX_NAME)} {number(row.base)} -> {number(row.candidate)}")
+        parts.append(f"difference {ranged(row.figure, row.low, row.high)}")
+        if row.q_value is not None:
+            parts.append(f"q {number(row.q_value, 4)}")
+    elif row.state != "unmeasured" or row.figure is not None:
+        if row.estimate in (None, row.measure):
+            parts.append(f"{row.measure} {ranged(row.figure, row.low, row.high)}")
+        else:
+            parts += [f"{row.measure} {number(row.figure)}", f"{row.estimate} {ranged(row.value, row.low, row.high)}"]
+    if row.reason:
+        parts.append(cut(row.reason, MAX_TEXT))
+    if row.state == "waived":
+        parts.append(f"accepted until {row.waived_until:%Y-%m-%d %H:%M} UTC: {cut(row.waived_because or '', MAX_TEXT)}")
+    return "; ".join(parts)
+
+
+def lines_of_accepted(result: AcceptResult) -> list[str]:
+    """Returns what was accepted, until when and why, and its rules."""
+    rows = "1 failed row" if result.n_rows == 1 else f"{result.n_rows} failed rows"
+    known = "" if result.n_new else " (they were already)"
+    until = f"accepted until {when(result.valid_until)}{known}"
+    return [
+        f"run {result.audit_run_id}: {rows} {until}: {cut(result.reason)}",
+        *(f"  {cut(rule, MAX_RULE)}" for rule in result.rules),
+    ]
+
+
+def lines_of_pin(result: PinResult) -> list[str]:
+    """Returns which run is a baseline from now on, and in whose place."""
+    before = "" if result.before is None else f", in place of {result.before}"
+    return [f"run {result.audit_run_id} of '{cut(result.audit_id)}' is pinned as '{cut(result.name)}'{before}"]

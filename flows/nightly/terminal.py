@@ -1,0 +1,37 @@
+"""A night and its deployments for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flows.gate.terminal import lines_of as lines_of_gate
+
+if TYPE_CHECKING:
+    from flows.nightly.deployments import Deployment
+    from flows.nightly.night import NightResult
+
+
+def lines_of(result: NightResult) -> list[str]:
+    """Returns everything a terminal shows of a night: its run, last night, the gate, what was told."""
+    lines = [] if result.run is None else result.run.lines()
+    against = "the first complete night of this audit"
+    if result.has_last_night:
+        counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in result.verdicts.items())
+        against = counts or "nothing to compare"
+    lines += [f"against last night: {against}", *lines_of_gate(result.check)]
+    if result.message is not None:
+        lines.append(f"told ({result.delivery}): {result.message.title}")
+    if result.n_retired:
+        lines.append(f"raw rows of {result.n_retired} older runs moved to the archive")
+    return lines
+
+
+def lines_of_deployment(deployment: Deployment) -> list[str]:
+    """Returns each deployment with its pool and schedule, the limits and the server."""
+    lines = []
+    for each in deployment.deployments:
+        schedule = each["schedules"][0]["cron"] if each["schedules"] else None
+        when = "when it is asked for; its card has no schedule" if schedule is None else f"on '{schedule}' (UTC)"
+        lines.append(f"deployed  nightly/{each['name']} to pool '{each['work_pool']['name']}', {when}")
+    limits = f"limits    {', '.join(deployment.limits)}: one at a time each"
+    return [*lines, limits, f"server    {deployment.url}"]
