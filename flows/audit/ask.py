@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -68,18 +69,26 @@ class Work(Protocol):
         """What there is to say at the end."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskResult:
+    """How many answers landed, and what there is to say of those who gave them."""
+
+    n_landed: int = 0
+    notes: tuple[str, ...] = ()
+
+
 class Workers:
     """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
 
     def __init__(
         self,
         purse: Purse,
-        landing: Landing,
         on_answer: OnAnswer,
         retry_within: timedelta,
         ask_batch: AskBatch = as_it_is,
     ) -> None:
-        self.budget, self.landing, self.say = purse.budget, landing, purse.say
+        self.budget, self.say = purse.budget, purse.say
+        self.landing = Landing(purse.warehouse, purse.audit_run_id)
         self.ask_batch = ask_batch
         self._retry_within_s = retry_within.total_seconds()
         self.stopped_by: PromptauditError | None = None
@@ -87,6 +96,16 @@ class Workers:
         self._run = purse.audit_run_id
         self._on_answer = on_answer
         self._asked: list[tuple[Work, Engine]] = []
+
+    def run(self, asking: Coroutine[Any, Any, None]) -> AskResult:
+        """Runs `asking` to its end and lands what it was answered; raises what stopped the workers, once that has landed."""
+        try:
+            run_to_end(asking)
+        finally:
+            self.landing.close()
+        if self.stopped_by is not None:
+            raise self.stopped_by
+        return AskResult(n_landed=self.landing.n_landed, notes=tuple(self.notes))
 
     async def ask(self, work: Work) -> None:
         """One model's requests; the engine opens when there is one to ask."""

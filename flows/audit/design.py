@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flows.audit.check_cards import Checked, check_audit
+from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.cards import perturbed_last
 from flows.audit.check_cards.data import fetch_samples
 from flows.audit.prompts import TRIED
@@ -49,7 +49,7 @@ class Design:
         return len(self.samples[task_id].samples)
 
 
-def design_audit(registry: Registry, audit_id: str, checked: Checked | None = None) -> Design:
+def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = None) -> Design:
     """Looks everything up that an audit names and chooses its samples.
 
     Raises every error of its cards and their data at once; `checked` is what the checks found where they have been made.

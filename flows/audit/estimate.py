@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.audit.answer_schemas import original_schema
-from flows.audit.check_cards import Checked, check_audit, refusal_lines
+from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.data import choose
 from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens
@@ -75,7 +75,7 @@ class Measured:
     examples: Mapping[str, str]
 
 
-def _measured(checked: Checked, name: str) -> Measured:
+def _measured(checked: CardCheck, name: str) -> Measured:
     """The samples as they are here, else as many as the card says."""
     card, limit = checked.cards.tasks[name], checked.cards.audit.samples.limit
     if name not in checked.cards.samples and card.data.rows is not None:
@@ -192,21 +192,3 @@ def _usd(card: ModelCard, tokens_in: int, tokens_out: int) -> float | None:
     if price is None:
         return None
     return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
-
-
-def render_estimate(estimate: dict[str, Any]) -> str:
-    """The estimate for a terminal."""
-    lines = [f"{'':32}{'requests':>12}{'prompt tokens':>16}{'answer tokens':>16}{'USD':>12}"]
-    for row in [*estimate["lines"], {"what": "", "name": "total", **estimate["total"]}]:
-        label = f"{row['what']} {row['name']}".strip()[:31]
-        lines.append(
-            f"{label:32}{row['requests']:>12,}{row['prompt_tokens']:>16,}{row['completion_tokens']:>16,}{_money(row['usd']):>12}"
-        )
-    for row in estimate["subsamples"]:
-        share = f"{row['share']:.0%} of the samples"
-        lines.append(f"{share:32}{row['requests']:>12,}{'':16}{'':16}{_money(row['usd']):>12}")
-    return "\n".join([*lines, *estimate["notes"], *refusal_lines(estimate["run_refuses"])])
-
-
-def _money(usd: float | None) -> str:
-    return "unknown" if usd is None else f"{usd:,.2f}"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
-from flows.audit.ask import AskBatch, OnAnswer, Workers, as_it_is, run_to_end
+from flows.audit.ask import AskBatch, AskResult, OnAnswer, Workers, as_it_is
 from flows.audit.budget import Purse, most_usd
 from flows.audit.design import Design, model_order
 from flows.audit.first_answers import Ceiling, Look, label_reader
-from flows.audit.land import Landing, cost_of
+from flows.audit.land import cost_of
 from flows.audit.plan import Variant, missing_requests
 from flows.audit.prices import price_of
 from flows.engines import Answer, LandedWithoutAnswer, Request
@@ -25,21 +24,13 @@ EVERY_STRATEGY = "every strategy"  # of a model that is asked through a batch in
 MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
 
 
-@dataclass(slots=True)
-class Inferred:
-    """What asking came to."""
-
-    n_landed: int = 0
-    notes: list[str] = field(default_factory=list)
-
-
 def infer(
     purse: Purse,
     design: Design,
     variants: Sequence[Variant],
     on_answer: OnAnswer,
     ask_batch: AskBatch = as_it_is,
-) -> Inferred:
+) -> AskResult:
     """Asks every missing cell of a run and lands the answers; returns how many, and what there is to say of the models.
 
     `ask_batch` is handed the cells of a model under one strategy, one batch after the other.
@@ -47,16 +38,8 @@ def infer(
     Raises BudgetReached, EngineError or MeasureError (the first answers are no labels) after landing what had been
     answered; so does an interrupt.
     """
-    landing = Landing(purse.warehouse, purse.audit_run_id)
-    workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within), ask_batch)
-    asking = _Asking(purse, design, variants, workers, on_answer)
-    try:
-        run_to_end(asking.ask_all())
-    finally:
-        landing.close()
-    if asking.workers.stopped_by is not None:
-        raise asking.workers.stopped_by
-    return Inferred(landing.n_landed, asking.workers.notes)
+    workers = Workers(purse, on_answer, age_of(design.audit.retry_within), ask_batch)
+    return workers.run(_Asking(purse, design, variants, workers, on_answer).ask_all())
 
 
 class _Cells:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flows.audit.answer_rows import answer_columns
-from flows.audit.ask import Workers, run_to_end
+from flows.audit.ask import AskResult, Workers
 from flows.audit.budget import Purse
 from flows.audit.design import Design
 from flows.audit.first_answers import Look
@@ -29,14 +29,6 @@ READ_AT_ONCE = 1000  # completions
 MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"
 
 
-@dataclass(slots=True)
-class Judged:
-    """What judging came to."""
-
-    n_landed: int = 0
-    notes: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
     """A ruling that has not been made, and where its answer lies."""
@@ -53,35 +45,28 @@ class _Wanted:
         return self.prediction_id or (self.control.control_id if self.control else "")
 
 
-def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], Any]) -> Judged:
+def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], Any]) -> AskResult:
     """Asks every judge for the rulings that are missing and lands its replies, verbatim, the unreadable ones too.
 
     `asking` makes the progress bars: judge to how many rulings. Raises as `infer` does.
     """
     if not design.judges:
-        return Judged()
+        return AskResult()
     controls = controls_of(design)
     land_changed_judges(purse.warehouse, purse.audit_run_id, design)
     missing = {
         name: missing_rulings(purse.warehouse, purse.audit_run_id, design, name, controls)
         for name in asked_judges(design)
     }
-    landing = Landing(purse.warehouse, purse.audit_run_id)
     with asking({name: len(wanted) for name, wanted in missing.items()}) as on_answer:
-        workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within))
+        workers = Workers(purse, on_answer, age_of(design.audit.retry_within))
 
         async def ask_all() -> None:
             async with asyncio.TaskGroup() as group:
                 for name, wanted in missing.items():
-                    group.create_task(workers.ask(_Rulings(purse, design, name, wanted, landing)))
+                    group.create_task(workers.ask(_Rulings(purse, design, name, wanted, workers.landing)))
 
-        try:
-            run_to_end(ask_all())
-        finally:
-            landing.close()
-    if workers.stopped_by is not None:
-        raise workers.stopped_by
-    return Judged(landing.n_landed, workers.notes)
+        return workers.run(ask_all())
 
 
 def asked_judges(design: Design) -> list[str]:

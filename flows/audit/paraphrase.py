@@ -27,15 +27,15 @@ from flows.warehouse.rows import frame_of
 from models_registry.tables import escape
 
 
-@dataclass(frozen=True, slots=True)
-class Paraphrased:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParaphraseResult:
     """The variants of a run, and what there is to say about how they came about."""
 
     variants: tuple[Variant, ...]
     notes: tuple[str, ...]
 
 
-def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Path | None = None) -> Paraphrased:
+def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Path | None = None) -> ParaphraseResult:
     """The run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now.
 
     Raises BudgetReached before a rephraser's request that may cross the budget; what it has said by then is landed.
@@ -60,7 +60,7 @@ def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Pat
             # a task at a time: rewordings may have been paid for
             mine = _landed_now(purse, design, task_id, proposals, key)
         variants += mine
-    return Paraphrased(tuple(variants), tuple(notes))
+    return ParaphraseResult(variants=tuple(variants), notes=tuple(notes))
 
 
 def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> list[Variant]:

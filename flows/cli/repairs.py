@@ -83,11 +83,11 @@ def try_(
         audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=said
     )
     if plan:
-        from flows.audit.estimate import render_estimate
+        from flows.audit.terminal import lines_of_estimate
         from flows.trial.estimate import estimate
 
         found = estimate(plan_trial(settings, registry, wanted), max_usd)
-        show(found, render_estimate(found))
+        show(found, "\n".join(lines_of_estimate(found)))
         return
     tried = try_change(settings, registry, wanted, state.progress(), max_usd=max_usd, max_requests=max_requests)
     show(tried.as_dict(), "\n".join(lines_of_trial(tried)))

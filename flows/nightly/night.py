@@ -27,9 +27,11 @@ from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, heartbeat, notify, report_link
 from flows.audit import prefect_server
 from flows.audit.design import design_audit
-from flows.audit.run_audit import Done, rebuild_runs, run_audit
+from flows.audit.run_audit import RunResult, rebuild_runs, run_audit
 from flows.audit.runs import newest_run
+from flows.audit.terminal import lines_of
 from flows.comparison.compare import compare, pair_of
+from flows.display.encode import encoded
 from flows.display.progress import Progress
 from flows.evidence.retain import Retired, retain
 from flows.gate.check import check_run
@@ -61,7 +63,7 @@ class NightResult:
 
     audit_run_id: str
     audit_id: str
-    done: Done | None  # of the run itself; None where it was complete before
+    done: RunResult | None  # of the run itself; None where it was complete before
     comparison_ids: tuple[str, ...]
     checked: Checked
     changes: Changes
@@ -84,7 +86,7 @@ class NightResult:
             "audit_id": self.audit_id,
             "exit_code": self.exit_code,
             "is_repeated": self.is_repeated,
-            "run": None if self.done is None else self.done.as_dict(),
+            "run": None if self.done is None else encoded(self.done),
             "comparison_ids": list(self.comparison_ids),
             "verdicts": dict(self.verdicts),
             "check": self.checked.as_dict(),
@@ -98,7 +100,7 @@ class NightResult:
 
     def lines(self) -> list[str]:
         """For people."""
-        lines = [] if self.done is None else self.done.lines()
+        lines = [] if self.done is None else lines_of(self.done)
         if self.has_last_night:
             counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in self.verdicts.items())
             lines.append(f"against last night: {counts or 'nothing to compare'}")
@@ -234,7 +236,7 @@ class AfterRun:
             raise ValueError(msg)
         return self.checked
 
-    def result(self, done: Done | None, *, is_repeated: bool) -> NightResult:
+    def result(self, done: RunResult | None, *, is_repeated: bool) -> NightResult:
         """Returns what the night found and whom it told."""
         last = Counter(row["verdict"] for row in self.rows if self.against[row["base_run_id"]] == "last_night")
         return NightResult(

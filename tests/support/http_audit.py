@@ -15,10 +15,11 @@ from typing import Any
 
 import duckdb
 
+from flows.audit.ask import AskResult
 from flows.audit.budget import Purse, budget_of
 from flows.audit.design import Design, design_audit
-from flows.audit.infer import Inferred, infer
-from flows.audit.judge import Judged, judge
+from flows.audit.infer import infer
+from flows.audit.judge import judge
 from flows.audit.paraphrase import paraphrase
 from flows.audit.runs import newest_run, open_run
 from flows.engines import silent
@@ -88,7 +89,7 @@ def ask(
     max_requests: int | None = None,
     said: list[str] | None = None,
     audit_id: str = AUDIT,
-) -> Inferred:
+) -> AskResult:
     """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
     with Warehouse(warehouse).kept_open():
         audit_run_id, design = opened(warehouse, registry, audit_id)
@@ -110,7 +111,7 @@ def have_judged(
     max_requests: int | None = None,
     said: list[str] | None = None,
     audit_id: str = AUDIT,
-) -> Judged:
+) -> AskResult:
     """Has the answers of the audit's newest run judged, as `promptaudit run` does."""
     with Warehouse(warehouse).kept_open():
         audit_run_id, design = opened(warehouse, registry, audit_id)
