@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
-from flows.audit.budget import Purse, most_usd
-from flows.audit.land import Landing, cost_of
-from flows.audit.prices import price_of
+from flows.audit.budget import Budget, Purse, Spending
+from flows.audit.land import Landing
 from flows.engines import Answer, Engine, LandedAnswers, Request, Served, open_engine
 from flows.warehouse import now
 from models_registry.cards import ModelCard, Price
@@ -117,7 +116,7 @@ class Workers:
         except PromptauditError as error:
             self.stop(error)
             return
-        asking = _Asking(work, engine)
+        asking = _Asking(work, engine, self.budget)
         self._asked.append((work, engine))
         ticking = asyncio.create_task(self._tick(work.name, engine))
         try:
@@ -212,22 +211,16 @@ class Workers:
     async def _one(self, asking: _Asking, request: Request) -> Request | None:
         work, engine = asking.work, asking.engine
         await work.admit()
-        reserved = most_usd(request, asking.card.sampling, asking.price, asking.longest)
-        await self.budget.reserve(reserved)
-        usd: float | None = 0.0  # what fails is not paid
         try:
-            if self.stopped_by is not None:
-                return None
-            answer = await engine.answer(request)
-            if answer.completion is not None:
-                usd = cost_of(answer, asking.price)
+            async with asking.spending.reserved(request) as answered:
+                if self.stopped_by is not None:
+                    return None
+                answer = await engine.answer(request)
+                answered(answer)
         except EngineError as error:
             self.landing.add_attempts(request.prediction_id, error.attempts)
             raise
-        finally:
-            self.budget.settle(reserved, usd)
-        asking.longest = max(asking.longest, answer.completion_tokens or 0)
-        follow = work.take(request, answer, asking.price)
+        follow = work.take(request, answer, asking.spending.price)
         self._on_answer(work.name, answer, engine)
         if answer.is_landed:
             asking.has_landed = True
@@ -242,11 +235,10 @@ class Workers:
 class _Asking:
     """A model while it is asked."""
 
-    def __init__(self, work: Work, engine: Engine) -> None:
+    def __init__(self, work: Work, engine: Engine, budget: Budget) -> None:
         self.work, self.engine = work, engine
         self.card: ModelCard = work.entry.card  # type: ignore[assignment]
-        self.price = price_of(self.card)
-        self.longest = 0  # tokens of its longest answer
+        self.spending = Spending(budget, self.card)
         self.failed: list[Request] = []  # for now, in this round
         self.has_landed = False  # anything, in this round
 

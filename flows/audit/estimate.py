@@ -10,7 +10,7 @@ from flows.audit.answer_schemas import original_schema
 from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.data import choose
 from flows.audit.judge_requests import Ruling, rulings_of
-from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens
+from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
 from flows.audit.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
@@ -189,6 +189,4 @@ def _n_descriptions(registry: Registry, audit: AuditCard) -> int:
 
 def _usd(card: ModelCard, tokens_in: int, tokens_out: int) -> float | None:
     price = price_of(card)
-    if price is None:
-        return None
-    return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
+    return None if price is None else usd_of(price, tokens_in, tokens_out)

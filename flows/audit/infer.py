@@ -7,12 +7,10 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from flows.audit.ask import AskBatch, AskResult, OnAnswer, Workers, as_it_is
-from flows.audit.budget import Purse, most_usd
+from flows.audit.budget import Purse, Spending
 from flows.audit.design import Design, model_order
 from flows.audit.first_answers import Ceiling, Look, label_reader
-from flows.audit.land import cost_of
 from flows.audit.plan import Variant, missing_requests
-from flows.audit.prices import price_of
 from flows.engines import Answer, LandedWithoutAnswer, Request
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import reader_json
@@ -120,27 +118,16 @@ class _Asking:
     async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
         from flows.audit.ask_in_batches import Lent, ask_in_batches, open_batches
 
-        workers, budget, price = self.workers, self.purse.budget, price_of(card)
-        set_aside: dict[str, float] = {}  # by prediction; what comes back without a result is still set aside
-
-        def reserve(request: Request) -> None:
-            if request.prediction_id not in set_aside:
-                most = most_usd(request, card.sampling, price)
-                budget.set_aside(most)
-                set_aside[request.prediction_id] = most
+        workers, spending = self.workers, Spending(self.purse.budget, card)
 
         def take(request: Request, answer: Answer) -> None:
-            usd = 0.0 if answer.completion is None else cost_of(answer, price)
-            if request.prediction_id in set_aside:
-                budget.release(set_aside.pop(request.prediction_id), usd)
-            else:  # of a batch that an earlier process had handed over
-                budget.spend(usd)
-            workers.landing.add(request, answer, price)
+            spending.settle(request, answer)
+            workers.landing.add(request, answer, spending.price)
             self.on_answer(model_id, answer, None)
 
         lent = Lent(
-            self.purse.warehouse, self.purse.audit_run_id, model_id, card, lambda: self.missing(model_id), reserve, take,
-            workers.landing.flush, self.purse.say, lambda: workers.stopped_by is not None,
+            self.purse.warehouse, self.purse.audit_run_id, model_id, card, lambda: self.missing(model_id),
+            spending.set_aside, take, workers.landing.flush, self.purse.say, lambda: workers.stopped_by is not None,
         )  # fmt: skip
         try:
             batches = open_batches(card, self.purse.warehouse)
@@ -150,8 +137,7 @@ class _Asking:
             finally:
                 await batches.close()
             workers.note("model", model_id, batches.notes)
-            for most in set_aside.values():  # no result ever came
-                budget.release(most, 0.0)
+            spending.release()
         except PromptauditError as error:
             workers.stop(error)
             raise

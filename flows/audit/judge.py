@@ -14,7 +14,8 @@ from flows.audit.budget import Purse
 from flows.audit.design import Design
 from flows.audit.first_answers import Look
 from flows.audit.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
-from flows.audit.land import Landing, cost_of
+from flows.audit.land import Landing
+from flows.audit.prices import cost_of
 from flows.engines import Answer, LandedAnswers, Request
 from flows.system.keys import as_json, content_id, request_sha256, sent_by
 from flows.warehouse import Warehouse, now

@@ -54,12 +54,12 @@ class RequestMeter:
         self.engine = engine
         if answer is None:
             return
-        from flows.audit.land import cost_of
+        from flows.audit.prices import paid_for
 
         self.started = self.started or time.monotonic()
         self.done = min(self.wanted, self.done + answer.is_landed)  # a verdict may take several asks
         self.n_tries_failed += len(answer.attempts)
-        cost = 0.0 if answer.completion is None else cost_of(answer, self.price)  # what fails is not paid
+        cost = paid_for(answer, self.price)
         self.usd = None if cost is None or self.usd is None else self.usd + cost
 
     def cost(self) -> str:
