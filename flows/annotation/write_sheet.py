@@ -61,9 +61,9 @@ def write_sheet(  # noqa: PLR0913 - one option each
         raise UsageError(msg)
     if path.exists() and not force:
         raise UsageError(_is_there(path))
-    from flows.audit.run_audit import find_run
+    from flows.warehouse.run_names import resolve_id
 
-    audit_run_id = find_run(Warehouse(settings.warehouse), run)
+    audit_run_id = resolve_id(Warehouse(settings.warehouse), run)
     published = Warehouse(settings.warehouse).published
     tasks = [row["task_id"] for row in published.read(TASKS, run=audit_run_id)]
     if task is not None and task not in tasks:

@@ -18,12 +18,9 @@ from flows.audit.paraphrase import make_proposals
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.audit.variants import made_before, same_wordings
 from flows.audit.wordings import rephrasing_key
-from flows.comparison.compare import compare_again
 from flows.display.progress import Progress
-from flows.evidence.retain import restore, without_retired
 from flows.lineage.openlineage.tell import following
-from flows.marts.publish import is_published, publish
-from flows.marts.transform import transform
+from flows.marts.publish import is_published
 from flows.report import report
 from flows.settings import Settings
 from flows.system.child_processes import guarded
@@ -31,7 +28,7 @@ from flows.system.helper_processes import CHECKS, DBT, start
 from flows.trust.refuse import refuse_untrusted
 from flows.warehouse import Warehouse, now
 from flows.warehouse.spool import replay
-from models_registry.errors import DataError, UsageError, nearest, raise_all
+from models_registry.errors import raise_all
 from models_registry.registry import Entry, Registry
 
 CARD_CHANGED = (
@@ -247,61 +244,3 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
         progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")
     reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
     return export_prompts({task_id: make_proposals(design, task_id) for task_id in reworded}, path)
-
-
-def find_run(warehouse: Warehouse, audit_run_id: str | None) -> str:
-    """A published run by id or the beginning of one; the newest without."""
-    rows = warehouse.published.read(
-        "select audit_run_id from marts.dim_audit_runs "
-        "order by origin = 'trial', started_at desc, audit_run_id desc"  # a trial is meant by its id
-    )
-    known = [row["audit_run_id"] for row in rows]
-    if not known:
-        msg = f"{warehouse.published.path} holds no run"
-        raise DataError(msg)
-    if audit_run_id is None:
-        return str(known[0])
-    matching = [run for run in known if run.startswith(audit_run_id)]
-    if len(matching) != 1:
-        what = "several runs begin with" if matching else "no published run is"
-        msg = f"{what} {audit_run_id!r}{nearest(audit_run_id, known)}"
-        raise UsageError(msg)
-    return str(matching[0])
-
-
-def rebuild_runs(
-    settings: Settings, audit_run_id: str | None, progress: Progress, *, restore_first: bool = False
-) -> Path:
-    """Derives the marts of complete runs again from what has landed, and publishes.
-
-    A retired run has no raw rows to derive from and keeps its marts, unless its archive is landed again first.
-    """
-    if restore_first and audit_run_id is None:
-        msg = "--restore lands the archive of one run again: which?"
-        raise UsageError(msg)
-    warehouse = Warehouse(settings.warehouse)
-    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
-        start(DBT, warehouse.places.file.name)
-        make_ready(warehouse, progress)
-        rows = warehouse.read("select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
-        if audit_run_id is not None:
-            known = [row["audit_run_id"] for row in rows]
-            rows = [row for row in rows if row["audit_run_id"].startswith(audit_run_id)]
-            if len(rows) != 1:
-                msg = f"no complete run is {audit_run_id!r}{nearest(audit_run_id, known)}"
-                raise UsageError(msg)
-        if not rows:
-            msg = f"{warehouse} holds no complete run"
-            raise DataError(msg)
-        runs = [row["audit_run_id"] for row in rows]
-        if restore_first:
-            progress.say(f"landed {restore(warehouse, runs[0])} rows of the archive again")
-        kept = without_retired(warehouse, runs)
-        if len(kept) < len(runs):
-            progress.say(f"{len(runs) - len(kept)} retired runs keep their marts as they are")
-        runs = kept
-        progress.say(f"rebuilding {len(runs)} runs")
-        transform(warehouse, runs, "up_to_formats")
-        transform(warehouse, runs, "after_formats")
-        compared = compare_again(warehouse, runs)
-        return publish(warehouse, runs, compared)

@@ -135,7 +135,7 @@ def rebuild(
     ] = False,
 ) -> None:
     """Derive the marts again from what has landed, and publish."""
-    from flows.audit.run_audit import rebuild_runs
+    from flows.audit.rebuild import rebuild_runs
 
     settings, _ = state.load()
     path = rebuild_runs(settings, audit_run_id, state.progress(), restore_first=restore)

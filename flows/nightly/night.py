@@ -27,7 +27,8 @@ from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, heartbeat, notify, report_link
 from flows.audit import prefect_server
 from flows.audit.design import design_audit
-from flows.audit.run_audit import RunResult, rebuild_runs, run_audit
+from flows.audit.rebuild import rebuild_runs
+from flows.audit.run_audit import RunResult, run_audit
 from flows.audit.runs import newest_run
 from flows.audit.terminal import lines_of
 from flows.comparison.compare import compare, pair_of

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flows.audit.run_audit import rebuild_runs
+from flows.audit.rebuild import rebuild_runs
 from flows.audit.variants import rows_made_before
 from flows.display.progress import Progress
 from flows.evidence.retain import restore, retain, retired_runs
