@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from flows.audit.wordings import Proposal
+from flows.audit.variants import Proposal
 from flows.rephrasers import Rephraser, Wording
 from flows.system.keys import content_id
 from models_registry.cards import TaskCard

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from flows.audit.design import Design
-from flows.audit.wordings import Proposal
+from flows.audit.variants import Proposal
 from flows.rephrasers.protected_spans import protected_words
 from flows.rephrasers.refusals import why_refused
 from flows.system.keys import content_id

@@ -15,8 +15,7 @@ from flows.audit.paid_rephraser import KeptEngine
 from flows.audit.plan import Variant, prompt_of
 from flows.audit.prompts import STRUCTURED, dressed
 from flows.audit.templates import left_open, reader_of
-from flows.audit.variants import landed_variants, made_before, rows_made_before
-from flows.audit.wordings import Proposal, rephrasing_key
+from flows.audit.variants import Proposal, earlier_proposals, earlier_rows, landed_variants, rephrasing_key
 from flows.engines import Engine, always, open_engine, silent
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.protected_spans import protected_words
@@ -53,7 +52,7 @@ def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Pat
             key = rephrasing_key(design, task_id)
             proposals = edited[task_id] if edited else None
             if proposals is None and not anew:
-                proposals = made_before(warehouse, key)
+                proposals = earlier_proposals(warehouse, key)
             if proposals is None:
                 proposals = make_proposals(design, task_id, purse)
             notes += _shortfalls(design, task_id, proposals)
@@ -204,7 +203,7 @@ def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Pro
     card, rephrasing = design.tasks[task_id], design.audit.rephrasing
     made = {
         (row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"]
-        for row in rows_made_before(purse.warehouse, key, STRUCTURED)
+        for row in earlier_rows(purse.warehouse, key, STRUCTURED)
     }
     wanted = {(p.paraphrase_temperature, p.variant_index) for p in proposals if p.refused_because is None}
     if wanted <= made.keys() and original_schema(card) in made.values():

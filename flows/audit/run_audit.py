@@ -16,8 +16,7 @@ from flows.audit.execution import Execution
 from flows.audit.judge import land_changed_judges
 from flows.audit.paraphrase import make_proposals
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
-from flows.audit.variants import made_before, same_wordings
-from flows.audit.wordings import rephrasing_key
+from flows.audit.variants import earlier_proposals, rephrasing_key, same_wordings
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
 from flows.marts.publish import is_published
@@ -190,7 +189,7 @@ def _same_run(warehouse: Warehouse, design: Design, prompts: Path | None) -> Run
 def _are_made(warehouse: Warehouse, design: Design) -> bool:
     """Whether an earlier run made the wordings of every task, so that no rephraser is asked."""
     reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
-    return all(made_before(warehouse, rephrasing_key(design, task_id)) is not None for task_id in reworded)
+    return all(earlier_proposals(warehouse, rephrasing_key(design, task_id)) is not None for task_id in reworded)
 
 
 def _without_rephraser(checked: CardCheck) -> dict[str, Entry]:
