@@ -13,9 +13,8 @@ import aiohttp
 import httpx2
 from openai import APIStatusError, OpenAIError, omit
 
-from flows.engines.batches.download import FileTooLarge, download, streaming_client
 from flows.engines.openai_api.addresses import key_env, key_of
-from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
+from flows.engines.openai_api.bounded_http import CHUNK_BYTES, BodyTooLarge, bounded_client, capped
 from flows.engines.openai_api.endpoints import open_endpoints
 from flows.engines.openai_api.faults import Failure, described, error_of, judged
 from flows.engines.pacing.retry import retry_after, wait_before
@@ -25,6 +24,7 @@ from models_registry.errors import EngineError
 
 KEPT_DAYS = 31  # providers delete the files of older batches
 MAX_PAGES = 1000
+MAX_DOWNLOAD_BYTES = 16 * 1024**3
 TRANSFER_S = 3600.0  # seconds for the largest upload or download
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Provider:
         self._http = bounded_client(4, card.limits.timeout_s, self.secrets)
         (endpoint,) = open_endpoints(card, key, self._http)
         self.host, self._client = endpoint.host, endpoint.client
-        self._streaming = streaming_client(card.limits.timeout_s, self.secrets)
+        self._streaming = bounded_client(1, card.limits.timeout_s, self.secrets, streams=True)
         self._files = self._client.with_options(http_client=self._streaming)
 
     async def upload(self, file: IO[bytes]) -> dict[str, Any]:
@@ -104,7 +104,16 @@ class Provider:
 
     async def download(self, file_id: str, file: IO[bytes]) -> None:
         """Writes the content of a file to `file`; nothing where the provider no longer has it."""
-        failure = await self._tried(lambda: download(self._files, file_id, file), TRANSFER_S)
+
+        async def fetch() -> None:
+            file.seek(0)
+            file.truncate()
+            async with self._files.files.with_streaming_response.content(file_id) as response:
+                async for part in capped(response.iter_bytes(CHUNK_BYTES), MAX_DOWNLOAD_BYTES, "a file"):
+                    file.write(part)
+            file.seek(0)
+
+        failure = await self._tried(fetch, TRANSFER_S)
         if failure is None:
             return
         file.seek(0)
@@ -161,7 +170,7 @@ class Provider:
             response = error.response
         except TimeoutError:
             return Failure("again", f"no whole answer within {seconds:g} s")
-        except (BodyTooLarge, FileTooLarge) as error:
+        except BodyTooLarge as error:
             return Failure("stop", str(error))
         except (OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, _NoObject) as error:
             return Failure("again", _root(error))

@@ -18,7 +18,7 @@ import pytest
 from pydantic import ValidationError
 
 from flows.engines import Answer, Request
-from flows.engines.batches import download, lines
+from flows.engines.batches import lines, provider
 from flows.engines.batches.openai_batches import BatchApi
 from flows.engines.batches.protocol import Seen
 from flows.engines.pacing import retry
@@ -259,7 +259,7 @@ def test_a_draft_takes_so_many_requests_and_so_many_bytes(
 def test_results_that_cannot_be_fetched(
     server: RunningBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, error: str
 ) -> None:
-    monkeypatch.setattr(download, "MAX_BYTES", 10_000_000)
+    monkeypatch.setattr(provider, "MAX_DOWNLOAD_BYTES", 10_000_000)
     server.behave(content=content)
     with pytest.raises(EngineError, match=error) as raised:
         using(card(server), tmp_path, lambda batches: results(batches, requests_of("one")))
