@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,27 @@ def opened(warehouse: Path, registry: Path, audit_id: str = AUDIT) -> tuple[str,
     return (open_run(Warehouse(warehouse), design) if found is None else found.audit_run_id), design
 
 
+@contextlib.contextmanager
+def _opened_purse(
+    warehouse: Path,
+    registry: Path,
+    audit_id: str,
+    max_usd: float | None,
+    max_requests: int | None,
+    said: list[str] | None,
+) -> Iterator[tuple[Design, Callable[[], Purse]]]:
+    """The design of the audit's newest run, and what makes a purse of what the run may still spend."""
+    with Warehouse(warehouse).kept_open():
+        audit_run_id, design = opened(warehouse, registry, audit_id)
+        replay(Warehouse(warehouse))
+
+        def purse() -> Purse:
+            budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
+            return Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
+
+        yield design, purse
+
+
 def ask(
     warehouse: Path,
     registry: Path,
@@ -91,14 +112,7 @@ def ask(
     audit_id: str = AUDIT,
 ) -> AskResult:
     """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
-    with Warehouse(warehouse).kept_open():
-        audit_run_id, design = opened(warehouse, registry, audit_id)
-        replay(Warehouse(warehouse))
-
-        def purse() -> Purse:
-            budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
-            return Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
-
+    with _opened_purse(warehouse, registry, audit_id, max_usd, max_requests, said) as (design, purse):
         variants = paraphrase(purse(), design).variants
         return infer(purse(), design, variants, lambda *_: None)
 
@@ -107,18 +121,12 @@ def have_judged(
     warehouse: Path,
     registry: Path,
     *,
-    max_usd: float | None = None,
     max_requests: int | None = None,
     said: list[str] | None = None,
-    audit_id: str = AUDIT,
 ) -> AskResult:
     """Has the answers of the audit's newest run judged, as `promptaudit run` does."""
-    with Warehouse(warehouse).kept_open():
-        audit_run_id, design = opened(warehouse, registry, audit_id)
-        replay(Warehouse(warehouse))
-        budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
-        purse = Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
-        return judge(purse, design, lambda _: contextlib.nullcontext(lambda *_: None))
+    with _opened_purse(warehouse, registry, AUDIT, None, max_requests, said) as (design, purse):
+        return judge(purse(), design, lambda _: contextlib.nullcontext(lambda *_: None))
 
 
 def query(warehouse: Path, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
