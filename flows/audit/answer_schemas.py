@@ -47,7 +47,7 @@ async def reworded_schemas(
 ) -> dict[Cell, str]:
     """A schema for each wording, by its paraphrase temperature and index; without a rephraser descriptions stay."""
     wanted = [proposal for proposal in proposals if proposal.refused_because is None]
-    found: dict[tuple[float | None, str], list[str]] = {}
+    rewordings: dict[tuple[float | None, str], list[str]] = {}
     for temperature in dict.fromkeys(p.paraphrase_temperature for p in wanted if p.variant_index):
         n = sum(p.paraphrase_temperature == temperature and p.variant_index > 0 for p in wanted)
         for item in card.labels:
@@ -57,7 +57,7 @@ async def reworded_schemas(
                 texts = await rephraser.rephrase(wording, n, GENTLE if is_by_rules else temperature, 0)
                 longest = LONGEST * len(item.description) if is_by_rules else float("inf")
                 texts = [escape(" ".join(text.split()))[0] for text in texts if text.strip() and len(text) <= longest]
-            found[temperature, item.label] = list(texts)
+            rewordings[temperature, item.label] = list(texts)
     schemas = {}
     for proposal in wanted:
         index, temperature = proposal.variant_index, proposal.paraphrase_temperature
@@ -65,7 +65,9 @@ async def reworded_schemas(
             schemas[temperature, index] = original_schema(card)
             continue
         labels = _shuffled(card.label_names, task_id, index)
-        described = {item.label: _nth(found[temperature, item.label], index, item.description) for item in card.labels}
+        described = {
+            item.label: _nth(rewordings[temperature, item.label], index, item.description) for item in card.labels
+        }
         schemas[temperature, index] = schema_of(FIELDS[index % len(FIELDS)], labels, described)
     return schemas
 

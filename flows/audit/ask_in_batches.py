@@ -125,17 +125,17 @@ class _Handing:
     async def hand_over(self) -> list[Batch]:
         """Hands over all that is missing, or what the budget bears; each batch is recorded before the next is made."""
         missing = self._lent.missing()
-        made: list[Batch] = []
+        batches: list[Batch] = []
         is_more = True
         while is_more and not self._lent.is_stopped():
             with self._batches.draft() as draft:
                 is_more = await self._fill(draft, missing)
                 if draft.n_requests:
                     batch_id = await self._batches.submit(draft, _metadata(self._lent))
-                    made.append(Batch(batch_id=batch_id, n_requests=draft.n_requests))
-                    self._collecting.record(made[-1], SUBMITTED)
+                    batches.append(Batch(batch_id=batch_id, n_requests=draft.n_requests))
+                    self._collecting.record(batches[-1], SUBMITTED)
                     self._collecting.say(f"batch {batch_id}: {draft.n_requests} requests handed over")
-        return made
+        return batches
 
     async def _fill(self, draft: Draft, missing: Iterator[Request]) -> bool:
         """Fills a draft; whether there is more than it holds."""

@@ -138,8 +138,8 @@ class Collecting:
             if not prediction_id:
                 self._n_unread += 1
                 continue
-            held = part.get(prediction_id)
-            if held is None or (answer.is_landed and not held.is_landed):
+            earlier = part.get(prediction_id)
+            if earlier is None or (answer.is_landed and not earlier.is_landed):
                 part[prediction_id] = answer
                 n_bytes += sum(len(text or "") for text in (answer.completion, answer.reasoning, answer.token_logprobs))
             if n_bytes > PART_BYTES or len(part) >= PART_ANSWERS:

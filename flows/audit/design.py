@@ -122,8 +122,8 @@ def _keyed(sample: Sample) -> tuple[str, ...]:
 
 def _sha256_of_recorded(entry: Entry) -> str | None:
     path = entry.card.path if isinstance(entry.card, ModelCard) else None
-    found = None if path is None else entry.root / path
-    return None if found is None or not found.is_file() else hashlib.sha256(found.read_bytes()).hexdigest()
+    file = None if path is None else entry.root / path
+    return None if file is None or not file.is_file() else hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | None:

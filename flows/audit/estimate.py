@@ -161,7 +161,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
             measured[task_id].n_samples * _n_asks(registry, audit, task) * len(_strategies(audit, task)) * n_models
         )
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
-        said = [
+        rulings = [
             Ruling(
                 prediction_id=None,
                 control_id=None,
@@ -172,7 +172,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
             )
             for sample in some
         ]
-        sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, said, strict=True)]
+        sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, rulings, strict=True)]
         requests += ruled
         tokens_in += round(ruled * sum(sizes) / len(sizes))
     tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)

@@ -148,13 +148,13 @@ class LandedAnswers:
 
     def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
         self._warehouse, self._run = warehouse, audit_run_id
-        self._held: tuple[str, str] | None = None
+        self._read_for: tuple[str, str] | None = None
         self._completions: dict[tuple[str, int], str | None] = {}
 
     def __call__(self, model_id: str, request: Request) -> str | None:
         """The landed completion of the same cell by `model_id`; None where none has landed."""
         wanted = (model_id, request.prompt_variant_id)
-        if wanted != self._held:
+        if wanted != self._read_for:
             rows = self._warehouse.read(
                 "select sample_id, repetition, completion from raw.predictions where audit_run_id = $run "
                 "and model_id = $model and prompt_variant_id = $variant",
@@ -163,7 +163,7 @@ class LandedAnswers:
                 variant=request.prompt_variant_id,
             )
             self._completions = {(row["sample_id"], row["repetition"]): row["completion"] for row in rows}
-            self._held = wanted
+            self._read_for = wanted
         cell = (request.sample_id, request.repetition)
         if cell in self._completions and self._completions[cell] is None:
             raise LandedWithoutAnswer

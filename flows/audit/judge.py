@@ -119,14 +119,14 @@ def missing_rulings(
     """What a judge has not ruled on, controls where a hash puts them among the answers."""
     card, key = design.judges[judge_id], judge_key(design, judge_id)
     about = {"run": audit_run_id, "judge": judge_id, "key": key}
-    found = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions)
+    rows = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions)
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
         **about,
     )
     done = {(row["control_id"], row["repetition"]) for row in settled}
-    wanted = [_Wanted(**row) for row in found] + [
+    wanted = [_Wanted(**row) for row in rows] + [
         _Wanted(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
         for control in controls
         if control.place < getattr(card.controls, control.kind)
@@ -204,9 +204,9 @@ class _Rulings:
         asked = self._asked_before()
         for start in range(0, len(wanted), READ_AT_ONCE):
             some = wanted[start : start + READ_AT_ONCE]
-            said = _completions(self._purse.warehouse, self._purse.audit_run_id, some)
+            completions = _completions(self._purse.warehouse, self._purse.audit_run_id, some)
             for each in some:
-                completion = each.control.completion if each.control else said[each.prediction_id or ""]
+                completion = each.control.completion if each.control else completions[each.prediction_id or ""]
                 signs = tuple(_signs(each.reader))
                 control_id = each.control.control_id if each.control else None
                 ruling = Ruling(
@@ -273,8 +273,8 @@ def _read(request: Request, answer: Answer) -> tuple[str | None, bool]:
 
 def _signs(reader: str | None) -> Sequence[str]:
     """The enumerators that a multiple-choice prompt showed, as its reader keeps them."""
-    found = json.loads(reader) if reader else None
-    return found.get("option_letter", ()) if isinstance(found, dict) else ()
+    shown = json.loads(reader) if reader else None
+    return shown.get("option_letter", ()) if isinstance(shown, dict) else ()
 
 
 def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_Wanted]) -> dict[str, str]:

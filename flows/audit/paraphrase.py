@@ -201,13 +201,13 @@ def _shortfalls(design: Design, task_id: str, proposals: Sequence[Proposal]) -> 
 def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> dict[Cell, str]:
     """The answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
     card, rephrasing = design.tasks[task_id], design.audit.rephrasing
-    made = {
+    schemas = {
         (row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"]
         for row in earlier_rows(purse.warehouse, key, STRUCTURED)
     }
     wanted = {(p.paraphrase_temperature, p.variant_index) for p in proposals if p.refused_because is None}
-    if wanted <= made.keys() and original_schema(card) in made.values():
-        return made
+    if wanted <= schemas.keys() and original_schema(card) in schemas.values():
+        return schemas
     chosen = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
 
     async def reword() -> dict[Cell, str]:

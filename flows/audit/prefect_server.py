@@ -205,10 +205,10 @@ def _keep_empty(database: Path, name: str) -> None:
     copy = database.with_name(name)
     with (
         contextlib.suppress(sqlite3.Error, OSError),
-        contextlib.closing(sqlite3.connect(database)) as made,
+        contextlib.closing(sqlite3.connect(database)) as source,
         contextlib.closing(sqlite3.connect(copy)) as kept,
     ):
-        made.backup(kept)
+        source.backup(kept)
         kept.execute("pragma journal_mode = delete")
         user_cache.keep(name, copy.read_bytes(), instead_of="prefect-*.db")
 

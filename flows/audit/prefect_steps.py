@@ -177,10 +177,10 @@ class Steps(Generic[Work]):
 
     def _tracked(self, step: Task[..., Any]) -> Task[..., Any]:
         """The step as it is; one that lands or publishes tables materializes them as assets."""
-        made, needed = assets_of(step.name, self.work.warehouse)
-        if not made:
+        written, needed = assets_of(step.name, self.work.warehouse)
+        if not written:
             return step
-        assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in made.items()]
+        assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in written.items()]
         return materialize(
             *assets, by="promptaudit", asset_deps=list(needed), name=step.name, task_run_name=step.task_run_name,
             cache_policy=NO_CACHE, persist_result=False, retries=step.retries,

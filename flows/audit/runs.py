@@ -122,13 +122,13 @@ def newest_run(warehouse: Warehouse, audit_id: str, origin: str = "run") -> Run 
 @functools.cache
 def library_versions() -> dict[str, str]:
     """Versions of what decides a run's figures."""
-    found = {}
+    versions = {}
     for name in LIBRARIES:
         try:
-            found[name] = importlib.metadata.version(name)
+            versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 @functools.cache

@@ -85,8 +85,8 @@ def _offenders(summary: Sequence[dict[str, Any]], limits: Mapping[str, float]) -
     """Per column, the indices of the rows above its limit, as Great Expectations finds them."""
     columns = {column: [row[column] for row in summary] for column in limits}
     try:
-        found = start(CHECKS).ask({"columns": columns, "limits": dict(limits)})
+        rows_above = start(CHECKS).ask({"columns": columns, "limits": dict(limits)})
     except ChildEnded as error:
         msg = f"validate: the process that runs Great Expectations ended: {error}"
         raise WarehouseError(msg) from None
-    return {column: set(rows) for column, rows in found.items()}
+    return {column: set(rows) for column, rows in rows_above.items()}

@@ -103,13 +103,13 @@ class Progress:
 
                 yield on_answer
         else:
-            said = time.monotonic()
+            spoke_at = time.monotonic()
 
             def on_answer(name: str, answer: object, engine: object) -> None:
-                nonlocal said
+                nonlocal spoke_at
                 named[name].count(answer, engine)
-                if time.monotonic() - said > SECONDS_A_LINE:
-                    said = time.monotonic()
+                if time.monotonic() - spoke_at > SECONDS_A_LINE:
+                    spoke_at = time.monotonic()
                     self.say("; ".join(meter.line() for meter in meters if meter.done < meter.wanted))
 
             yield on_answer

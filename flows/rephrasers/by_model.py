@@ -79,15 +79,15 @@ class ModelRephraser:
         if at not in self._engines:
             self._engines[at] = self._open_engine_at(at)
             await self._engines[at].open()
-        found: list[str] = []
+        texts: list[str] = []
         for batch, start in enumerate(range(0, n, MAX_ASKED_AT_ONCE)):
             asked = min(MAX_ASKED_AT_ONCE, n - start)
             answer = await self._engines[at].answer(self._request(wording, asked, temperature, (round_, batch)))
             if answer.error is not None:
                 msg = f"model '{self._card.model}' cannot reword the instruction of '{wording.task_id}': {answer.error}"
                 raise EngineError(msg)
-            found += read_list(answer.completion or "", asked)
-        return found
+            texts += read_list(answer.completion or "", asked)
+        return texts
 
     async def close(self) -> None:
         """Closes every engine that was opened."""

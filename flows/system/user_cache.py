@@ -74,12 +74,12 @@ def folder(name: str) -> Path:
             private_folder(path)
             if _is_private(path) and _is_private(path.parent):
                 return path
-    made = tempfile.mkdtemp(prefix="promptaudit-")
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return Path(made)
+    folder = tempfile.mkdtemp(prefix="promptaudit-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _is_private(folder: Path) -> bool:
     """Whether a folder is this user's and others may write nothing into it: what lies there becomes SQL and script."""
-    found = folder.stat()
-    return os.name != "posix" or (found.st_uid == os.geteuid() and not found.st_mode & OTHERS)
+    owner = folder.stat()
+    return os.name != "posix" or (owner.st_uid == os.geteuid() and not owner.st_mode & OTHERS)

@@ -230,7 +230,7 @@ def _translated(error: Exception, path: Path) -> WarehouseError:
         return WarehouseLocked(f"{path} is open in {holder}; close it and run again")
     if "not a valid DuckDB database file" in text:
         return WarehouseError(f"{path} is no DuckDB file")
-    if any(said in text for said in FULL):
+    if any(phrase in text for phrase in FULL):
         return WarehouseError(f"{path}: the disk is full; what had landed is kept: {text[:ONE_LINE]}")
     if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
         return WarehouseError(f"{path} cannot be written: permission denied")

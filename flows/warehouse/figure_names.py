@@ -24,11 +24,11 @@ _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})"
 @functools.cache
 def project_models() -> dict[str, tuple[Path, dict[str, Any]]]:
     """What the project says of each mart, with the file it stands in; read once."""
-    found = {}
+    models = {}
     for path in _mart_files():
         for model in declared_models(path):
-            found[model["name"]] = (path, model)
-    return found
+            models[model["name"]] = (path, model)
+    return models
 
 
 def _mart_files() -> list[Path]:
@@ -54,12 +54,12 @@ def grains() -> dict[str, tuple[str, ...]]:
 
 
 def _grains() -> dict[str, tuple[str, ...]]:
-    found = {}
+    grains_of = {}
     for name, (_, model) in project_models().items():
         for test in model.get("data_tests", ()):
             if isinstance(test, dict) and "unique_grain" in test:
-                found[name] = tuple(test["unique_grain"]["arguments"]["columns"])
-    return found
+                grains_of[name] = tuple(test["unique_grain"]["arguments"]["columns"])
+    return grains_of
 
 
 def row_id(mart: str, row: Mapping[str, Any]) -> str:

@@ -54,8 +54,8 @@ class BatchApi(Batches):
             if not isinstance(outcome, Failure) or outcome.verdict != "again":
                 break
             await asyncio.sleep(wait_before(attempt, outcome.retry_after))
-            made = [batch async for batch in self._provider.batches() if batch.get("input_file_id") == file_id]
-            outcome = made[0] if made else await self._provider.create(file_id, ENDPOINT, metadata)
+            batches = [batch async for batch in self._provider.batches() if batch.get("input_file_id") == file_id]
+            outcome = batches[0] if batches else await self._provider.create(file_id, ENDPOINT, metadata)
         if isinstance(outcome, Failure):
             self._provider.fail("the making of a batch", outcome)
         batch_id = _id_of(outcome)
@@ -101,12 +101,12 @@ class BatchApi(Batches):
 
     async def find(self, metadata: Mapping[str, str]) -> list[str]:
         """The ids of the provider's batches of the last 31 days with this metadata, oldest first."""
-        found = []
+        batch_ids = []
         async for batch in self._provider.batches():
             theirs = batch.get("metadata")
             if isinstance(theirs, dict) and all(theirs.get(name) == value for name, value in metadata.items()):
-                found.append(_id_of(batch))
-        return [batch_id for batch_id in reversed(found) if batch_id]
+                batch_ids.append(_id_of(batch))
+        return [batch_id for batch_id in reversed(batch_ids) if batch_id]
 
     async def forget(self, batch_id: str) -> None:
         """The provider keeps its files as long as it does; how it was sent is forgotten."""
@@ -141,8 +141,8 @@ class BatchApi(Batches):
 
 def _id_of(batch: Mapping[str, Any]) -> str:
     """A batch's id; "" for one that no path can hold."""
-    found = batch.get("id")
-    return found if isinstance(found, str) and _ID.fullmatch(found) else ""
+    batch_id = batch.get("id")
+    return batch_id if isinstance(batch_id, str) and _ID.fullmatch(batch_id) else ""
 
 
 def _count(value: object) -> int:

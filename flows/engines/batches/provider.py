@@ -91,13 +91,13 @@ class Provider:
         after = ""
         for _ in range(MAX_PAGES):
             page = await self._asked("the list of batches", lambda: self._page(after))  # noqa: B023 - called at once
-            found = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
-            for batch in found:
+            batches = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
+            for batch in batches:
                 created = batch.get("created_at")
                 if isinstance(created, int) and created < oldest:
                     return
                 yield batch
-            last = found[-1].get("id") if found else None
+            last = batches[-1].get("id") if batches else None
             if page.get("has_more") is not True or not isinstance(last, str) or last == after:
                 return
             after = last
@@ -174,11 +174,11 @@ class Provider:
             return Failure("stop", str(error))
         except (OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, _NoObject) as error:
             return Failure("again", _root(error))
-        found = error_of(response.content.decode("utf-8", "replace"))
-        text = f"HTTP {response.status_code}: {described(found)}"
+        fault = error_of(response.content.decode("utf-8", "replace"))
+        text = f"HTTP {response.status_code}: {described(fault)}"
         if response.is_redirect:
             text = f"HTTP {response.status_code}: a redirect, which is not followed; correct base_url"
-        return Failure(judged(response.status_code, found), text, response.status_code, retry_after(response.headers))
+        return Failure(judged(response.status_code, fault), text, response.status_code, retry_after(response.headers))
 
 
 class _NoObject(Exception):
@@ -187,13 +187,13 @@ class _NoObject(Exception):
 
 def _object(response: _Raw) -> dict[str, Any]:
     try:
-        found = json.loads(response.content)
+        parsed = json.loads(response.content)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         msg = f"an answer of {len(response.content)} bytes that is no JSON object"
         raise _NoObject(msg) from None
-    return found
+    return parsed
 
 
 def _root(error: BaseException) -> str:

@@ -126,7 +126,7 @@ class VllmBatch(Batches):
             process.wait()
         if self._scratch is not None:
             remove_folder(self._scratch)
-            self._held.close()
+            self._log.close()
             self._scratch = None
 
     def _queue(self, batch_id: str, draft: Draft, about: str) -> None:
@@ -146,7 +146,7 @@ class VllmBatch(Batches):
         command = [str(self._python), "-m", MODULE, "-i", str(place / INPUT), "-o", str(place / UNFINISHED)]
         if self._scratch is None:
             self._scratch = make_folder()
-            self._held = open_log(self._scratch)
+            self._log = open_log(self._scratch)
         with open(place / LOG, "wb", opener=_private) as log:
             process = subprocess.Popen(  # noqa: S603 - vLLM's own interpreter, flags of typed settings
                 [*command, *arguments(self._card)],
@@ -174,15 +174,15 @@ class VllmBatch(Batches):
         if not _NAME.fullmatch(batch_id):
             return None
         try:
-            found: dict[str, Any] = json.loads((self._folder / batch_id / ABOUT).read_text(encoding="utf-8"))
+            about: dict[str, Any] = json.loads((self._folder / batch_id / ABOUT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found
+        return about
 
 
 def _n_done(log: Path) -> int:
-    found = [match[1] for line in tail(log) if (match := _PROGRESS.search(line))]
-    return int(found[-1]) if found else 0
+    counts = [match[1] for line in tail(log) if (match := _PROGRESS.search(line))]
+    return int(counts[-1]) if counts else 0
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:

@@ -98,9 +98,9 @@ def _lists(prompt: str, labels: tuple[str, ...]) -> list[tuple[list[str], str, s
     """Labels mentioned in a row ("a, b or c"; mostly one alone), with the text back to the one before and on to the next."""
     # the longest first, so that "person of note" is not a mention of "person"
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    found = re.finditer(rf"(?<!\w)(?:{names})(?!\w)", prompt, re.IGNORECASE)
+    matches = re.finditer(rf"(?<!\w)(?:{names})(?!\w)", prompt, re.IGNORECASE)
     lists: list[tuple[list[str], int, int]] = []
-    for match in found:
+    for match in matches:
         if lists and _BETWEEN.fullmatch(prompt, lists[-1][2], match.start()):
             listed, start, _ = lists.pop()
             lists.append(([*listed, match[0].casefold()], start, match.end()))

@@ -335,19 +335,19 @@ def _tokens(text: str) -> list[Token]:
 def _pieces(text: str) -> Iterator[Token]:
     clause = 0
     for match in _PIECE.finditer(text):
-        kind, said = match.lastgroup, match[match.lastgroup or 0]
-        value: str | Fraction = said.casefold()
+        kind, token = match.lastgroup, match[match.lastgroup or 0]
+        value: str | Fraction = token.casefold()
         if kind == "end":
             clause += 1
             continue
         if kind == "bottom":
-            value = Fraction(int(match["top"]), int(said)) if int(said) else said
+            value = Fraction(int(match["top"]), int(token)) if int(token) else token
         elif kind == "number":
-            value = Fraction(said)
+            value = Fraction(token)
         elif kind == "word":
-            value = said.casefold().removesuffix("'s")
+            value = token.casefold().removesuffix("'s")
             clause += value == "but"
-        elif kind == "command" and said in _DROPPED:
+        elif kind == "command" and token in _DROPPED:
             continue
         yield Token(value, clause, *match.span(kind or 0) if kind != "bottom" else match.span())
 
@@ -385,10 +385,10 @@ def _number(text: str, tokens: Sequence[Token], start: int) -> tuple[Fraction, i
 
     is_negative = at(start) in _MINUS
     first = start + is_negative
-    found = _part(at, first) or _cardinal(at, first)
-    if found is None:
+    number = _part(at, first) or _cardinal(at, first)
+    if number is None:
         return None
-    value, end = found
+    value, end = number
     if end - start == 1 and at(start) == "one" and at(start - 1) in _DETERMINERS:
         return None  # "the one", "no one"
     following = at(end)
@@ -411,11 +411,11 @@ def _part(at: At, start: int) -> tuple[Fraction, int] | None:
         return Fraction(1, 2), start + 1
     if at(start) in _ARTICLES and at(start + 1) in _PARTS:
         return Fraction(1, _PARTS[str(at(start + 1))]), start + 2
-    found = _cardinal(at, start)
-    if found is None:
+    number = _cardinal(at, start)
+    if number is None:
         return None
-    below = (_PARTS if found[0] == 1 else _PLURALS).get(str(at(found[1])))
-    return None if below is None else (found[0] / below, found[1] + 1)
+    below = (_PARTS if number[0] == 1 else _PLURALS).get(str(at(number[1])))
+    return None if below is None else (number[0] / below, number[1] + 1)
 
 
 def _cardinal(at: At, start: int) -> tuple[Fraction, int] | None:
@@ -424,10 +424,10 @@ def _cardinal(at: At, start: int) -> tuple[Fraction, int] | None:
     if isinstance(first, Fraction):
         scale = {"hundred": 100, **_LARGE}.get(str(at(place)))
         return (first, place) if scale is None else (first * scale, place + 1)
-    found = _spoken(at, start)
-    if found is None:
+    phrase = _spoken(at, start)
+    if phrase is None:
         return None
-    value, place = found
+    value, place = phrase
     later = _spoken(at, place) if value in range(11, 21) else None
     if later is not None and later[0] in range(10, 100):
         return Fraction(100 * value + later[0]), later[1]

@@ -79,12 +79,12 @@ def judged(status: int, error: Mapping[str, Any]) -> Verdict:
 def error_of(body: str) -> dict[str, Any]:
     """The error object of a body, wherever servers put it; a body that is no JSON object is its own `message`."""
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         return {"message": body}
-    if isinstance(found, list) and found:
-        found = found[0]
-    error = found.get("error", found) if isinstance(found, dict) else body
+    if isinstance(parsed, list) and parsed:
+        parsed = parsed[0]
+    error = parsed.get("error", parsed) if isinstance(parsed, dict) else body
     if isinstance(error, dict):
         return error
     return {"message": str(error)}

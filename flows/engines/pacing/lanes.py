@@ -88,10 +88,10 @@ class Lanes:
             pace = self.paces[0]
             return (pace, pace.take(now)) if pace.opens_at(now) <= now else None
         is_down = all(pace.down_since is not None for pace in self.paces)
-        found = [pace for pace in self.paces if pace.opens_at(now, is_alone=is_down) <= now]
-        if not found:
+        ready = [pace for pace in self.paces if pace.opens_at(now, is_alone=is_down) <= now]
+        if not ready:
             return None
-        best = min(found, key=lambda pace: (pace is avoid, pace.load, pace.turn))
+        best = min(ready, key=lambda pace: (pace is avoid, pace.load, pace.turn))
         best.turn = next(self._turns)
         return best, best.take(now)
 

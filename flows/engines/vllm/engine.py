@@ -82,14 +82,14 @@ class VllmServerEngine(Engine):
     async def _weighed(self, request: Request) -> str | None:
         """How likely the request's replies are, as raw keeps it; None where this one cannot be weighed, a long prompt's."""
         try:
-            found = await self.loglikelihoods(request, request.replies)
+            likelihoods = await self.loglikelihoods(request, request.replies)
         except EngineError as error:
             self._refuse_ended(())
             self._unweighed = self._unweighed or f"could not weigh the options of some prompts: {one_line(str(error))}"
             return None
         weights = [
             {"nats": each.nats, "n_tokens": each.n_tokens, "n_characters": len(reply)}
-            for each, reply in zip(found, request.replies, strict=True)
+            for each, reply in zip(likelihoods, request.replies, strict=True)
         ]
         return json.dumps(weights)
 
@@ -159,12 +159,12 @@ async def read_served(http: httpx2.AsyncClient, card: ModelCard) -> Served:
     `served_model` is what lies behind the name that the model is asked by, where the server tells. Raises EngineError for
     a server that is not there, refuses the key, is none of vLLM's protocol or does not serve the card's model.
     """
-    found = [await _read_one(http, card, url) for url in base_urls(card)]
-    contexts = [length for _, _, length in found if length is not None]
+    servers = [await _read_one(http, card, url) for url in base_urls(card)]
+    contexts = [length for _, _, length in servers if length is not None]
     return Served(
         ", ".join(urlsplit(url).netloc for url in base_urls(card)),
-        engine_version=_joined([version for version, _, _ in found]),
-        served_model=_joined([model for _, model, _ in found]),
+        engine_version=_joined([version for version, _, _ in servers]),
+        served_model=_joined([model for _, model, _ in servers]),
         context_length=min(contexts, default=None),
     )
 
@@ -199,11 +199,11 @@ async def _get(http: httpx2.AsyncClient, card: ModelCard, url: str) -> dict[str,
         text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}"
         if reply.status_code == httpx2.codes.UNAUTHORIZED:
             text += f"; its key is read from {key_env(card)}"
-        found = reply.json() if reply.is_success else None
+        parsed = reply.json() if reply.is_success else None
     except (httpx2.HTTPError, BodyTooLarge, ValueError) as error:
-        text, found = f"{type(error).__name__}: {error}", None
-    if isinstance(found, dict):
-        return found
+        text, parsed = f"{type(error).__name__}: {error}", None
+    if isinstance(parsed, dict):
+        return parsed
     msg = f"{where}: {one_line(text, (key,))}"
     raise EngineError(msg)
 

@@ -40,15 +40,15 @@ class VllmProcess:
     def __init__(self, card: ModelCard) -> None:
         self._name = card.model
         python = interpreter()
-        self._held = _held_port()
-        port: int = self._held.getsockname()[1]
+        self._reserved = _held_port()
+        port: int = self._reserved.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{port}/v1"
         self._folder = make_folder()
         self.log = self._folder / LOG
         try:
             self._process = self._started([str(python), *words(card, port)])
         except OSError as error:
-            self._held.close()
+            self._reserved.close()
             remove_folder(self._folder)
             msg = f"model '{self._name}': vLLM cannot be started: {error}"
             raise EngineError(msg) from None
@@ -78,7 +78,7 @@ class VllmProcess:
                     raise self.blamed()
                 await asyncio.sleep(PEEK_S)
         # nobody else can take the port any more
-        self._held.close()
+        self._reserved.close()
 
     def ended(self) -> str | None:
         """None while it runs, else how it ended and its last words."""
@@ -106,7 +106,7 @@ class VllmProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-            self._held.close()
+            self._reserved.close()
             remove_folder(self._folder, keep_log=self._is_blamed)
 
 
@@ -122,10 +122,10 @@ def _held_port() -> socket.socket:
     It is bound and does not listen: the server, which binds with SO_REUSEADDR as well, gets the port, and nobody who asks
     the system for a free one.
     """
-    held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    held.bind(("127.0.0.1", 0))
-    return held
+    reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
 
 
 async def _is_healthy(http: httpx2.AsyncClient, base_url: str) -> bool:
