@@ -25,12 +25,12 @@ Cell = tuple[float | None, int]  # paraphrase temperature and variant index
 
 
 def original_schema(card: TaskCard) -> str:
-    """The schema of the original wording."""
+    """Returns the schema of the original wording."""
     return schema_of(FIELDS[0], card.label_names, {item.label: item.description for item in card.labels})
 
 
 def schema_of(field: str, labels: Sequence[str], descriptions: Mapping[str, str | None]) -> str:
-    """A JSON schema of an object with one field, one of the labels in this order."""
+    """Returns a JSON schema of an object with one field, one of the labels in this order."""
     lines = [f"- {label}: {descriptions[label]}" if descriptions[label] else f"- {label}" for label in labels]
     asked = {"type": "string", "enum": list(labels), "description": "One of:\n" + "\n".join(lines)}
     schema = {"type": "object", "properties": {field: asked}, "required": [field], "additionalProperties": False}
@@ -38,14 +38,14 @@ def schema_of(field: str, labels: Sequence[str], descriptions: Mapping[str, str 
 
 
 def field_of(schema: str) -> str:
-    """The name of a schema's one field."""
+    """Returns the name of a schema's one field."""
     return str(json.loads(schema)["required"][0])
 
 
 async def reworded_schemas(
     card: TaskCard, task_id: str, proposals: Sequence[Proposal], rephraser: Rephraser | None, *, is_by_rules: bool
 ) -> dict[Cell, str]:
-    """A schema for each wording, by its paraphrase temperature and index; without a rephraser descriptions stay."""
+    """Returns a schema for each wording, by its paraphrase temperature and index; without a rephraser descriptions stay."""
     wanted = [proposal for proposal in proposals if proposal.refused_because is None]
     rewordings: dict[tuple[float | None, str], list[str]] = {}
     for temperature in dict.fromkeys(p.paraphrase_temperature for p in wanted if p.variant_index):

@@ -65,7 +65,7 @@ class Work(Protocol):
         """The run stops: whoever waits to be admitted may go."""
 
     def notes(self) -> Sequence[str]:
-        """What there is to say at the end."""
+        """Returns what there is to say at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +254,7 @@ class _Ahead:
         self._failure: Exception | None = None
 
     def take(self) -> Request | None:
-        """The next request; None after the last. Raises what the plan raised."""
+        """Returns the next request; None after the last. Raises what the plan raised."""
         if self._failure is not None:
             raise self._failure
         if not self._ready:  # of an engine that never waits

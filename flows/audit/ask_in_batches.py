@@ -24,7 +24,7 @@ BREATH = 200  # requests until other tasks get their turn
 
 
 def open_batches(card: ModelCard, warehouse: Warehouse) -> Batches:
-    """Whoever takes the batches of a card; its files lie in a private folder beside the warehouse.
+    """Returns whoever takes the batches of a card; its files lie in a private folder beside the warehouse.
 
     Raises EngineError for a missing key, a malformed address, or no vLLM.
     """

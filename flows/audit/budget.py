@@ -162,7 +162,7 @@ def budget_of(
     max_usd: float | None = None,
     max_requests: int | None = None,
 ) -> Budget:
-    """The budget of a run, the command's limits before the card's, less what the run has spent."""
+    """Returns the budget of a run, the command's limits before the card's, less what the run has spent."""
     spent = warehouse.read(sql("audit", "spent"), run=audit_run_id)[0]
     return Budget(
         limits.max_usd if max_usd is None else max_usd,
@@ -173,7 +173,7 @@ def budget_of(
 
 
 def most_usd(request: Request, sampling: Sampling, price: Price | None, longest: int = 0) -> float:
-    """The most a request can cost: no token is less than a byte. `longest` is the longest answer so far, in tokens."""
+    """Returns the most a request can cost: no token is less than a byte. `longest` is the longest answer so far, in tokens."""
     if price is None or not (price.input_usd_per_mtok or price.output_usd_per_mtok):
         return 0.0
     tokens_in = prompt_bytes(request.messages, request.answer_schema)

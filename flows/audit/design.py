@@ -41,11 +41,11 @@ class Design:
     source: Mapping[str, object] | None = None  # a trial: its base run, samples and change
 
     def card_of(self, task_id: str, strategy: str) -> TaskCard:
-        """The card a strategy asks by: a trial's changed arm may have one of its own."""
+        """Returns the card a strategy asks by: a trial's changed arm may have one of its own."""
         return self.tried.get(task_id, self.tasks[task_id]) if strategy.endswith(TRIED) else self.tasks[task_id]
 
     def n_samples(self, task_id: str) -> int:
-        """How many samples of a task are asked."""
+        """Returns how many samples of a task are asked."""
         return len(self.samples[task_id].samples)
 
 
@@ -101,7 +101,7 @@ def _has_weigher(models: Mapping[str, ModelCard]) -> bool:
 
 
 def used_fields(design: Design, task_id: str, sample: Sample) -> dict[str, str]:
-    """The other columns of the data that a prompt of the task uses."""
+    """Returns the other columns of the data that a prompt of the task uses."""
     return _used_fields(design.tasks[task_id], design.templates.get(task_id), sample)
 
 
@@ -131,5 +131,5 @@ def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | No
 
 
 def model_order(design: Design) -> list[list[str]]:
-    """The models in rounds: those that perturb another's answers come after it."""
+    """Returns the models in rounds: those that perturb another's answers come after it."""
     return perturbed_last({name: card.of for name, card in design.models.items()})

@@ -49,7 +49,7 @@ def export_prompts(proposals: Mapping[str, Sequence[Proposal]], path: Path) -> i
 
 
 def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
-    """The wordings of a person's file; one whose text is not what was exported is marked edited."""
+    """Returns the wordings of a person's file; one whose text is not what was exported is marked edited."""
     frame = read_text_table(path)
     for column in EDITABLE[:4]:
         if column not in frame.columns:

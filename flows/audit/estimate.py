@@ -28,7 +28,7 @@ UNSEEN_ANSWER = "x" * 200
 
 
 def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
-    """Requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
+    """Returns requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
 
     Raises every error of the audit's cards and their data at once.
     """

@@ -76,7 +76,7 @@ def label_reader(readers: Mapping[str, str]) -> Read:
 
 
 def shown(request: Request, answer: Answer, noun: str, label: str | None) -> str:
-    """The first request of a model and what became of it, for a terminal."""
+    """Returns the first request of a model and what became of it, for a terminal."""
     prompt = "\n".join(f"[{role}] {content}" for role, content in request.messages)
     reply = f"error: {answer.error}" if answer.completion is None else answer.completion
     lines = [f"first answer of '{request.model_id}', task '{request.task_id}', sample '{request.sample_id}'"]
@@ -106,7 +106,7 @@ class Ceiling:
         self._shortest, self._longest = min(self._shortest, length), max(self._longest, length)
 
     def note(self) -> str | None:
-        """What there is to say, None where nothing."""
+        """Returns what there is to say, None where nothing."""
         if self._n < self.MANY or self._longest < self.RATIO * self._shortest:
             return None
         return (

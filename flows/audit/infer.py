@@ -77,7 +77,7 @@ class _Cells:
         self._look.end()
 
     def notes(self) -> list[str]:
-        """Whether the server seems to cut long prompts."""
+        """Returns whether the server seems to cut long prompts."""
         ceiling = self._ceiling.note()
         return [] if ceiling is None else [ceiling]
 

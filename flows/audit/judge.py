@@ -71,12 +71,12 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
 
 
 def asked_judges(design: Design) -> list[str]:
-    """The judges that a model answers for: all but panels, whose members vote."""
+    """Returns the judges that a model answers for: all but panels, whose members vote."""
     return [name for name, card in design.judges.items() if card.model is not None]
 
 
 def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Design) -> int:
-    """Rulings of a run that are not settled, over all judges."""
+    """Returns how many rulings of a run are not settled, over all judges."""
     controls = controls_of(design)
     judges = asked_judges(design)
     return sum(len(missing_rulings(warehouse, audit_run_id, design, name, controls)) for name in judges)
@@ -116,7 +116,7 @@ def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design)
 def missing_rulings(
     warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
 ) -> list[_Wanted]:
-    """What a judge has not ruled on, controls where a hash puts them among the answers."""
+    """Returns what a judge has not ruled on, controls where a hash puts them among the answers."""
     card, key = design.judges[judge_id], judge_key(design, judge_id)
     about = {"run": audit_run_id, "judge": judge_id, "key": key}
     rows = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions)
@@ -197,7 +197,7 @@ class _Rulings:
         self._look.end()
 
     def notes(self) -> list[str]:
-        """Nothing is said of a judge but what its engine says."""
+        """Returns nothing: of a judge only its engine has something to say."""
         return []
 
     def _requests(self, wanted: list[_Wanted]) -> Iterator[Request]:

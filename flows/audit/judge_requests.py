@@ -54,7 +54,7 @@ class Ruling:
 
 
 def judge_key(design: Design, judge_id: str) -> str:
-    """What decides a judge's verdicts: its rubric and instructions, and what of its model's card is sent."""
+    """Returns what decides a judge's verdicts: its rubric and instructions, and what of its model's card is sent."""
     card = design.judges[judge_id]
     about = card.model_dump(mode="json", include={"rubric", "max_tokens", "panel"})
     about["instructions"] = {task_id: text for task_id, text in card.instructions.items() if task_id in design.tasks}
@@ -63,7 +63,7 @@ def judge_key(design: Design, judge_id: str) -> str:
 
 
 def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) -> tuple[Messages, Question]:
-    """What a judge is asked about one completion, and the same for a judge that needs no model.
+    """Returns what a judge is asked about one completion, and the same for a judge that needs no model.
 
     The completion stands between marks that a hash of it makes, so it cannot hold them; what is put in is never read again.
     """
@@ -88,7 +88,7 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
 
 
 def asked_again(messages: Messages, ask: int) -> Messages:
-    """The messages of a further ask: with a reminder, so that a model that draws nothing answers otherwise."""
+    """Returns the messages of a further ask: with a reminder, so that a model that draws nothing answers otherwise."""
     if ask == 1:
         return messages
     *before, (role, content) = messages
@@ -96,7 +96,7 @@ def asked_again(messages: Messages, ask: int) -> Messages:
 
 
 def controls_of(design: Design) -> list[Control]:
-    """The controls of a run: of every task and kind as many as the judge that wants most, in the order they are taken."""
+    """Returns the controls of a run: of every task and kind as many as the judge that wants most, in the order they are taken."""
     wanted = {kind: max((getattr(card.controls, kind) for card in design.judges.values()), default=0) for kind in KINDS}
     return [
         control

@@ -30,7 +30,7 @@ class KeptEngine(Engine):
         await self._engine.open()
 
     async def answer(self, request: Request) -> Answer:
-        """The landed answer, else the engine's; raises BudgetReached before a request that may cross the budget."""
+        """Returns the landed answer, else the engine's; raises BudgetReached before a request that may cross the budget."""
         run = self._purse.audit_run_id
         temperature = temperature_key(request.paraphrase_temperature)
         rephrasing_id = content_id("rephrasing", run, request.task_id, temperature, request.request_sha256)

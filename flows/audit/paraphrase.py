@@ -35,7 +35,7 @@ class ParaphraseResult:
 
 
 def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Path | None = None) -> ParaphraseResult:
-    """The run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now.
+    """Returns the run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now.
 
     Raises BudgetReached before a rephraser's request that may cross the budget; what it has said by then is landed.
     """

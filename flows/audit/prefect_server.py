@@ -224,7 +224,7 @@ def run_small(execution: Execution) -> None:
 
 
 def server_url() -> str | None:
-    """The address of Prefect's server by PREFECT_API_URL or the user's profile; imports Prefect, which takes seconds."""
+    """Returns the address of Prefect's server by PREFECT_API_URL or the user's profile; imports Prefect, which takes seconds."""
     with apart():
         from prefect.settings import get_current_settings
 

@@ -20,7 +20,7 @@ FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
 
 
 def price_of(card: ModelCard) -> Price | None:
-    """US dollars a million tokens; None where neither the card nor the library knows.
+    """Returns US dollars a million tokens; None where neither the card nor the library knows.
 
     A card's own price is taken as written. What this machine answers is free: recorded, embedded, a vLLM started here.
     What a vLLM elsewhere costs no library knows. Providers halve what they list for batches.
@@ -68,17 +68,17 @@ def paid_for(answer: Answer, price: Price | None) -> float | None:
 
 
 def prompt_bytes(messages: Messages, answer_schema: str | None = None) -> int:
-    """Bytes of a prompt and what a chat template adds: no tokenizer makes more tokens of it."""
+    """Returns bytes of a prompt and what a chat template adds: no tokenizer makes more tokens of it."""
     texts = [content for _, content in messages] + ([answer_schema] if answer_schema else [])
     return sum(BYTES_A_MESSAGE + len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def prompt_tokens(messages: Messages) -> int:
-    """Estimated tokens of a prompt, by its length."""
+    """Returns estimated tokens of a prompt, by its length."""
     return sum(TOKENS_A_MESSAGE + math.ceil(len(content) / CHARACTERS_A_TOKEN) for _, content in messages)
 
 
 def completion_tokens(card: ModelCard, labels: Sequence[str]) -> int:
-    """Estimated tokens of an answer: a label, at most what the card allows."""
+    """Returns estimated tokens of an answer: a label, at most what the card allows."""
     longest = max((len(json.dumps(label)) for label in labels), default=0)
     return min(card.sampling.token_cap or 10**9, math.ceil(longest / CHARACTERS_A_TOKEN) + 1)

@@ -50,7 +50,7 @@ def run_row(  # noqa: PLR0913 - one row's columns
     manifest: dict[str, Any],
     source: dict[str, Any] | None = None,
 ) -> pl.DataFrame:
-    """The row that opens a run, with the code and libraries it is made by."""
+    """Returns the row that opens a run, with the code and libraries it is made by."""
     commit, is_dirty = code_commit()
     row = {
         "audit_run_id": audit_run_id,
@@ -109,7 +109,7 @@ def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
 
 
 def newest_run(warehouse: Warehouse, audit_id: str, origin: str = "run") -> Run | None:
-    """The run of an audit that started last."""
+    """Returns the run of an audit that started last."""
     rows = warehouse.read(
         "select audit_run_id, audit_id, origin, state, started_at, fingerprint, plan_fingerprint from raw.audit_runs "
         "where audit_id = $audit_id and origin = $origin order by started_at desc, audit_run_id desc limit 1",
@@ -121,7 +121,7 @@ def newest_run(warehouse: Warehouse, audit_id: str, origin: str = "run") -> Run 
 
 @functools.cache
 def library_versions() -> dict[str, str]:
-    """Versions of what decides a run's figures."""
+    """Returns versions of what decides a run's figures."""
     versions = {}
     for name in LIBRARIES:
         try:
@@ -133,7 +133,7 @@ def library_versions() -> dict[str, str]:
 
 @functools.cache
 def code_commit() -> tuple[str | None, bool | None]:
-    """The commit of the checkout this code runs from and whether it has changes; nothing for an installed wheel."""
+    """Returns the commit of the checkout this code runs from and whether it has changes; nothing for an installed wheel."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None, None

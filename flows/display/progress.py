@@ -133,5 +133,5 @@ def _bars() -> Bars:
 
 
 def visible(text: str) -> str:
-    """The text with control characters written out, so that no name or completion steers a terminal."""
+    """Returns the text with control characters written out, so that no name or completion steers a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -120,7 +120,7 @@ class Engine(ABC):
 
     @abstractmethod
     async def answer(self, request: Request) -> Answer:
-        """The answer to one request, retries included."""
+        """Returns the answer to one request, retries included."""
 
     def give_up(self, reason: str) -> None:  # noqa: B027 - most have nobody waiting
         """The run stops: whoever waits for a further try goes without an answer; what is in flight is still answered."""
@@ -134,7 +134,7 @@ MayTry = Callable[[], bool]
 
 
 def always() -> bool:
-    """The answer of who has no budget."""
+    """Returns True: there is no budget."""
     return True
 
 
@@ -159,7 +159,7 @@ LandedAnswers = Callable[[str, Request], str | None]
 def open_engine(
     entry: Entry, landed: LandedAnswers | None = None, may_try: MayTry = always, say: Say = silent
 ) -> Engine:
-    """The engine of a model card; imports only what that card needs."""
+    """Returns the engine of a model card; imports only what that card needs."""
     card: Any = entry.card
     if not isinstance(card, ModelCard):
         msg = f"not a model card: {type(card).__name__}"

@@ -36,7 +36,7 @@ class RulesRephraser:
         self._seed = card.seed
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Up to `n` distinct rewordings, none of them the original; fewer only where nothing can be reworded."""
+        """Returns up to `n` distinct rewordings, none of them the original; fewer only where nothing can be reworded."""
         text = wording.instruction.strip()
         if not any(character.isalnum() for character in text):
             return []

@@ -22,7 +22,7 @@ OTHERS = 0o022
 
 
 def kept(name: str) -> Path | None:
-    """Where a file of this name is kept for this installation; None where the user has no place for such things."""
+    """Returns where a file of this name is kept for this installation; None where the user has no place for such things."""
     try:
         folder = Settings().cache or user_cache_path("promptaudit")
         folder = folder.expanduser().absolute()
@@ -32,7 +32,7 @@ def kept(name: str) -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """What was kept under this name; None where nothing was, where it is spoilt, and where others may write."""
+    """Returns what was kept under this name; None where nothing was, where it is spoilt, and where others may write."""
     path = kept(name)
     try:
         if path is None or not _is_private(path.parent):
@@ -67,7 +67,7 @@ def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
 
 @cached
 def folder(name: str) -> Path:
-    """A folder of this name into which only this user writes; a temporary one where there is no place for it."""
+    """Returns a folder of this name into which only this user writes; a temporary one where there is no place for it."""
     path = kept(name)
     with contextlib.suppress(OSError, WarehouseError):
         if path is not None:

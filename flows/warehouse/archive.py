@@ -72,7 +72,7 @@ def write_archive(con: Connection, warehouse: Warehouse, table: str, audit_run_i
 
 
 def read_archive(warehouse: Warehouse, path: str, sha256: str) -> pl.DataFrame:
-    """The rows of an archived file; raises WarehouseError where it is missing or not the one that was written."""
+    """Returns the rows of an archived file; raises WarehouseError where it is missing or not the one that was written."""
     place = warehouse.places.archive.parent / path
     try:
         written = place.read_bytes()

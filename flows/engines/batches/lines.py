@@ -78,7 +78,7 @@ class Results:
         self.stopped_by: Failure | None = None
 
     async def of(self, file: IO[bytes]) -> AsyncIterator[tuple[str, Answer]]:
-        """(prediction_id, answer) of each line of a file; "" and an empty answer for a line that is no result."""
+        """Yields (prediction_id, answer) of each line of a file; "" and an empty answer for a line that is no result."""
         n_lines = 0
         while line := file.readline(MAX_LINE_BYTES):
             n_lines += 1

@@ -64,7 +64,7 @@ class BatchApi(Batches):
         return self._taken(batch_id)
 
     async def look(self, batch_id: str) -> Seen | None:
-        """How a batch stands; None where the endpoint does not answer for now."""
+        """Returns how a batch stands; None where the endpoint does not answer for now."""
         outcome = await self._provider.look(batch_id)
         if isinstance(outcome, Failure):
             if outcome.http_status == HTTPStatus.NOT_FOUND:
@@ -77,7 +77,7 @@ class BatchApi(Batches):
         return self._seen(outcome)
 
     async def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
-        """(prediction_id, answer) of every line of the output and the error file; "" for a line that is no result.
+        """Yields (prediction_id, answer) of every line of the output and the error file; "" for a line that is no result.
 
         Both are on disk before the first answer is given; a file the provider no longer has counts as empty. `sent` are
         texts in which the key's value is no secret. A refusal that holds for every request is in `refused` at the end.
@@ -100,7 +100,7 @@ class BatchApi(Batches):
             self.refused = self._provider.error(f"batch {batch_id}", results.stopped_by)
 
     async def find(self, metadata: Mapping[str, str]) -> list[str]:
-        """The ids of the provider's batches of the last 31 days with this metadata, oldest first."""
+        """Returns the ids of the provider's batches of the last 31 days with this metadata, oldest first."""
         batch_ids = []
         async for batch in self._provider.batches():
             theirs = batch.get("metadata")

@@ -53,7 +53,7 @@ class Provider:
         self._files = self._client.with_options(http_client=self._streaming)
 
     async def upload(self, file: IO[bytes]) -> dict[str, Any]:
-        """The provider's record of a file of requests, sent from disk a piece at a time."""
+        """Returns the provider's record of a file of requests, sent from disk a piece at a time."""
 
         async def send() -> dict[str, Any]:
             file.flush()
@@ -65,7 +65,7 @@ class Provider:
         return await self._asked("the upload of a batch", send, TRANSFER_S)
 
     async def create(self, file_id: str, endpoint: Any, metadata: Mapping[str, str]) -> dict[str, Any] | Failure:  # noqa: ANN401 - one of the client's literals
-        """The new batch, after one try: whoever tries again has to look first whether there is one."""
+        """Returns the new batch, after one try: whoever tries again has to look first whether there is one."""
 
         async def make() -> dict[str, Any]:
             batches = self._client.batches.with_raw_response
@@ -78,15 +78,15 @@ class Provider:
         return await self._once(make, self._card.limits.timeout_s)
 
     async def look(self, batch_id: str) -> dict[str, Any] | Failure:
-        """A batch as it stands, after one try."""
+        """Returns a batch as it stands, after one try."""
         return await self._once(lambda: self._retrieve(batch_id), self._card.limits.timeout_s)
 
     async def batch(self, batch_id: str) -> dict[str, Any]:
-        """A batch as it stands."""
+        """Returns a batch as it stands."""
         return await self._asked(f"batch {batch_id}", lambda: self._retrieve(batch_id))
 
     async def batches(self) -> AsyncIterator[dict[str, Any]]:
-        """The batches of the last 31 days, newest first."""
+        """Yields the batches of the last 31 days, newest first."""
         oldest = (datetime.now(UTC) - timedelta(days=KEPT_DAYS)).timestamp()
         after = ""
         for _ in range(MAX_PAGES):
@@ -127,7 +127,7 @@ class Provider:
         await self._streaming.aclose()
 
     def error(self, what: str, failure: Failure) -> EngineError:
-        """What to raise for a failure, in one line."""
+        """Returns what to raise for a failure, in one line."""
         text = one_line(failure.text, self.secrets)
         advice = (
             f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""

@@ -57,7 +57,7 @@ class VllmBatch(Batches):
         return self._taken(batch_id)
 
     async def look(self, batch_id: str) -> Seen | None:
-        """How a batch stands; starts it when none runs. `lost` is one whose folder is gone: it holds no answers."""
+        """Returns how a batch stands; starts it when none runs. `lost` is one whose folder is gone: it holds no answers."""
         about = self._about(batch_id)
         if about is None:
             return Seen(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
@@ -74,7 +74,7 @@ class VllmBatch(Batches):
         return Seen(state="in_progress" if is_running else "queued", is_ended=False, n_requests=n, n_done=n_done)
 
     async def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
-        """(prediction_id, answer) of every line of the results; "" for a line that is no result.
+        """Yields (prediction_id, answer) of every line of the results; "" for a line that is no result.
 
         A refusal that holds for every request is in `refused` at the end.
         """
@@ -91,7 +91,7 @@ class VllmBatch(Batches):
             self.refused = EngineError(f"model '{self._card.model}' in vLLM: {one_line(results.stopped_by.text)}")
 
     async def find(self, metadata: Mapping[str, str]) -> list[str]:
-        """The ids of batches here with this metadata, oldest first."""
+        """Returns the ids of batches here with this metadata, oldest first."""
         known = {path.name: self._about(path.name) for path in self._folder.glob("vllm-*") if path.suffix != ".new"}
         mine = [
             (str(about["at"]), name) for name, about in known.items() if about and about["metadata"] == dict(metadata)

@@ -173,7 +173,7 @@ def _fraction_in_words(top: int, bottom: int) -> str:
 
 
 def whole_in_words(number: int) -> str:
-    """A whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
+    """Returns a whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
     if number < len(ONES):
         return ONES[number]
     if number < 100:  # noqa: PLR2004 - tens and ones

@@ -138,7 +138,7 @@ def matcher_annotator(card: ModelCard) -> Annotate:
 
 
 def matches(question: Question, completion: str) -> tuple[bool, str]:
-    """Whether a completion means what is right, and why: the right option alone, else one of the references.
+    """Returns whether a completion means what is right, and why: the right option alone, else one of the references.
 
     A blank completion matches nothing, and nothing matches where it is not known what is right. What a completion says
     of itself or of its judging is read as any other words.

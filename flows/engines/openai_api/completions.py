@@ -31,7 +31,7 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     sampling: str | None = None,
     attempts: Sequence[Attempt] = (),
 ) -> Answer | Failure:
-    """The answer in a 200's body, or why it is none: no JSON, no choice, or an error reported with status 200.
+    """Returns the answer in a 200's body, or why it is none: no JSON, no choice, or an error reported with status 200.
 
     The completion is the message's content, else the arguments of its first function call, else its refusal; verbatim
     (lone surrogates and NULs too), but for the exact values of `secrets`; a value that stands in what was `sent` is no

@@ -59,7 +59,7 @@ class OpenAIEngine(Engine):
         return pressure_of(self._lanes.paces, self.max_connections, _lanes.clock())
 
     async def answer(self, request: Request) -> Answer:
-        """The answer to one request after at most `limits.max_attempts` tries; safe to call from many tasks at once.
+        """Returns the answer to one request after at most `limits.max_attempts` tries; safe to call from many tasks at once.
 
         A try that found no connection does not count: it waits until an endpoint is back, for up to 5 minutes. Once the
         model cannot be asked at all, who comes later gets the same EngineError, and who waits goes without an answer.

@@ -76,7 +76,7 @@ class Wire:
 
 
 def proxy_of(url: URL) -> URL | None:
-    """The proxy that the environment names for a URL; None for this machine and for hosts in NO_PROXY."""
+    """Returns the proxy that the environment names for a URL; None for this machine and for hosts in NO_PROXY."""
     host = url.host or ""
     if is_loopback(host) or proxy_bypass(host):
         return None

@@ -56,7 +56,7 @@ class Failure:
 
 
 def judged(status: int, error: Mapping[str, Any]) -> Verdict:
-    """The verdict on an HTTP error of `status` with the `code`, `type`, `param` and `message` of its body.
+    """Returns the verdict on an HTTP error of `status` with the `code`, `type`, `param` and `message` of its body.
 
     stop: key, quota, model, address, or a sampling parameter the model does not take: no other request would fare better.
     never: this request is too long, filtered or malformed. again: 408, 409, 425, 429 and every 5xx.
@@ -77,7 +77,7 @@ def judged(status: int, error: Mapping[str, Any]) -> Verdict:
 
 
 def error_of(body: str) -> dict[str, Any]:
-    """The error object of a body, wherever servers put it; a body that is no JSON object is its own `message`."""
+    """Returns the error object of a body, wherever servers put it; a body that is no JSON object is its own `message`."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -91,6 +91,6 @@ def error_of(body: str) -> dict[str, Any]:
 
 
 def described(error: Mapping[str, Any]) -> str:
-    """`code: message` of an error object, or what there is of it."""
+    """Returns `code: message` of an error object, or what there is of it."""
     parts = [str(error[name]) for name in ("code", "message") if error.get(name) not in (None, "")]
     return ": ".join(parts) or json.dumps(dict(error), ensure_ascii=False)

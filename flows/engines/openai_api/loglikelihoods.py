@@ -39,7 +39,7 @@ class Asking:
 async def loglikelihoods(
     asking: Asking, messages: Sequence[tuple[str, str]], options: Sequence[str]
 ) -> list[Loglikelihood]:
-    """The log-likelihood of each option as the assistant's reply, in their order, without the token that ends a reply.
+    """Returns the log-likelihood of each option as the assistant's reply, in their order, without the token that ends a reply.
 
     The prompt's tokens, then each prompt with its option; the option's tokens are those after what both have in common.
     Where a tokenizer draws the end of the prompt and the beginning of an option into one token, that token counts for the

@@ -32,7 +32,7 @@ class Sending:
         self._known: dict[tuple[int, bool, int], str] = {}
 
     async def send(self, turn: Turn, request: Request, failed: Sequence[Attempt]) -> Answer | Failure:
-        """The answer, with `failed` as its attempts, or why there is none."""
+        """Returns the answer, with `failed` as its attempts, or why there is none."""
         pace, sent_at = turn
         body = self._body.of(request)
         sampling = self._sampling(request)

@@ -11,7 +11,7 @@ from flows.engines.pacing.pace import Pace
 
 
 def pressure_of(paces: Sequence[Pace[Any]], max_connections: int, now: float) -> str:
-    """E.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, "" where nothing is held back."""
+    """Returns e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, "" where nothing is held back."""
     down = [now - pace.down_since for pace in paces if pace.down_since is not None]
     if len(down) == len(paces):
         return f"unreachable for {max(down):.0f} s"

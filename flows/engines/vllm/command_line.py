@@ -25,7 +25,7 @@ _NO_FLAGS = ("start_timeout_s",)  # ours to wait by
 
 
 def interpreter() -> Path:
-    """The Python of vLLM's environment: PROMPTAUDIT_VLLM_PYTHON, else `infra/vllm/.venv/bin/python` of the checkout.
+    """Returns the Python of vLLM's environment: PROMPTAUDIT_VLLM_PYTHON, else `infra/vllm/.venv/bin/python` of the checkout.
 
     Raises EngineError where there is none. Links are kept: a resolved one would leave its environment behind.
     """
@@ -43,7 +43,7 @@ def interpreter() -> Path:
 
 
 def arguments(card: ModelCard) -> list[str]:
-    """The model and the card's settings as flags, `--name=value` in one word, so that no value is read as a flag.
+    """Returns the model and the card's settings as flags, `--name=value` in one word, so that no value is read as a flag.
 
     A setting that is not written gives no flag; yes and no give `--name` and `--no-name`.
     """

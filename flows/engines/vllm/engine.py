@@ -66,7 +66,7 @@ class VllmServerEngine(Engine):
             self._watching = asyncio.create_task(self._watch(self._server, self._asked))
 
     async def answer(self, request: Request) -> Answer:
-        """The answer to one request; a first one may take 20 s, in which vLLM compiles."""
+        """Returns the answer to one request; a first one may take 20 s, in which vLLM compiles."""
         asked = self._opened()
         try:
             answer = await asked.answer(request)
@@ -94,7 +94,7 @@ class VllmServerEngine(Engine):
         return json.dumps(weights)
 
     async def loglikelihoods(self, request: Request, options: Sequence[str]) -> list[Loglikelihood]:
-        """How likely each option is as the reply, in nats; for the scoring method `option_loglikelihood`.
+        """Returns how likely each option is as the reply, in nats; for the scoring method `option_loglikelihood`.
 
         Of several endpoints the first is asked. Raises EngineError, and tries nothing again.
         """
@@ -154,7 +154,7 @@ class VllmServerEngine(Engine):
 
 
 async def read_served(http: httpx2.AsyncClient, card: ModelCard) -> Served:
-    """What the card's servers say they serve; where they differ, each of their answers, and the shortest context.
+    """Returns what the card's servers say they serve; where they differ, each of their answers, and the shortest context.
 
     `served_model` is what lies behind the name that the model is asked by, where the server tells. Raises EngineError for
     a server that is not there, refuses the key, is none of vLLM's protocol or does not serve the card's model.

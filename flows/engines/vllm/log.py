@@ -29,7 +29,7 @@ def _is_no_cause(line: str) -> bool:
 
 
 def tail(log: Path) -> list[str]:
-    """The last lines of a log, blank ones left out; none where it cannot be read."""
+    """Returns the last lines of a log, blank ones left out; none where it cannot be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL_BYTES))

@@ -40,7 +40,7 @@ class VllmProcess:
     def __init__(self, card: ModelCard) -> None:
         self._name = card.model
         python = interpreter()
-        self._reserved = _held_port()
+        self._reserved = _reserved_port()
         port: int = self._reserved.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{port}/v1"
         self._folder = make_folder()
@@ -81,14 +81,14 @@ class VllmProcess:
         self._reserved.close()
 
     def ended(self) -> str | None:
-        """None while it runs, else how it ended and its last words."""
+        """Returns None while it runs, else how it ended and its last words."""
         if self._ended is None and (code := self._process.poll()) is not None:
             how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
             self._ended = f"{how}: {last_words(self.log)}"
         return self._ended
 
     def blamed(self) -> EngineError:
-        """The error of a server that ended by itself; it names the log, which therefore stays."""
+        """Returns the error of a server that ended by itself; it names the log, which therefore stays."""
         self._is_blamed = True
         return EngineError(f"model '{self._name}': vLLM {self.ended()}; its log: {self.log}")
 
@@ -111,12 +111,12 @@ class VllmProcess:
 
 
 def words(card: ModelCard, port: int) -> list[str]:
-    """What vLLM's interpreter is given to serve a card at a port of loopback, under the name the card has for it."""
+    """Returns what vLLM's interpreter is given to serve a card at a port of loopback, under the name the card has for it."""
     served = [f"--served-model-name={card.model}", "--host=127.0.0.1", f"--port={port}"]
     return ["-m", MODULE, *arguments(card), *served, *FLAGS]
 
 
-def _held_port() -> socket.socket:
+def _reserved_port() -> socket.socket:
     """A socket that holds a free port until the server listens.
 
     It is bound and does not listen: the server, which binds with SO_REUSEADDR as well, gets the port, and nobody who asks
