@@ -116,7 +116,7 @@ class Workers:
         except PromptauditError as error:
             self.stop(error)
             return
-        asking = _Asking(work, engine, self.budget)
+        asking = _AskedModel(work, engine, self.budget)
         self._asked.append((work, engine))
         ticking = asyncio.create_task(self._tick(work.name, engine))
         try:
@@ -140,7 +140,7 @@ class Workers:
     def _is_stopped(self) -> bool:
         return self.stopped_by is not None
 
-    async def _batch(self, asking: _Asking, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
+    async def _batch(self, asking: _AskedModel, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
         """Asks the requests of one batch; raises what stopped the run, so that no batch that was stopped passes for complete."""
         # a look before the bill: the others wait for the first
         follow = await self._one(asking, next(requests)) if is_first else None
@@ -148,14 +148,14 @@ class Workers:
         if self.stopped_by is not None:
             raise self.stopped_by
 
-    async def _round(self, asking: _Asking, requests: Iterator[Request], first: Request | None = None) -> None:
+    async def _round(self, asking: _AskedModel, requests: Iterator[Request], first: Request | None = None) -> None:
         """Asks some requests, each once."""
         ahead = _Ahead(requests, asking.engine.max_connections, first)
         async with asyncio.TaskGroup() as group:
             for _ in range(asking.engine.max_connections):
                 group.create_task(self._work(asking, ahead))
 
-    async def _ask_again(self, asking: _Asking) -> None:
+    async def _ask_again(self, asking: _AskedModel) -> None:
         """Asks what failed for now in further rounds, as long as each lands answers and the card's `retry_within` lasts."""
         until, pause = time.monotonic() + self._retry_within_s, FIRST_PAUSE_S
         while not self._is_stopped() and asking.failed and asking.has_landed and time.monotonic() + pause < until:
@@ -197,7 +197,7 @@ class Workers:
             await asyncio.sleep(TICK_S)
             self._on_answer(name, None, engine)
 
-    async def _work(self, asking: _Asking, ahead: _Ahead) -> None:
+    async def _work(self, asking: _AskedModel, ahead: _Ahead) -> None:
         follow = None
         while self.stopped_by is None:
             try:
@@ -208,7 +208,7 @@ class Workers:
             except PromptauditError as error:
                 self.stop(error)
 
-    async def _one(self, asking: _Asking, request: Request) -> Request | None:
+    async def _one(self, asking: _AskedModel, request: Request) -> Request | None:
         work, engine = asking.work, asking.engine
         await work.admit()
         try:
@@ -232,7 +232,7 @@ class Workers:
         return follow
 
 
-class _Asking:
+class _AskedModel:
     """A model while it is asked."""
 
     def __init__(self, work: Work, engine: Engine, budget: Budget) -> None:

@@ -37,25 +37,27 @@ def infer(
     answered; so does an interrupt.
     """
     workers = Workers(purse, on_answer, age_of(design.audit.retry_within), ask_batch)
-    return workers.run(_Asking(purse, design, variants, workers, on_answer).ask_all())
+    return workers.run(_Inference(purse, design, variants, workers, on_answer).ask_all())
 
 
-class _Cells:
+class _ModelWork:
     """The missing cells of one model: its first answers are looked at, all of them land."""
 
     what = "model"
 
-    def __init__(self, asking: _Asking, model_id: str) -> None:
+    def __init__(self, inference: _Inference, model_id: str) -> None:
         self.name = model_id
-        self.entry = asking.design.registry.entry("models", model_id)
-        self.requests = asking.missing(model_id)
+        self.entry = inference.design.registry.entry("models", model_id)
+        self.requests = inference.missing(model_id)
         self.landed: Callable[[str, Request], str | None] | None = LandedAnswers(
-            asking.purse.warehouse, asking.purse.audit_run_id
+            inference.purse.warehouse, inference.purse.audit_run_id
         )
-        self._landing = asking.workers.landing
-        allowed = asking.design.audit.format.max_invalid_rate_at_first
-        self._strategies = asking.strategies
-        self._look = Look(f"model '{model_id}'", "label", label_reader(asking.readers), allowed, asking.purse.say, MEND)
+        self._landing = inference.workers.landing
+        allowed = inference.design.audit.format.max_invalid_rate_at_first
+        self._strategies = inference.strategies
+        self._look = Look(
+            f"model '{model_id}'", "label", label_reader(inference.readers), allowed, inference.purse.say, MEND
+        )
         self._ceiling = Ceiling()
 
     def batch_of(self, request: Request) -> str:
@@ -82,7 +84,7 @@ class _Cells:
         return [] if ceiling is None else [ceiling]
 
 
-class _Asking:
+class _Inference:
     """All models of a run, in their order."""
 
     def __init__(
@@ -110,13 +112,13 @@ class _Asking:
     async def _ask(self, model_id: str) -> None:
         card = self.design.models[model_id]
         if card.engine != "batch":
-            await self.workers.ask(_Cells(self, model_id))
+            await self.workers.ask(_ModelWork(self, model_id))
         elif self.workers.stopped_by is None and next(self.missing(model_id), None) is not None:
             with contextlib.suppress(PromptauditError):  # the workers know what stopped them
                 await self.workers.ask_batch(model_id, EVERY_STRATEGY, lambda: self._ask_in_batches(model_id, card))
 
     async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
-        from flows.audit.ask_in_batches import Lent, ask_in_batches, open_batches
+        from flows.audit.ask_in_batches import BatchContext, ask_in_batches, open_batches
 
         workers, spending = self.workers, Spending(self.purse.budget, card)
 
@@ -125,7 +127,7 @@ class _Asking:
             workers.landing.add(request, answer, spending.price)
             self.on_answer(model_id, answer, None)
 
-        lent = Lent(
+        context = BatchContext(
             self.purse.warehouse, self.purse.audit_run_id, model_id, card, lambda: self.missing(model_id),
             spending.set_aside, take, workers.landing.flush, self.purse.say, lambda: workers.stopped_by is not None,
         )  # fmt: skip
@@ -133,7 +135,7 @@ class _Asking:
             batches = open_batches(card, self.purse.warehouse)
             workers.land_served(model_id, card, batches.served)
             try:
-                await ask_in_batches(batches, lent)
+                await ask_in_batches(batches, context)
             finally:
                 await batches.close()
             workers.note("model", model_id, batches.notes)

@@ -31,7 +31,7 @@ MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _OpenRuling:
     """A ruling that has not been made, and where its answer lies."""
 
     repetition: int
@@ -65,7 +65,7 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
         async def ask_all() -> None:
             async with asyncio.TaskGroup() as group:
                 for name, wanted in missing.items():
-                    group.create_task(workers.ask(_Rulings(purse, design, name, wanted, workers.landing)))
+                    group.create_task(workers.ask(_JudgeWork(purse, design, name, wanted, workers.landing)))
 
         return workers.run(ask_all())
 
@@ -115,7 +115,7 @@ def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design)
 
 def missing_rulings(
     warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
-) -> list[_Wanted]:
+) -> list[_OpenRuling]:
     """Returns what a judge has not ruled on, controls where a hash puts them among the answers."""
     card, key = design.judges[judge_id], judge_key(design, judge_id)
     about = {"run": audit_run_id, "judge": judge_id, "key": key}
@@ -126,8 +126,8 @@ def missing_rulings(
         **about,
     )
     done = {(row["control_id"], row["repetition"]) for row in settled}
-    wanted = [_Wanted(**row) for row in rows] + [
-        _Wanted(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
+    wanted = [_OpenRuling(**row) for row in rows] + [
+        _OpenRuling(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
         for control in controls
         if control.place < getattr(card.controls, control.kind)
         for repetition in range(1, card.repetitions + 1)
@@ -136,13 +136,15 @@ def missing_rulings(
     return sorted(wanted, key=lambda each: content_id(judge_id, each.judged_id, str(each.repetition)))
 
 
-class _Rulings:
+class _JudgeWork:
     """One judge's missing rulings: a reply that cannot be read is asked for again, as often as its card allows."""
 
     what = "judge"
     landed: LandedAnswers | None = None  # a judge perturbs nobody
 
-    def __init__(self, purse: Purse, design: Design, judge_id: str, wanted: list[_Wanted], landing: Landing) -> None:
+    def __init__(
+        self, purse: Purse, design: Design, judge_id: str, wanted: list[_OpenRuling], landing: Landing
+    ) -> None:
         self.name = judge_id
         self._purse, self._design, self._landing = purse, design, landing
         self._card: JudgeCard = design.judges[judge_id]
@@ -156,7 +158,7 @@ class _Rulings:
             for task_id, chosen in design.samples.items()
             for sample in chosen.samples
         }
-        self._open: dict[str, tuple[_Wanted, Ruling, int]] = {}  # by the id of the verdict that is asked for
+        self._open: dict[str, tuple[_OpenRuling, Ruling, int]] = {}  # by the id of the verdict that is asked for
         self._look = Look(
             f"judge '{judge_id}'", "verdict", _read, self._card.max_unreadable_rate_at_first, purse.say, MEND
         )
@@ -200,7 +202,7 @@ class _Rulings:
         """Returns nothing: of a judge only its engine has something to say."""
         return []
 
-    def _requests(self, wanted: list[_Wanted]) -> Iterator[Request]:
+    def _requests(self, wanted: list[_OpenRuling]) -> Iterator[Request]:
         asked = self._asked_before()
         for start in range(0, len(wanted), READ_AT_ONCE):
             some = wanted[start : start + READ_AT_ONCE]
@@ -219,7 +221,7 @@ class _Rulings:
                 )
                 yield self._request(each, ruling, asked.get((each.judged_id, each.repetition), 0) + 1)
 
-    def _request(self, wanted: _Wanted, ruling: Ruling, ask: int) -> Request:
+    def _request(self, wanted: _OpenRuling, ruling: Ruling, ask: int) -> Request:
         task = self._design.tasks[ruling.task_id]
         sample: Sample = self._samples[ruling.task_id, ruling.sample_id]
         messages, question = rulings_of(task, self._card, sample, ruling)
@@ -277,7 +279,7 @@ def _signs(reader: str | None) -> Sequence[str]:
     return shown.get("option_letter", ()) if isinstance(shown, dict) else ()
 
 
-def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_Wanted]) -> dict[str, str]:
+def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_OpenRuling]) -> dict[str, str]:
     ids = [each.prediction_id for each in some if each.prediction_id is not None]
     rows = warehouse.read(
         "select prediction_id, completion from raw.predictions where audit_run_id = $run "

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from flows.engines import Answer, Attempt, Request
 from flows.engines.openai_api.completions import read_completion
-from flows.engines.openai_api.faults import Failure, described, error_of, judged
+from flows.engines.openai_api.faults import Failure, described, error_of, verdict_on
 from flows.engines.scrub import one_line
 
 ENDPOINT = "/v1/chat/completions"
@@ -123,5 +123,5 @@ class Results:
         if type(status) is not int or not HTTPStatus.BAD_REQUEST <= status < 600:  # noqa: PLR2004 - an error's status
             # not carried out: the batch expired or was cancelled first
             return Failure("again", described(error))
-        verdict = "again" if self._learn(status, error) else judged(status, error)
+        verdict = "again" if self._learn(status, error) else verdict_on(status, error)
         return Failure(verdict, f"HTTP {status}: {described(error)}", status)

@@ -15,7 +15,7 @@ from typing import Any
 
 from flows.engines import Answer, Served
 from flows.engines.batches.lines import ENDPOINT, Draft, Results
-from flows.engines.batches.protocol import Batches, Seen
+from flows.engines.batches.protocol import Batches, BatchStatus
 from flows.engines.batches.provider import Provider
 from flows.engines.openai_api.faults import Failure, described
 from flows.engines.pacing.retry import wait_before
@@ -63,7 +63,7 @@ class BatchApi(Batches):
             self._provider.fail("the making of a batch", Failure("stop", "it came back without a usable id"))
         return self._taken(batch_id)
 
-    async def look(self, batch_id: str) -> Seen | None:
+    async def look(self, batch_id: str) -> BatchStatus | None:
         """Returns how a batch stands; None where the endpoint does not answer for now."""
         outcome = await self._provider.look(batch_id)
         if isinstance(outcome, Failure):
@@ -120,7 +120,7 @@ class BatchApi(Batches):
         """Closes the connections, and leaves the batches running; a second call does nothing."""
         await self._provider.close()
 
-    def _seen(self, batch: Mapping[str, Any]) -> Seen:
+    def _seen(self, batch: Mapping[str, Any]) -> BatchStatus:
         counts = batch.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
         status = one_line(str(batch.get("status")), self._provider.secrets, 40)
@@ -129,7 +129,7 @@ class BatchApi(Batches):
         first = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
         line = f" (line {first['line']})" if isinstance(first.get("line"), int) else ""
         text = described(first) + line if first else "no reason is given"
-        return Seen(
+        return BatchStatus(
             state=status,
             is_ended=status in ENDED,
             n_requests=_count(counts.get("total")),

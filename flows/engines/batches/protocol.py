@@ -18,7 +18,7 @@ from models_registry.model_cards import Batching
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class BatchStatus:
     """A batch at one look. `n_requests` is 0 until they are counted."""
 
     state: str
@@ -61,7 +61,7 @@ class Batches(ABC):
         """Hands a draft over; the batch's id."""
 
     @abstractmethod
-    async def look(self, batch_id: str) -> Seen | None:
+    async def look(self, batch_id: str) -> BatchStatus | None:
         """Returns how a batch stands; None where that cannot be told for now."""
 
     @abstractmethod

@@ -13,11 +13,11 @@ import aiohttp
 import httpx2
 from openai import APIStatusError, OpenAIError, omit
 
-from flows.engines.openai_api.addresses import key_env, key_of
+from flows.engines.openai_api.addresses import key_advice, key_of
 from flows.engines.openai_api.bounded_http import CHUNK_BYTES, BodyTooLarge, bounded_client, capped
 from flows.engines.openai_api.endpoints import open_endpoints
-from flows.engines.openai_api.faults import Failure, described, error_of, judged
-from flows.engines.pacing.retry import retry_after, wait_before
+from flows.engines.openai_api.faults import Failure, error_of, failure_of
+from flows.engines.pacing.retry import wait_before
 from flows.engines.scrub import one_line
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
@@ -129,9 +129,7 @@ class Provider:
     def error(self, what: str, failure: Failure) -> EngineError:
         """Returns what to raise for a failure, in one line."""
         text = one_line(failure.text, self.secrets)
-        advice = (
-            f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
-        )
+        advice = key_advice(self._card, failure.http_status)
         return EngineError(f"model '{self._card.model}' at {self.host}: {what}: {text}{advice}")
 
     def fail(self, what: str, failure: Failure) -> NoReturn:
@@ -166,8 +164,8 @@ class Provider:
         try:
             async with asyncio.timeout(seconds):
                 return await ask()
-        except APIStatusError as error:
-            response = error.response
+        except APIStatusError as refused:
+            response = refused.response
         except TimeoutError:
             return Failure("again", f"no whole answer within {seconds:g} s")
         except BodyTooLarge as error:
@@ -175,10 +173,7 @@ class Provider:
         except (OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, _NoObject) as error:
             return Failure("again", _root(error))
         fault = error_of(response.content.decode("utf-8", "replace"))
-        text = f"HTTP {response.status_code}: {described(fault)}"
-        if response.is_redirect:
-            text = f"HTTP {response.status_code}: a redirect, which is not followed; correct base_url"
-        return Failure(judged(response.status_code, fault), text, response.status_code, retry_after(response.headers))
+        return failure_of(response.status_code, fault, response.headers)
 
 
 class _NoObject(Exception):

@@ -18,7 +18,7 @@ from typing import Any
 
 from flows.engines import Answer, Served
 from flows.engines.batches.lines import Draft, Results
-from flows.engines.batches.protocol import Batches, Seen
+from flows.engines.batches.protocol import Batches, BatchStatus
 from flows.engines.scrub import one_line
 from flows.engines.vllm.command_line import arguments, environment, interpreter
 from flows.engines.vllm.folder import make_folder, open_log, remove_folder
@@ -56,22 +56,22 @@ class VllmBatch(Batches):
         await asyncio.to_thread(self._queue, batch_id, draft, json.dumps(about))
         return self._taken(batch_id)
 
-    async def look(self, batch_id: str) -> Seen | None:
+    async def look(self, batch_id: str) -> BatchStatus | None:
         """Returns how a batch stands; starts it when none runs. `lost` is one whose folder is gone: it holds no answers."""
         about = self._about(batch_id)
         if about is None:
-            return Seen(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
+            return BatchStatus(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
         n = int(about["n_requests"])
         self._reap()
         if (self._folder / batch_id / OUTPUT).exists():
-            return Seen(state="completed", is_ended=True, n_requests=n, n_done=n)
+            return BatchStatus(state="completed", is_ended=True, n_requests=n, n_done=n)
         if batch_id in self._failed:
-            return Seen(state="failed", is_ended=True, n_requests=n, n_done=0, error=self._failed[batch_id])
+            return BatchStatus(state="failed", is_ended=True, n_requests=n, n_done=0, error=self._failed[batch_id])
         if self._running is None:
             self._start(batch_id)
         is_running = self._running is not None and self._running[0] == batch_id
         n_done = _n_done(self._folder / batch_id / LOG) if is_running else 0
-        return Seen(state="in_progress" if is_running else "queued", is_ended=False, n_requests=n, n_done=n_done)
+        return BatchStatus(state="in_progress" if is_running else "queued", is_ended=False, n_requests=n, n_done=n_done)
 
     async def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
         """Yields (prediction_id, answer) of every line of the results; "" for a line that is no result.

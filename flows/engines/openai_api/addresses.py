@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from models_registry.cards import ModelCard
@@ -25,6 +26,11 @@ def key_of(card: ModelCard) -> str:
 def key_env(card: ModelCard) -> str:
     """Returns the name of the variable that holds the card's key."""
     return card.api_key_env or DEFAULT_KEY_ENV
+
+
+def key_advice(card: ModelCard, status: int | None) -> str:
+    """Returns which variable the key is read from, for the message of a 401; "" for every other status."""
+    return f"; its key is read from {key_env(card)}" if status == HTTPStatus.UNAUTHORIZED else ""
 
 
 def base_urls(card: ModelCard) -> tuple[str, ...]:

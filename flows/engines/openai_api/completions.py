@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any
 
 from flows.engines import Answer, Attempt
-from flows.engines.openai_api.faults import Failure, described, judged
+from flows.engines.openai_api.faults import Failure, described, verdict_on
 from flows.engines.scrub import one_line, without_values
 
 MAX_TOKENS = 2**31 - 1
@@ -90,7 +90,7 @@ def _without_choices(parsed: object) -> Failure:
     # gateways report the error of the model behind them with status 200
     code = error.get("code")
     status = code if isinstance(code, int) and code >= HTTPStatus.BAD_REQUEST else HTTPStatus.INTERNAL_SERVER_ERROR
-    return Failure(judged(status, error), described(error), HTTPStatus.OK)
+    return Failure(verdict_on(status, error), described(error), HTTPStatus.OK)
 
 
 def _text(content: object) -> str | None:

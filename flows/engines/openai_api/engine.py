@@ -7,11 +7,10 @@ import contextlib
 import math
 from dataclasses import replace
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import NoReturn
 
 from flows.engines import Answer, Attempt, Engine, MayTry, Request, Served, always
-from flows.engines.openai_api.addresses import key_env, key_of
+from flows.engines.openai_api.addresses import key_advice, key_of
 from flows.engines.openai_api.body import Body
 from flows.engines.openai_api.bounded_http import bounded_client
 from flows.engines.openai_api.endpoints import Endpoint, open_endpoints
@@ -126,9 +125,7 @@ class OpenAIEngine(Engine):
         return all(pace.n_failed >= most and not pace.is_reached for pace in paces)
 
     def _stop(self, pace: Pace[Endpoint], failure: Failure, failed: list[Attempt]) -> NoReturn:
-        advice = (
-            f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
-        )
+        advice = key_advice(self._card, failure.http_status)
         text = one_line(failure.text, self._secrets)
         msg = f"model '{self._card.model}' at {pace.endpoint.host}: {text}{advice}"
         self.give_up(msg)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 
+from flows.engines.pacing.retry import retry_after
 from models_registry.cards import Sampling
 
 Verdict = Literal["again", "never", "stop"]
@@ -55,7 +56,7 @@ class Failure:
     is_learnt: bool = False  # over a parameter that the next try leaves out
 
 
-def judged(status: int, error: Mapping[str, Any]) -> Verdict:
+def verdict_on(status: int, error: Mapping[str, Any]) -> Verdict:
     """Returns the verdict on an HTTP error of `status` with the `code`, `type`, `param` and `message` of its body.
 
     stop: key, quota, model, address, or a sampling parameter the model does not take: no other request would fare better.
@@ -74,6 +75,14 @@ def judged(status: int, error: Mapping[str, Any]) -> Verdict:
         return "stop"
     # a card's own temperature or cap that is refused is refused for every cell
     return "stop" if error.get("param") in Sampling.model_fields else "never"
+
+
+def failure_of(status: int, error: Mapping[str, Any], headers: Mapping[str, str]) -> Failure:
+    """Returns the failure that a response stands for which is no success; redirects are not followed."""
+    text = described(error)
+    if status < HTTPStatus.BAD_REQUEST:
+        text = "a redirect, which is not followed; correct base_url"
+    return Failure(verdict_on(status, error), f"HTTP {status}: {text}", status, retry_after(headers))
 
 
 def error_of(body: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, Served, always, silent
-from flows.engines.openai_api.addresses import base_urls, key_env, key_of
+from flows.engines.openai_api.addresses import base_urls, key_advice, key_of
 from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
 from flows.engines.openai_api.engine import OpenAIEngine
 from flows.engines.openai_api.faults import described, error_of
@@ -40,7 +40,7 @@ class VllmServerEngine(Engine):
         self.max_connections = card.limits.max_connections
         self._card, self._may_try, self._say = card, may_try, say
         self._server: VllmProcess | None = None
-        self._asked: OpenAIEngine | None = None
+        self._engine: OpenAIEngine | None = None
         self._watching: asyncio.Task[None] | None = None
         self._unweighed: str | None = None  # why the first options that could not be weighed were not
         self._http = bounded_client(self.max_connections, card.limits.timeout_s)
@@ -48,7 +48,7 @@ class VllmServerEngine(Engine):
     @property
     def pressure(self) -> str:
         """What the servers make this engine hold back."""
-        return "" if self._asked is None else self._asked.pressure
+        return "" if self._engine is None else self._engine.pressure
 
     async def open(self) -> None:
         """Starts the server where the card names none, and reads what it serves: the model's own name, version, context."""
@@ -59,17 +59,17 @@ class VllmServerEngine(Engine):
         key = key_of(card)
         self._http.secrets = (key,) if key else ()
         self._card = card
-        self._asked = OpenAIEngine(card, self._may_try)
-        self.notes = self._asked.notes
+        self._engine = OpenAIEngine(card, self._may_try)
+        self.notes = self._engine.notes
         self.served = await read_served(self._http, card)
         if self._server is not None:
-            self._watching = asyncio.create_task(self._watch(self._server, self._asked))
+            self._watching = asyncio.create_task(self._watch(self._server, self._engine))
 
     async def answer(self, request: Request) -> Answer:
         """Returns the answer to one request; a first one may take 20 s, in which vLLM compiles."""
-        asked = self._opened()
+        engine = self._opened()
         try:
-            answer = await asked.answer(request)
+            answer = await engine.answer(request)
         except EngineError as error:
             self._refuse_ended(error.attempts)
             raise
@@ -115,8 +115,8 @@ class VllmServerEngine(Engine):
 
     def give_up(self, reason: str) -> None:
         """Lets whoever waits go without an answer."""
-        if self._asked is not None:
-            self._asked.give_up(reason)
+        if self._engine is not None:
+            self._engine.give_up(reason)
 
     async def close(self) -> None:
         """Closes the connections, and ends the server where it was started and nobody else asks it."""
@@ -127,24 +127,24 @@ class VllmServerEngine(Engine):
         try:
             if watching is not None:
                 watching.cancel()
-            if self._asked is not None:
-                await self._asked.close()
+            if self._engine is not None:
+                await self._engine.close()
             await self._http.aclose()
         finally:
             if server is not None:
                 await SERVERS.give_back(self._card)
 
     def _opened(self) -> OpenAIEngine:
-        if self._asked is None:
+        if self._engine is None:
             msg = "the engine is not open"
             raise RuntimeError(msg)
-        return self._asked
+        return self._engine
 
-    async def _watch(self, server: VllmProcess, asked: OpenAIEngine) -> None:
+    async def _watch(self, server: VllmProcess, engine: OpenAIEngine) -> None:
         """Waits for the server to end: who asks it would otherwise wait minutes for it to come back."""
         while (why := server.ended()) is None:  # noqa: ASYNC110 - nothing else tells of a process that ends
             await asyncio.sleep(PEEK_S)
-        asked.give_up(why)
+        engine.give_up(why)
 
     def _refuse_ended(self, attempts: Sequence[Attempt]) -> None:
         if self._server is not None and self._server.ended() is not None:
@@ -196,9 +196,7 @@ async def _get(http: httpx2.AsyncClient, card: ModelCard, url: str) -> dict[str,
     where = f"model '{card.model}' at {urlsplit(url).netloc}"
     try:
         reply = await http.get(url, headers=dict(_headers(card)))
-        text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}"
-        if reply.status_code == httpx2.codes.UNAUTHORIZED:
-            text += f"; its key is read from {key_env(card)}"
+        text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}{key_advice(card, reply.status_code)}"
         parsed = reply.json() if reply.is_success else None
     except (httpx2.HTTPError, BodyTooLarge, ValueError) as error:
         text, parsed = f"{type(error).__name__}: {error}", None
