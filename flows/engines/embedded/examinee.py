@@ -11,7 +11,8 @@ import re
 from flows.engines import Question, Request
 from flows.engines.embedded.annotator import Annotate, cell_parts
 from flows.engines.embedded.draws import uniform
-from flows.engines.embedded.matching_judge import ONES, TENS, matches
+from flows.engines.embedded.matching_judge import matches
+from flows.engines.embedded.tokens import ONES, TENS
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 
