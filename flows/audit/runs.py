@@ -28,11 +28,8 @@ class Run:
     """A landed run."""
 
     audit_run_id: str
-    audit_id: str
-    origin: str
     state: str
     started_at: datetime
-    fingerprint: str
     plan_fingerprint: str
 
 
@@ -108,13 +105,12 @@ def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
         )
 
 
-def newest_run(warehouse: Warehouse, audit_id: str, origin: str = "run") -> Run | None:
-    """Returns the run of an audit that started last."""
+def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
+    """Returns the run of an audit that started last, imports and trials left out; None where there is none."""
     rows = warehouse.read(
-        "select audit_run_id, audit_id, origin, state, started_at, fingerprint, plan_fingerprint from raw.audit_runs "
-        "where audit_id = $audit_id and origin = $origin order by started_at desc, audit_run_id desc limit 1",
+        "select audit_run_id, state, started_at, plan_fingerprint from raw.audit_runs "
+        "where audit_id = $audit_id and origin = 'run' order by started_at desc, audit_run_id desc limit 1",
         audit_id=audit_id,
-        origin=origin,
     )
     return Run(**rows[0]) if rows else None
 

@@ -108,13 +108,9 @@ def one_run(
     return matching[0]
 
 
-def complete_runs(warehouse: Warehouse, audit_id: str | None = None) -> list[PublishedRun]:
-    """Returns the published complete runs that are no trials, of an audit or all, newest first."""
-    return [
-        run
-        for run in _published_runs(warehouse)
-        if run.is_complete and not run.is_trial and audit_id in (None, run.audit_id)
-    ]
+def complete_runs(warehouse: Warehouse) -> list[PublishedRun]:
+    """Returns the published complete runs that are no trials, newest first."""
+    return [run for run in _published_runs(warehouse) if run.is_complete and not run.is_trial]
 
 
 def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
