@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from flows.audit.budget import Budget, Purse, Spending
 from flows.audit.land import Landing
-from flows.engines import Answer, Engine, LandedAnswers, Request, Served, open_engine
+from flows.engines import Answer, Engine, LandedAnswers, Request, ServedModel, open_engine
 from flows.warehouse import now
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import EngineError, PromptauditError
@@ -181,7 +181,7 @@ class Workers:
         """Keeps what there is to say of a model or a judge."""
         self.notes += [f"{what} '{name}' {note}" for note in notes]
 
-    def land_served(self, name: str, card: ModelCard, served: Served | None) -> None:
+    def land_served(self, name: str, card: ModelCard, served: ServedModel | None) -> None:
         """Keeps what serves a model, as it says itself."""
         if served is None:
             return

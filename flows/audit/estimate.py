@@ -35,7 +35,7 @@ def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
     checked = check_audit(registry, audit_id)
     raise_all(checked.errors)
     audit, notes = registry.audit(audit_id), list(checked.notes)
-    measured = {name: _measured(checked, name) for name in audit.tasks}
+    measured = {name: _size_of(checked, name) for name in audit.tasks}
     rows = [_model_row(registry, audit, name, measured) for name in registry.models_of(audit_id)]
     rephraser = _rephraser_row(registry, audit)
     judges = [
@@ -67,7 +67,7 @@ def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class TaskSize:
     """How many samples of a task are asked, some of them, and its examples."""
 
     n_samples: int
@@ -75,14 +75,14 @@ class Measured:
     examples: Mapping[str, str]
 
 
-def _measured(checked: CardCheck, name: str) -> Measured:
+def _size_of(checked: CardCheck, name: str) -> TaskSize:
     """The samples as they are here, else as many as the card says."""
     card, limit = checked.cards.tasks[name], checked.cards.audit.samples.limit
     if name not in checked.cards.samples and card.data.rows is not None:
         examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
-        return Measured(min(card.data.rows, limit or card.data.rows), [Sample("", UNSEEN_INPUT, None, {})], examples)
+        return TaskSize(min(card.data.rows, limit or card.data.rows), [Sample("", UNSEEN_INPUT, None, {})], examples)
     chosen = checked.cards.samples.get(name) or choose(checked.cards, name)
-    return Measured(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
+    return TaskSize(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
 
 
 def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
@@ -97,7 +97,7 @@ def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
     return audit.repetitions.original + n_variants * audit.repetitions.variants
 
 
-def _model_row(registry: Registry, audit: AuditCard, name: str, measured: Mapping[str, Measured]) -> dict[str, Any]:
+def _model_row(registry: Registry, audit: AuditCard, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:
     card = registry.model(name)
     requests = tokens_in = tokens_out = 0
     for task_id in audit.tasks:
@@ -122,7 +122,7 @@ def _mean_answer(card: ModelCard, task: TaskCard) -> int:
     return min(card.sampling.token_cap or FREE_ANSWER_TOKENS, FREE_ANSWER_TOKENS)
 
 
-def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Measured) -> float:
+def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: TaskSize) -> float:
     some = measured.some
     if task.templates is not None:
         templates = registry.templates(task.templates).templates
@@ -148,7 +148,7 @@ def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | Non
             "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
 
 
-def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, Measured]) -> dict[str, Any]:
+def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:
     """Every answer that has a key judged once a repetition, and the controls."""
     audit, card = registry.audit(audit_id), registry.judge(name)
     model = registry.model(card.model or "")

@@ -68,7 +68,7 @@ def _run_on_own_server(steps: Steps[Execution]) -> None:
     from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 
     from flows.audit.flow import ask
-    from flows.audit.prefect_steps import Ended, kept_at_hand
+    from flows.audit.prefect_steps import StepOutcome, kept_at_hand
 
     progress = steps.work.progress
     with contextlib.ExitStack() as opened:
@@ -80,7 +80,7 @@ def _run_on_own_server(steps: Steps[Execution]) -> None:
             return
         steps.is_ahead = True
         with kept_at_hand(steps):
-            Ended().do(lambda: ask(steps.work, steps))  # what it raises is raised when the flow takes these steps
+            StepOutcome().do(lambda: ask(steps.work, steps))  # what it raises is raised when the flow takes these steps
         steps.is_ahead = False
         try:
             url = ready()

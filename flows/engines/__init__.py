@@ -91,7 +91,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedModel:
     """What serves a model, as it says itself when it is opened."""
 
     endpoint: str  # host and port, without credentials
@@ -107,7 +107,7 @@ class Engine(ABC):
     """
 
     max_connections: int
-    served: Served | None = None  # known once it is open
+    served: ServedModel | None = None  # known once it is open
     notes: Sequence[str] = ()  # what the run should say at its end: parameters that were refused and left out
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from flows.engines import Answer, Served
+from flows.engines import Answer, ServedModel
 from flows.engines.batches.lines import ENDPOINT, Draft, Results
 from flows.engines.batches.protocol import Batches, BatchStatus
 from flows.engines.batches.provider import Provider
@@ -38,7 +38,7 @@ class BatchApi(Batches):
     def __init__(self, card: ModelCard, folder: Path) -> None:
         super().__init__(card, folder)
         self._provider = Provider(card)
-        self.served = Served(self._provider.host)
+        self.served = ServedModel(self._provider.host)
 
     async def submit(self, draft: Draft, metadata: Mapping[str, str]) -> str:
         """Uploads a draft and makes a batch of it; its id.

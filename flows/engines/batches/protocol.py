@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.engines import Answer, Request, Served
+from flows.engines import Answer, Request, ServedModel
 from flows.engines.batches.lines import Draft
 from flows.engines.openai_api.body import Body
 from models_registry.cards import ModelCard
@@ -32,7 +32,7 @@ class BatchStatus:
 class Batches(ABC):
     """Whoever takes a card's batches: a provider's API, or vLLM on this machine. Temporary files lie in `folder`."""
 
-    served: Served
+    served: ServedModel
     refused: EngineError | None = None  # after `answers`: a refusal among them that holds for every request
 
     def __init__(self, card: ModelCard, folder: Path) -> None:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flows.engines import Answer, Served
+from flows.engines import Answer, ServedModel
 from flows.engines.batches.lines import Draft, Results
 from flows.engines.batches.protocol import Batches, BatchStatus
 from flows.engines.scrub import one_line
@@ -47,7 +47,7 @@ class VllmBatch(Batches):
         self._running: tuple[str, subprocess.Popen[bytes]] | None = None
         self._scratch: Path | None = None  # what vLLM leaves lying about, sockets too
         self._failed: dict[str, str] = {}
-        self.served = Served("this machine", served_model=card.model)
+        self.served = ServedModel("this machine", served_model=card.model)
 
     async def submit(self, draft: Draft, metadata: Mapping[str, str]) -> str:
         """Puts a draft into the queue; the batch's id."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NoReturn
 
-from flows.engines import Answer, Attempt, Engine, MayTry, Request, Served, always
+from flows.engines import Answer, Attempt, Engine, MayTry, Request, ServedModel, always
 from flows.engines.openai_api.addresses import key_advice, key_of
 from flows.engines.openai_api.body import Body
 from flows.engines.openai_api.bounded_http import bounded_client
@@ -43,7 +43,7 @@ class OpenAIEngine(Engine):
         self._secrets = (key,) if key else ()
         self._http = bounded_client(card.limits.max_connections, card.limits.timeout_s, self._secrets)
         endpoints = open_endpoints(card, key, self._http)
-        self.served = Served(", ".join(endpoint.host for endpoint in endpoints))
+        self.served = ServedModel(", ".join(endpoint.host for endpoint in endpoints))
         body = Body(card)
         self.notes = body.learnt
         self._sending = Sending(body, card.limits.timeout_s, self._secrets)

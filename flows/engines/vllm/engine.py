@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, Served, always, silent
+from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, ServedModel, always, silent
 from flows.engines.openai_api.addresses import base_urls, key_advice, key_of
 from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
 from flows.engines.openai_api.engine import OpenAIEngine
@@ -153,7 +153,7 @@ class VllmServerEngine(Engine):
             raise error
 
 
-async def read_served(http: httpx2.AsyncClient, card: ModelCard) -> Served:
+async def read_served(http: httpx2.AsyncClient, card: ModelCard) -> ServedModel:
     """Returns what the card's servers say they serve; where they differ, each of their answers, and the shortest context.
 
     `served_model` is what lies behind the name that the model is asked by, where the server tells. Raises EngineError for
@@ -161,7 +161,7 @@ async def read_served(http: httpx2.AsyncClient, card: ModelCard) -> Served:
     """
     servers = [await _read_one(http, card, url) for url in base_urls(card)]
     contexts = [length for _, _, length in servers if length is not None]
-    return Served(
+    return ServedModel(
         ", ".join(urlsplit(url).netloc for url in base_urls(card)),
         engine_version=_joined([version for version, _, _ in servers]),
         served_model=_joined([model for _, model, _ in servers]),
