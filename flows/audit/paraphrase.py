@@ -69,7 +69,7 @@ def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[
         for proposal in proposals:
             schema = schemas.get((proposal.paraphrase_temperature, proposal.variant_index))
             variant = _as_variant(design, task_id, strategy, proposal, schema)
-            rows.append(_row(purse.audit_run_id, design, variant, proposal, key))
+            rows.append(_row_of_wording(purse.audit_run_id, design, variant, proposal, key))
             if proposal.refused_because is None:
                 variants.append(variant)
     purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
@@ -97,11 +97,7 @@ def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Varian
             reader=reader_of(template, task),
         )
         prompt = as_json([{"role": role, "content": content} for role, content in left_open(template)])
-        row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__ if name != "repetitions"}
-        rows.append(
-            {**row, "audit_run_id": purse.audit_run_id, "is_edited": False, "prompt": prompt,
-             "repetitions": list(variant.repetitions), "rephrasing_key": key}
-        )  # fmt: skip
+        rows.append(_row(purse.audit_run_id, variant, is_edited=False, prompt=prompt, rephrasing_key=key))
         variants.append(variant)
     purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
     return variants
@@ -246,24 +242,23 @@ def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal,
     )
 
 
-def _row(audit_run_id: str, design: Design, variant: Variant, proposal: Proposal, key: str) -> dict[str, object]:
+def _row_of_wording(
+    audit_run_id: str, design: Design, variant: Variant, proposal: Proposal, key: str
+) -> dict[str, object]:
     rephrasing = design.audit.rephrasing
-    return {
-        "audit_run_id": audit_run_id,
-        "prompt_variant_id": variant.prompt_variant_id,
-        "task_id": variant.task_id,
-        "strategy": variant.strategy,
-        "paraphrase_temperature": variant.paraphrase_temperature,
-        "variant_index": variant.variant_index,
-        "is_original": variant.is_original,
-        "is_edited": proposal.is_edited,
-        "instruction": variant.instruction,
-        "output_format": dressed(design.tasks[variant.task_id], variant.strategy).output_format,
-        "prompt": prompt_of(design, variant.task_id, variant.strategy, variant.instruction),
-        "answer_schema": variant.answer_schema,
-        "reader": variant.reader,
-        "repetitions": list(variant.repetitions),
-        "rephraser_id": None if rephrasing is None or variant.is_original else rephrasing.rephraser,
-        "rephrasing_key": key,
-        "refused_because": proposal.refused_because,
-    }
+    return _row(
+        audit_run_id,
+        variant,
+        is_edited=proposal.is_edited,
+        output_format=dressed(design.tasks[variant.task_id], variant.strategy).output_format,
+        prompt=prompt_of(design, variant.task_id, variant.strategy, variant.instruction),
+        rephraser_id=None if rephrasing is None or variant.is_original else rephrasing.rephraser,
+        rephrasing_key=key,
+        refused_because=proposal.refused_because,
+    )
+
+
+def _row(audit_run_id: str, variant: Variant, **more: object) -> dict[str, object]:
+    """The row of raw.prompt_variants: what the run asks of a variant, and more about how it came about."""
+    asked = {name: getattr(variant, name) for name in Variant.__dataclass_fields__}
+    return {**asked, "repetitions": list(variant.repetitions), "audit_run_id": audit_run_id, **more}

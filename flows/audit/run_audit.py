@@ -12,7 +12,7 @@ from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.models import lacking_engines
 from flows.audit.design import Design, design_audit
 from flows.audit.edit_prompts import export_prompts, read_prompts
-from flows.audit.execution import Execution
+from flows.audit.execution import Execution, Outcome
 from flows.audit.judge import land_changed_judges
 from flows.audit.paraphrase import make_proposals
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
@@ -127,7 +127,10 @@ def run_audit(  # noqa: PLR0913 - one option each
 
 def result_of(execution: Execution, audit_id: str, headline: str) -> RunResult:
     """Returns the result of an execution that has published its run."""
-    outcome, warehouse = execution.outcome, execution.warehouse
+    return _result(execution.warehouse, execution.audit_run_id, audit_id, headline, execution.outcome)
+
+
+def _result(warehouse: Warehouse, audit_run_id: str, audit_id: str, headline: str, outcome: Outcome) -> RunResult:
     notes = list(outcome.notes)
     gate = outcome.validated
     if gate is not None and gate.failures:
@@ -138,7 +141,7 @@ def result_of(execution: Execution, audit_id: str, headline: str) -> RunResult:
         )
         notes += [f"  {line}" for line in gate.failures[:5]]
     return RunResult(
-        audit_run_id=execution.audit_run_id,
+        audit_run_id=audit_run_id,
         audit_id=audit_id,
         headline=headline,
         n_asked=outcome.n_asked,
@@ -156,16 +159,7 @@ def nothing_done(
     page = warehouse.places.report(audit_run_id)
     if not page.is_file():
         report(warehouse, audit_run_id)
-    return RunResult(
-        audit_run_id=audit_run_id,
-        audit_id=audit_id,
-        headline=headline,
-        n_asked=0,
-        notes=tuple(notes),
-        published=warehouse.published.path,
-        marts=warehouse.places.marts,
-        report=page,
-    )
+    return _result(warehouse, audit_run_id, audit_id, headline, Outcome(notes=list(notes), report=page))
 
 
 def make_ready(warehouse: Warehouse, progress: Progress) -> None:
