@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from flows.audit.run_audit import find_run
 from flows.display.progress import Progress
 from flows.evidence.retain import without_retired
 from flows.marts.publish import newest_published, publish
@@ -19,6 +18,7 @@ from flows.system.child_processes import guarded
 from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
+from flows.warehouse.run_names import resolve_id
 from flows.warehouse.spool import replay
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
@@ -69,7 +69,7 @@ def take_sheet(
     """
     rulings, n_not_ruled = read_rulings(path, annotator)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    warehouse, audit_run_id = Warehouse(settings.warehouse), find_run(Warehouse(settings.warehouse), run)
+    warehouse, audit_run_id = Warehouse(settings.warehouse), resolve_id(Warehouse(settings.warehouse), run)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         warehouse.apply_schema()
         replay(warehouse)

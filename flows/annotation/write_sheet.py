@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.audit.run_audit import find_run
 from flows.display.spreadsheet import CsvRows, cell_of
 from flows.settings import Settings
 from flows.system.keys import content_id
@@ -60,7 +59,9 @@ def write_sheet(  # noqa: PLR0913 - one option each
         raise UsageError(msg)
     if path.exists() and not force:
         raise UsageError(_is_there(path))
-    audit_run_id = find_run(Warehouse(settings.warehouse), run)
+    from flows.warehouse.run_names import resolve_id
+
+    audit_run_id = resolve_id(Warehouse(settings.warehouse), run)
     published = Warehouse(settings.warehouse).published
     tasks = [row["task_id"] for row in published.read(TASKS, run=audit_run_id)]
     if task is not None and task not in tasks:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str, object]:
-    """The row of raw.attempts for a failed try of a prediction, a rephrasing or a verdict."""
+    """Returns the row of raw.attempts for a failed try of a prediction, a rephrasing or a verdict."""
     return {
         "audit_run_id": audit_run_id, "prediction_id": asked_id,
         "attempted_at": attempt.attempted_at.astimezone(UTC).replace(tzinfo=None), "http_status": attempt.http_status,
@@ -21,7 +21,7 @@ def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str,
 
 
 def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) -> dict[str, Any]:
-    """What rows of raw.predictions, raw.rephrasings and raw.verdicts keep alike of an answer."""
+    """Returns what rows of raw.predictions, raw.rephrasings and raw.verdicts keep alike of an answer."""
     completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
     return {
         "completion": completion,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from flows.audit.wordings import Proposal
+from flows.audit.variants import Proposal
 from flows.rephrasers import Rephraser, Wording
 from flows.system.keys import content_id
 from models_registry.cards import TaskCard
@@ -25,12 +25,12 @@ Cell = tuple[float | None, int]  # paraphrase temperature and variant index
 
 
 def original_schema(card: TaskCard) -> str:
-    """The schema of the original wording."""
+    """Returns the schema of the original wording."""
     return schema_of(FIELDS[0], card.label_names, {item.label: item.description for item in card.labels})
 
 
 def schema_of(field: str, labels: Sequence[str], descriptions: Mapping[str, str | None]) -> str:
-    """A JSON schema of an object with one field, one of the labels in this order."""
+    """Returns a JSON schema of an object with one field, one of the labels in this order."""
     lines = [f"- {label}: {descriptions[label]}" if descriptions[label] else f"- {label}" for label in labels]
     asked = {"type": "string", "enum": list(labels), "description": "One of:\n" + "\n".join(lines)}
     schema = {"type": "object", "properties": {field: asked}, "required": [field], "additionalProperties": False}
@@ -38,16 +38,16 @@ def schema_of(field: str, labels: Sequence[str], descriptions: Mapping[str, str 
 
 
 def field_of(schema: str) -> str:
-    """The name of a schema's one field."""
+    """Returns the name of a schema's one field."""
     return str(json.loads(schema)["required"][0])
 
 
 async def reworded_schemas(
     card: TaskCard, task_id: str, proposals: Sequence[Proposal], rephraser: Rephraser | None, *, is_by_rules: bool
 ) -> dict[Cell, str]:
-    """A schema for each wording, by its paraphrase temperature and index; without a rephraser descriptions stay."""
+    """Returns a schema for each wording, by its paraphrase temperature and index; without a rephraser descriptions stay."""
     wanted = [proposal for proposal in proposals if proposal.refused_because is None]
-    found: dict[tuple[float | None, str], list[str]] = {}
+    rewordings: dict[tuple[float | None, str], list[str]] = {}
     for temperature in dict.fromkeys(p.paraphrase_temperature for p in wanted if p.variant_index):
         n = sum(p.paraphrase_temperature == temperature and p.variant_index > 0 for p in wanted)
         for item in card.labels:
@@ -57,7 +57,7 @@ async def reworded_schemas(
                 texts = await rephraser.rephrase(wording, n, GENTLE if is_by_rules else temperature, 0)
                 longest = LONGEST * len(item.description) if is_by_rules else float("inf")
                 texts = [escape(" ".join(text.split()))[0] for text in texts if text.strip() and len(text) <= longest]
-            found[temperature, item.label] = list(texts)
+            rewordings[temperature, item.label] = list(texts)
     schemas = {}
     for proposal in wanted:
         index, temperature = proposal.variant_index, proposal.paraphrase_temperature
@@ -65,7 +65,9 @@ async def reworded_schemas(
             schemas[temperature, index] = original_schema(card)
             continue
         labels = _shuffled(card.label_names, task_id, index)
-        described = {item.label: _nth(found[temperature, item.label], index, item.description) for item in card.labels}
+        described = {
+            item.label: _nth(rewordings[temperature, item.label], index, item.description) for item in card.labels
+        }
         schemas[temperature, index] = schema_of(FIELDS[index % len(FIELDS)], labels, described)
     return schemas
 

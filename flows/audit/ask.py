@@ -11,13 +11,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
-from flows.audit.budget import Purse, most_usd
-from flows.audit.land import Landing, cost_of
-from flows.audit.prices import price_of
-from flows.engines import Answer, Engine, LandedAnswers, Request, Served, open_engine
+from flows.audit.budget import Budget, Purse, Spending
+from flows.audit.land import Landing
+from flows.engines import Answer, Engine, LandedAnswers, Request, ServedModel, open_engine
 from flows.warehouse import now
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import EngineError, PromptauditError
@@ -65,7 +65,15 @@ class Work(Protocol):
         """The run stops: whoever waits to be admitted may go."""
 
     def notes(self) -> Sequence[str]:
-        """What there is to say at the end."""
+        """Returns what there is to say at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskResult:
+    """How many answers landed, and what there is to say of those who gave them."""
+
+    n_landed: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Workers:
@@ -74,12 +82,12 @@ class Workers:
     def __init__(
         self,
         purse: Purse,
-        landing: Landing,
         on_answer: OnAnswer,
         retry_within: timedelta,
         ask_batch: AskBatch = as_it_is,
     ) -> None:
-        self.budget, self.landing, self.say = purse.budget, landing, purse.say
+        self.budget, self.say = purse.budget, purse.say
+        self.landing = Landing(purse.warehouse, purse.audit_run_id)
         self.ask_batch = ask_batch
         self._retry_within_s = retry_within.total_seconds()
         self.stopped_by: PromptauditError | None = None
@@ -87,6 +95,16 @@ class Workers:
         self._run = purse.audit_run_id
         self._on_answer = on_answer
         self._asked: list[tuple[Work, Engine]] = []
+
+    def run(self, asking: Coroutine[Any, Any, None]) -> AskResult:
+        """Runs `asking` to its end and lands what it was answered; raises what stopped the workers, once that has landed."""
+        try:
+            run_to_end(asking)
+        finally:
+            self.landing.close()
+        if self.stopped_by is not None:
+            raise self.stopped_by
+        return AskResult(n_landed=self.landing.n_landed, notes=tuple(self.notes))
 
     async def ask(self, work: Work) -> None:
         """One model's requests; the engine opens when there is one to ask."""
@@ -98,7 +116,7 @@ class Workers:
         except PromptauditError as error:
             self.stop(error)
             return
-        asking = _Asking(work, engine)
+        asking = _AskedModel(work, engine, self.budget)
         self._asked.append((work, engine))
         ticking = asyncio.create_task(self._tick(work.name, engine))
         try:
@@ -122,7 +140,7 @@ class Workers:
     def _is_stopped(self) -> bool:
         return self.stopped_by is not None
 
-    async def _batch(self, asking: _Asking, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
+    async def _batch(self, asking: _AskedModel, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
         """Asks the requests of one batch; raises what stopped the run, so that no batch that was stopped passes for complete."""
         # a look before the bill: the others wait for the first
         follow = await self._one(asking, next(requests)) if is_first else None
@@ -130,14 +148,14 @@ class Workers:
         if self.stopped_by is not None:
             raise self.stopped_by
 
-    async def _round(self, asking: _Asking, requests: Iterator[Request], first: Request | None = None) -> None:
+    async def _round(self, asking: _AskedModel, requests: Iterator[Request], first: Request | None = None) -> None:
         """Asks some requests, each once."""
         ahead = _Ahead(requests, asking.engine.max_connections, first)
         async with asyncio.TaskGroup() as group:
             for _ in range(asking.engine.max_connections):
                 group.create_task(self._work(asking, ahead))
 
-    async def _ask_again(self, asking: _Asking) -> None:
+    async def _ask_again(self, asking: _AskedModel) -> None:
         """Asks what failed for now in further rounds, as long as each lands answers and the card's `retry_within` lasts."""
         until, pause = time.monotonic() + self._retry_within_s, FIRST_PAUSE_S
         while not self._is_stopped() and asking.failed and asking.has_landed and time.monotonic() + pause < until:
@@ -163,7 +181,7 @@ class Workers:
         """Keeps what there is to say of a model or a judge."""
         self.notes += [f"{what} '{name}' {note}" for note in notes]
 
-    def land_served(self, name: str, card: ModelCard, served: Served | None) -> None:
+    def land_served(self, name: str, card: ModelCard, served: ServedModel | None) -> None:
         """Keeps what serves a model, as it says itself."""
         if served is None:
             return
@@ -179,7 +197,7 @@ class Workers:
             await asyncio.sleep(TICK_S)
             self._on_answer(name, None, engine)
 
-    async def _work(self, asking: _Asking, ahead: _Ahead) -> None:
+    async def _work(self, asking: _AskedModel, ahead: _Ahead) -> None:
         follow = None
         while self.stopped_by is None:
             try:
@@ -190,25 +208,19 @@ class Workers:
             except PromptauditError as error:
                 self.stop(error)
 
-    async def _one(self, asking: _Asking, request: Request) -> Request | None:
+    async def _one(self, asking: _AskedModel, request: Request) -> Request | None:
         work, engine = asking.work, asking.engine
         await work.admit()
-        reserved = most_usd(request, asking.card.sampling, asking.price, asking.longest)
-        await self.budget.reserve(reserved)
-        usd: float | None = 0.0  # what fails is not paid
         try:
-            if self.stopped_by is not None:
-                return None
-            answer = await engine.answer(request)
-            if answer.completion is not None:
-                usd = cost_of(answer, asking.price)
+            async with asking.spending.reserved(request) as answered:
+                if self.stopped_by is not None:
+                    return None
+                answer = await engine.answer(request)
+                answered(answer)
         except EngineError as error:
             self.landing.add_attempts(request.prediction_id, error.attempts)
             raise
-        finally:
-            self.budget.settle(reserved, usd)
-        asking.longest = max(asking.longest, answer.completion_tokens or 0)
-        follow = work.take(request, answer, asking.price)
+        follow = work.take(request, answer, asking.spending.price)
         self._on_answer(work.name, answer, engine)
         if answer.is_landed:
             asking.has_landed = True
@@ -220,14 +232,13 @@ class Workers:
         return follow
 
 
-class _Asking:
+class _AskedModel:
     """A model while it is asked."""
 
-    def __init__(self, work: Work, engine: Engine) -> None:
+    def __init__(self, work: Work, engine: Engine, budget: Budget) -> None:
         self.work, self.engine = work, engine
         self.card: ModelCard = work.entry.card  # type: ignore[assignment]
-        self.price = price_of(self.card)
-        self.longest = 0  # tokens of its longest answer
+        self.spending = Spending(budget, self.card)
         self.failed: list[Request] = []  # for now, in this round
         self.has_landed = False  # anything, in this round
 
@@ -243,7 +254,7 @@ class _Ahead:
         self._failure: Exception | None = None
 
     def take(self) -> Request | None:
-        """The next request; None after the last. Raises what the plan raised."""
+        """Returns the next request; None after the last. Raises what the plan raised."""
         if self._failure is not None:
             raise self._failure
         if not self._ready:  # of an engine that never waits

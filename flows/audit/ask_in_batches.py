@@ -7,7 +7,7 @@ import json
 import shutil
 from collections.abc import Collection, Iterator
 
-from flows.audit.collect_batches import COLLECTED, SUBMITTED, Batch, Collecting, Lent
+from flows.audit.collect_batches import COLLECTED, SUBMITTED, Batch, BatchCollector, BatchContext
 from flows.engines import Answer, Request
 from flows.engines.batches.lines import Draft
 from flows.engines.batches.protocol import Batches
@@ -16,7 +16,7 @@ from flows.warehouse import Warehouse
 from models_registry.cards import ModelCard
 from models_registry.errors import BudgetReached, EngineError
 
-__all__ = ["Lent", "ask_in_batches", "drop_batches", "open_batches"]
+__all__ = ["BatchContext", "ask_in_batches", "drop_batches", "open_batches"]
 
 LOCAL = "vllm-"  # batches of this machine are named so
 OF_RUN = "promptaudit_run"  # says in a batch's metadata whose it is
@@ -24,7 +24,7 @@ BREATH = 200  # requests until other tasks get their turn
 
 
 def open_batches(card: ModelCard, warehouse: Warehouse) -> Batches:
-    """Whoever takes the batches of a card; its files lie in a private folder beside the warehouse.
+    """Returns whoever takes the batches of a card; its files lie in a private folder beside the warehouse.
 
     Raises EngineError for a missing key, a malformed address, or no vLLM.
     """
@@ -53,7 +53,7 @@ def drop_batches(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
             shutil.rmtree(batch)
 
 
-async def ask_in_batches(batches: Batches, lent: Lent) -> None:
+async def ask_in_batches(batches: Batches, context: BatchContext) -> None:
     """Asks every missing cell of a model in batches and lands the answers.
 
     First the batches of an earlier process are waited for and landed. Then all that is missing is handed over, and what
@@ -61,34 +61,34 @@ async def ask_in_batches(batches: Batches, lent: Lent) -> None:
     raw.batches before the next is made, so an interrupt at any point leaves it running, known, and paid once.
 
     Raises BudgetReached when what the budget bore has landed; EngineError for a batch that failed as a whole, when the
-    others of its round have landed, or for what `Collecting.collect` raises.
+    others of its round have landed, or for what `BatchCollector.collect` raises.
     """
-    collecting = Collecting(batches, lent)
+    collector = BatchCollector(batches, context)
     # one that failed as a whole is said and done with: its cells are handed over again
-    await collecting.collect(await _reattached(batches, lent, collecting))
+    await collector.collect(await _reattached(batches, context, collector))
     n_rounds = 0
-    while n_rounds < lent.card.limits.max_attempts and not lent.is_stopped():
-        handing = _Handing(batches, lent, collecting)
-        came = await collecting.collect(await handing.hand_over())
+    while n_rounds < context.card.limits.max_attempts and not context.is_stopped():
+        submitter = _BatchSubmitter(batches, context, collector)
+        came = await collector.collect(await submitter.hand_over())
         has_no_room = came.failed is not None and came.failed.is_full and came.n_landed > 0
         if came.failed is not None and not has_no_room:
-            msg = f"model '{lent.card.model}': a batch failed as a whole: {came.failed.error}"
+            msg = f"model '{context.card.model}': a batch failed as a whole: {came.failed.error}"
             raise EngineError(msg)
-        if handing.reached is not None:
-            raise handing.reached
+        if submitter.reached is not None:
+            raise submitter.reached
         if not came.n_landed:
             return
         # what the provider had no room for was not tried
         n_rounds += 0 if has_no_room else 1
 
 
-async def _reattached(batches: Batches, lent: Lent, collecting: Collecting) -> list[Batch]:
+async def _reattached(batches: Batches, context: BatchContext, collector: BatchCollector) -> list[Batch]:
     """Batches of this run and model that were handed over before and whose answers have not landed, oldest first."""
-    rows = lent.warehouse.read(
+    rows = context.warehouse.read(
         "select batch_id, max(n_requests) as n_requests, arg_max(state, recorded_at) as state, list(state) as states "
         "from raw.batches where audit_run_id = $run and model_id = $model group by batch_id order by min(recorded_at)",
-        run=lent.audit_run_id,
-        model=lent.model_id,
+        run=context.audit_run_id,
+        model=context.model_id,
     )
     running = [
         Batch(batch_id=row["batch_id"], n_requests=row["n_requests"], state=row["state"])
@@ -96,46 +96,46 @@ async def _reattached(batches: Batches, lent: Lent, collecting: Collecting) -> l
         if COLLECTED not in row["states"]
     ]
     for batch in running:
-        if batch.batch_id.startswith(LOCAL) != lent.card.is_by_vllm:
+        if batch.batch_id.startswith(LOCAL) != context.card.is_by_vllm:
             msg = (
-                f"model '{lent.card.model}': batch {batch.batch_id} was handed to another runner; set batch.runner back to fetch "
-                "it, or ask everything again with --new"
+                f"model '{context.card.model}': batch {batch.batch_id} was handed to another runner; set batch.runner back to "
+                "fetch it, or ask everything again with --new"
             )
             raise EngineError(msg)
     known = {row["batch_id"] for row in rows}
-    for batch_id in await batches.find(_metadata(lent)):
+    for batch_id in await batches.find(_metadata(context)):
         if batch_id not in known:
             # made, and the process ended before it was recorded
             seen = await batches.look(batch_id)
             running.append(Batch(batch_id=batch_id, n_requests=seen.n_requests if seen else 0))
-            collecting.record(running[-1], SUBMITTED)
+            collector.record(running[-1], SUBMITTED)
     if running:
-        collecting.say(f"batches that were handed over before: {len(running)}")
+        collector.say(f"batches that were handed over before: {len(running)}")
     return running
 
 
-class _Handing:
+class _BatchSubmitter:
     """One pass over what is missing; `reached` is the budget's end where that came first."""
 
-    def __init__(self, batches: Batches, lent: Lent, collecting: Collecting) -> None:
-        self._batches, self._lent, self._collecting = batches, lent, collecting
+    def __init__(self, batches: Batches, context: BatchContext, collector: BatchCollector) -> None:
+        self._batches, self._context, self._collector = batches, context, collector
         self._left: Request | None = None  # reserved, when the draft was full
         self.reached: BudgetReached | None = None
 
     async def hand_over(self) -> list[Batch]:
         """Hands over all that is missing, or what the budget bears; each batch is recorded before the next is made."""
-        missing = self._lent.missing()
-        made: list[Batch] = []
+        missing = self._context.missing()
+        batches: list[Batch] = []
         is_more = True
-        while is_more and not self._lent.is_stopped():
+        while is_more and not self._context.is_stopped():
             with self._batches.draft() as draft:
                 is_more = await self._fill(draft, missing)
                 if draft.n_requests:
-                    batch_id = await self._batches.submit(draft, _metadata(self._lent))
-                    made.append(Batch(batch_id=batch_id, n_requests=draft.n_requests))
-                    self._collecting.record(made[-1], SUBMITTED)
-                    self._collecting.say(f"batch {batch_id}: {draft.n_requests} requests handed over")
-        return made
+                    batch_id = await self._batches.submit(draft, _metadata(self._context))
+                    batches.append(Batch(batch_id=batch_id, n_requests=draft.n_requests))
+                    self._collector.record(batches[-1], SUBMITTED)
+                    self._collector.say(f"batch {batch_id}: {draft.n_requests} requests handed over")
+        return batches
 
     async def _fill(self, draft: Draft, missing: Iterator[Request]) -> bool:
         """Fills a draft; whether there is more than it holds."""
@@ -146,7 +146,7 @@ class _Handing:
             if n_seen % BREATH == 0:
                 await asyncio.sleep(0)
             try:
-                self._lent.reserve(request)
+                self._context.reserve(request)
             except BudgetReached as error:
                 self.reached = error
                 return False
@@ -155,9 +155,9 @@ class _Handing:
                     self._left = request
                     return True
             except ValueError as error:  # no batch can carry it
-                self._lent.take(request, Answer(error=str(error)))
+                self._context.take(request, Answer(error=str(error)))
         return False
 
 
-def _metadata(lent: Lent) -> dict[str, str]:
-    return {OF_RUN: lent.audit_run_id, "promptaudit_model": lent.model_id}
+def _metadata(context: BatchContext) -> dict[str, str]:
+    return {OF_RUN: context.audit_run_id, "promptaudit_model": context.model_id}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from flows.audit.prices import prompt_bytes
-from flows.engines import Request, Say, silent
+from flows.audit.prices import paid_for, price_of, prompt_bytes, usd_of
+from flows.engines import Answer, Request, Say, silent
 from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.cards import Budget as Limits
-from models_registry.cards import Price, Sampling
+from models_registry.cards import ModelCard, Price, Sampling
 from models_registry.errors import BudgetReached
 
 UNCAPPED_TOKENS = 4096  # set aside for the answer of a model whose card has no cap, or twice the longest so far
@@ -87,6 +89,62 @@ class Budget:
         return self.max_usd is not None and self.spent_usd + usd > self.max_usd
 
 
+class Spending:
+    """What the requests of one model cost a run: the most that each can cost is set aside before it is sent, and settled.
+
+    What fails is not paid. An answer whose cost is unknown stays at what was set aside for it.
+    """
+
+    def __init__(self, budget: Budget, card: ModelCard) -> None:
+        self.price = price_of(card)
+        self._budget, self._sampling = budget, card.sampling
+        self._longest = 0  # tokens of the longest answer
+        self._set_aside: dict[str, float] = {}  # by request, of batches
+
+    @contextlib.asynccontextmanager
+    async def reserved(self, request: Request) -> AsyncIterator[Callable[[Answer], None]]:
+        """Sets the most that a request can cost aside while it is asked; yields what is to be told of its answer.
+
+        Waits for other requests to settle; raises BudgetReached when none is left to.
+        """
+        most = self._most(request)
+        usd: float | None = 0.0
+
+        def answered(answer: Answer) -> None:
+            nonlocal usd
+            usd = paid_for(answer, self.price)
+            self._longest = max(self._longest, answer.completion_tokens or 0)
+
+        await self._budget.reserve(most)
+        try:
+            yield answered
+        finally:
+            self._budget.settle(most, usd)
+
+    def set_aside(self, request: Request) -> None:
+        """Sets the most that a request of a batch can cost aside, once; raises BudgetReached."""
+        if request.prediction_id not in self._set_aside:
+            most = self._most(request)
+            self._budget.set_aside(most)
+            self._set_aside[request.prediction_id] = most
+
+    def settle(self, request: Request, answer: Answer) -> None:
+        """Settles a request of a batch, be it one that an earlier process had handed over."""
+        usd = paid_for(answer, self.price)
+        if request.prediction_id in self._set_aside:
+            self._budget.release(self._set_aside.pop(request.prediction_id), usd)
+        else:
+            self._budget.spend(usd)
+
+    def release(self) -> None:
+        """Frees what was set aside for requests of batches that never had a result."""
+        for most in self._set_aside.values():
+            self._budget.release(most, 0.0)
+
+    def _most(self, request: Request) -> float:
+        return most_usd(request, self._sampling, self.price, self._longest)
+
+
 @dataclass(frozen=True, slots=True)
 class Purse:
     """Which run is paid for, where it lands, what it may still spend, and who hears what goes on."""
@@ -104,7 +162,7 @@ def budget_of(
     max_usd: float | None = None,
     max_requests: int | None = None,
 ) -> Budget:
-    """The budget of a run, the command's limits before the card's, less what the run has spent."""
+    """Returns the budget of a run, the command's limits before the card's, less what the run has spent."""
     spent = warehouse.read(sql("audit", "spent"), run=audit_run_id)[0]
     return Budget(
         limits.max_usd if max_usd is None else max_usd,
@@ -115,9 +173,9 @@ def budget_of(
 
 
 def most_usd(request: Request, sampling: Sampling, price: Price | None, longest: int = 0) -> float:
-    """The most a request can cost: no token is less than a byte. `longest` is the longest answer so far, in tokens."""
+    """Returns the most a request can cost: no token is less than a byte. `longest` is the longest answer so far, in tokens."""
     if price is None or not (price.input_usd_per_mtok or price.output_usd_per_mtok):
         return 0.0
     tokens_in = prompt_bytes(request.messages, request.answer_schema)
     tokens_out = sampling.token_cap or max(UNCAPPED_TOKENS, 2 * longest)
-    return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
+    return usd_of(price, tokens_in, tokens_out)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flows.engines import Answer, Request
-from flows.engines.batches.protocol import Batches, Seen
+from flows.engines.batches.protocol import Batches, BatchStatus
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
 from models_registry.cards import ModelCard
@@ -22,7 +22,7 @@ PATIENCE = 10  # times limits.max_attempts: looks in a row without an answer
 
 
 @dataclass(frozen=True)
-class Lent:
+class BatchContext:
     """What the run lends. Answers of a batch that an earlier process handed over were reserved by none in this one."""
 
     warehouse: Warehouse
@@ -49,29 +49,29 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedBatches:
     """What came back: how many cells were settled, and a batch that failed as a whole."""
 
     n_landed: int
-    failed: Seen | None = None
+    failed: BatchStatus | None = None
 
 
-class Collecting:
+class BatchCollector:
     """One model's batches on their way back."""
 
-    def __init__(self, batches: Batches, lent: Lent) -> None:
-        self._batches, self._lent = batches, lent
+    def __init__(self, batches: Batches, context: BatchContext) -> None:
+        self._batches, self._context = batches, context
         self._n_unread = 0  # lines of the batch at hand that are no results
 
-    async def collect(self, running: Sequence[Batch]) -> Collected:
+    async def collect(self, running: Sequence[Batch]) -> CollectedBatches:
         """Waits for batches and lands each as it ends, whatever becomes of the others.
 
         Raises EngineError for a refusal among the answers that holds for every request, once the answers have landed, and
         for an endpoint that goes silent; what runs on is landed by the next run.
         """
         running, n_landed, failed = list(running), 0, None
-        poll_s = (self._lent.card.batch or Batching()).poll_s
-        while running and not self._lent.is_stopped():
+        poll_s = (self._context.card.batch or Batching()).poll_s
+        while running and not self._context.is_stopped():
             for batch in list(running):
                 seen = await self._look(batch)
                 if seen is None or not seen.is_ended:
@@ -82,26 +82,27 @@ class Collecting:
                 n_landed += await self._land(batch, seen)
             if running:
                 await self._batches.wait(poll_s)
-        return Collected(n_landed, failed)
+        return CollectedBatches(n_landed, failed)
 
     def record(self, batch: Batch, state: str, error: str | None = None) -> None:
         """Lands a state of a batch."""
         row = {
-            "audit_run_id": self._lent.audit_run_id, "model_id": self._lent.model_id, "batch_id": batch.batch_id,
+            "audit_run_id": self._context.audit_run_id, "model_id": self._context.model_id, "batch_id": batch.batch_id,
             "state": state, "recorded_at": now(), "n_requests": batch.n_requests, "error": error,
         }  # fmt: skip
-        self._lent.warehouse.land([("batches", frame_of("batches", [row]))])
+        self._context.warehouse.land([("batches", frame_of("batches", [row]))])
 
     def say(self, text: str) -> None:
         """One line, with the model's name before it."""
-        self._lent.say(f"{self._lent.model_id}: {text}")
+        self._context.say(f"{self._context.model_id}: {text}")
 
-    async def _look(self, batch: Batch) -> Seen | None:
+    async def _look(self, batch: Batch) -> BatchStatus | None:
         seen = await self._batches.look(batch.batch_id)
         if seen is None:
             batch.n_unseen += 1
-            if batch.n_unseen > PATIENCE * self._lent.card.limits.max_attempts:
-                msg = f"model '{self._lent.card.model}': no word of batch {batch.batch_id}; it runs on, fetch it by another run"
+            if batch.n_unseen > PATIENCE * self._context.card.limits.max_attempts:
+                who = f"model '{self._context.card.model}'"
+                msg = f"{who}: no word of batch {batch.batch_id}; it runs on, fetch it by another run"
                 raise EngineError(msg)
             return None
         batch.n_unseen, batch.n_requests = 0, batch.n_requests or seen.n_requests
@@ -113,14 +114,14 @@ class Collecting:
         batch.state, batch.n_done = seen.state, seen.n_done
         return seen
 
-    async def _land(self, batch: Batch, seen: Seen) -> int:
+    async def _land(self, batch: Batch, seen: BatchStatus) -> int:
         n_landed = n_strange = self._n_unread = 0
-        first = next(self._lent.missing(), None)
+        first = next(self._context.missing(), None)
         sent = () if first is None else (*first.labels, *(content for _, content in first.messages))
         async for part in self._parts(batch.batch_id, sent):
             n_landed += await self._take(batch.batch_id, part)
             n_strange += len(part)
-        self._lent.flush()
+        self._context.flush()
         self.record(batch, COLLECTED, seen.error)
         await self._batches.forget(batch.batch_id)
         strange = f"; results of no open cell: {n_strange}" if n_strange else ""
@@ -138,8 +139,8 @@ class Collecting:
             if not prediction_id:
                 self._n_unread += 1
                 continue
-            held = part.get(prediction_id)
-            if held is None or (answer.is_landed and not held.is_landed):
+            earlier = part.get(prediction_id)
+            if earlier is None or (answer.is_landed and not earlier.is_landed):
                 part[prediction_id] = answer
                 n_bytes += sum(len(text or "") for text in (answer.completion, answer.reasoning, answer.token_logprobs))
             if n_bytes > PART_BYTES or len(part) >= PART_ANSWERS:
@@ -150,14 +151,14 @@ class Collecting:
     async def _take(self, batch_id: str, part: dict[str, Answer]) -> int:
         """Takes the answers of open cells out of `part` and lands them; how many cells were settled."""
         n_landed = 0
-        for n_seen, request in enumerate(self._lent.missing() if part else ()):
+        for n_seen, request in enumerate(self._context.missing() if part else ()):
             if n_seen % BREATH == 0:
                 await asyncio.sleep(0)
             answer = part.pop(request.prediction_id, None)
             if answer is not None:
-                self._lent.take(request, replace(answer, sampling=self._batches.sent_as(batch_id, request)))
+                self._context.take(request, replace(answer, sampling=self._batches.sent_as(batch_id, request)))
                 n_landed += answer.is_landed
             if not part:
                 break
-        self._lent.flush()
+        self._context.flush()
         return n_landed

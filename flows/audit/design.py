@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flows.audit.check_cards import Checked, check_audit
+from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.cards import perturbed_last
 from flows.audit.check_cards.data import fetch_samples
 from flows.audit.prompts import TRIED
@@ -41,15 +41,15 @@ class Design:
     source: Mapping[str, object] | None = None  # a trial: its base run, samples and change
 
     def card_of(self, task_id: str, strategy: str) -> TaskCard:
-        """The card a strategy asks by: a trial's changed arm may have one of its own."""
+        """Returns the card a strategy asks by: a trial's changed arm may have one of its own."""
         return self.tried.get(task_id, self.tasks[task_id]) if strategy.endswith(TRIED) else self.tasks[task_id]
 
     def n_samples(self, task_id: str) -> int:
-        """How many samples of a task are asked."""
+        """Returns how many samples of a task are asked."""
         return len(self.samples[task_id].samples)
 
 
-def design_audit(registry: Registry, audit_id: str, checked: Checked | None = None) -> Design:
+def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = None) -> Design:
     """Looks everything up that an audit names and chooses its samples.
 
     Raises every error of its cards and their data at once; `checked` is what the checks found where they have been made.
@@ -101,7 +101,7 @@ def _has_weigher(models: Mapping[str, ModelCard]) -> bool:
 
 
 def used_fields(design: Design, task_id: str, sample: Sample) -> dict[str, str]:
-    """The other columns of the data that a prompt of the task uses."""
+    """Returns the other columns of the data that a prompt of the task uses."""
     return _used_fields(design.tasks[task_id], design.templates.get(task_id), sample)
 
 
@@ -122,8 +122,8 @@ def _keyed(sample: Sample) -> tuple[str, ...]:
 
 def _sha256_of_recorded(entry: Entry) -> str | None:
     path = entry.card.path if isinstance(entry.card, ModelCard) else None
-    found = None if path is None else entry.root / path
-    return None if found is None or not found.is_file() else hashlib.sha256(found.read_bytes()).hexdigest()
+    file = None if path is None else entry.root / path
+    return None if file is None or not file.is_file() else hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | None:
@@ -131,5 +131,5 @@ def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | No
 
 
 def model_order(design: Design) -> list[list[str]]:
-    """The models in rounds: those that perturb another's answers come after it."""
+    """Returns the models in rounds: those that perturb another's answers come after it."""
     return perturbed_last({name: card.of for name, card in design.models.items()})

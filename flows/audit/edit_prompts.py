@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from flows.audit.design import Design
-from flows.audit.wordings import Proposal
+from flows.audit.variants import Proposal
 from flows.rephrasers.protected_spans import protected_words
 from flows.rephrasers.refusals import why_refused
 from flows.system.keys import content_id
@@ -49,18 +49,20 @@ def export_prompts(proposals: Mapping[str, Sequence[Proposal]], path: Path) -> i
 
 
 def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
-    """The wordings of a person's file; one whose text is not what was exported is marked edited."""
+    """Returns the wordings of a person's file; one whose text is not what was exported is marked edited."""
     frame = read_text_table(path)
     for column in EDITABLE[:4]:
         if column not in frame.columns:
             msg = f"{path}: no column '{column}'{nearest(column, frame.columns)}"
             raise DataError(msg)
     # templates are edited in their card
-    found: dict[str, list[Proposal]] = {task_id: [] for task_id in design.tasks if task_id not in design.templates}
+    proposals_of: dict[str, list[Proposal]] = {
+        task_id: [] for task_id in design.tasks if task_id not in design.templates
+    }
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         where = f"{path} row {number}"
-        if row["task"] not in found:
-            msg = f"{where}: task {row['task']!r} is not in the audit{nearest(row['task'] or '', found)}"
+        if row["task"] not in proposals_of:
+            msg = f"{where}: task {row['task']!r} is not in the audit{nearest(row['task'] or '', proposals_of)}"
             raise DataError(msg)
         proposal = _edited(where, row)
         card = design.tasks[row["task"]]
@@ -70,16 +72,16 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
             raise DataError(msg)
         if any(
             (p.paraphrase_temperature, p.variant_index) == (proposal.paraphrase_temperature, proposal.variant_index)
-            for p in found[row["task"]]
+            for p in proposals_of[row["task"]]
         ):
             msg = f"{where}: variant {proposal.variant_index} of task {row['task']!r} stands twice"
             raise DataError(msg)
-        found[row["task"]].append(proposal)
-    for task_id, proposals in found.items():
+        proposals_of[row["task"]].append(proposal)
+    for task_id, proposals in proposals_of.items():
         if not any(p.variant_index == 0 for p in proposals):
             msg = f"{path}: task {task_id!r} has no variant 0, the original"
             raise DataError(msg)
-    return found
+    return proposals_of
 
 
 def _edited(where: str, row: Mapping[str, str | None]) -> Proposal:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.audit.answer_schemas import original_schema
-from flows.audit.check_cards import Checked, check_audit, refusal_lines
+from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.data import choose
 from flows.audit.judge_requests import Ruling, rulings_of
-from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens
+from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
 from flows.audit.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
@@ -28,14 +28,14 @@ UNSEEN_ANSWER = "x" * 200
 
 
 def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
-    """Requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
+    """Returns requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
 
     Raises every error of the audit's cards and their data at once.
     """
     checked = check_audit(registry, audit_id)
     raise_all(checked.errors)
     audit, notes = registry.audit(audit_id), list(checked.notes)
-    measured = {name: _measured(checked, name) for name in audit.tasks}
+    measured = {name: _size_of(checked, name) for name in audit.tasks}
     rows = [_model_row(registry, audit, name, measured) for name in registry.models_of(audit_id)]
     rephraser = _rephraser_row(registry, audit)
     judges = [
@@ -67,7 +67,7 @@ def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class TaskSize:
     """How many samples of a task are asked, some of them, and its examples."""
 
     n_samples: int
@@ -75,14 +75,14 @@ class Measured:
     examples: Mapping[str, str]
 
 
-def _measured(checked: Checked, name: str) -> Measured:
+def _size_of(checked: CardCheck, name: str) -> TaskSize:
     """The samples as they are here, else as many as the card says."""
     card, limit = checked.cards.tasks[name], checked.cards.audit.samples.limit
     if name not in checked.cards.samples and card.data.rows is not None:
         examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
-        return Measured(min(card.data.rows, limit or card.data.rows), [Sample("", UNSEEN_INPUT, None, {})], examples)
+        return TaskSize(min(card.data.rows, limit or card.data.rows), [Sample("", UNSEEN_INPUT, None, {})], examples)
     chosen = checked.cards.samples.get(name) or choose(checked.cards, name)
-    return Measured(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
+    return TaskSize(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
 
 
 def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
@@ -97,7 +97,7 @@ def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
     return audit.repetitions.original + n_variants * audit.repetitions.variants
 
 
-def _model_row(registry: Registry, audit: AuditCard, name: str, measured: Mapping[str, Measured]) -> dict[str, Any]:
+def _model_row(registry: Registry, audit: AuditCard, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:
     card = registry.model(name)
     requests = tokens_in = tokens_out = 0
     for task_id in audit.tasks:
@@ -122,7 +122,7 @@ def _mean_answer(card: ModelCard, task: TaskCard) -> int:
     return min(card.sampling.token_cap or FREE_ANSWER_TOKENS, FREE_ANSWER_TOKENS)
 
 
-def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Measured) -> float:
+def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: TaskSize) -> float:
     some = measured.some
     if task.templates is not None:
         templates = registry.templates(task.templates).templates
@@ -148,7 +148,7 @@ def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | Non
             "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
 
 
-def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, Measured]) -> dict[str, Any]:
+def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:
     """Every answer that has a key judged once a repetition, and the controls."""
     audit, card = registry.audit(audit_id), registry.judge(name)
     model = registry.model(card.model or "")
@@ -161,7 +161,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
             measured[task_id].n_samples * _n_asks(registry, audit, task) * len(_strategies(audit, task)) * n_models
         )
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
-        said = [
+        rulings = [
             Ruling(
                 prediction_id=None,
                 control_id=None,
@@ -172,7 +172,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
             )
             for sample in some
         ]
-        sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, said, strict=True)]
+        sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, rulings, strict=True)]
         requests += ruled
         tokens_in += round(ruled * sum(sizes) / len(sizes))
     tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
@@ -189,24 +189,4 @@ def _n_descriptions(registry: Registry, audit: AuditCard) -> int:
 
 def _usd(card: ModelCard, tokens_in: int, tokens_out: int) -> float | None:
     price = price_of(card)
-    if price is None:
-        return None
-    return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
-
-
-def render_estimate(estimate: dict[str, Any]) -> str:
-    """The estimate for a terminal."""
-    lines = [f"{'':32}{'requests':>12}{'prompt tokens':>16}{'answer tokens':>16}{'USD':>12}"]
-    for row in [*estimate["lines"], {"what": "", "name": "total", **estimate["total"]}]:
-        label = f"{row['what']} {row['name']}".strip()[:31]
-        lines.append(
-            f"{label:32}{row['requests']:>12,}{row['prompt_tokens']:>16,}{row['completion_tokens']:>16,}{_money(row['usd']):>12}"
-        )
-    for row in estimate["subsamples"]:
-        share = f"{row['share']:.0%} of the samples"
-        lines.append(f"{share:32}{row['requests']:>12,}{'':16}{'':16}{_money(row['usd']):>12}")
-    return "\n".join([*lines, *estimate["notes"], *refusal_lines(estimate["run_refuses"])])
-
-
-def _money(usd: float | None) -> str:
-    return "unknown" if usd is None else f"{usd:,.2f}"
+    return None if price is None else usd_of(price, tokens_in, tokens_out)

@@ -14,7 +14,7 @@ from flows.audit.meters import meters_of_judges, meters_of_models
 from flows.audit.paraphrase import paraphrase
 from flows.audit.plan import Variant, count_missing
 from flows.audit.runs import close_run
-from flows.audit.validate import Validated, validate
+from flows.audit.validate import ValidationResult, validate
 from flows.comparison.compare import compare_again
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import landed
@@ -28,13 +28,12 @@ from models_registry.errors import MeasureError
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What one execution did; its paths are None as long as nothing is published."""
+    """What one execution did; `report` is None as long as no page is written."""
 
     n_asked: int = 0
     n_judged: int = 0
     notes: list[str] = field(default_factory=list)
-    validated: Validated | None = None
-    published: Path | None = None
+    validated: ValidationResult | None = None
     report: Path | None = None
 
 
@@ -73,18 +72,18 @@ class Execution:
         """Makes the prompt variants, or finds those that the run has, and lands them."""
         self.progress.step("making prompt variants")
         design = self._designed()
-        made = paraphrase(self._purse(), design, anew=self.rephrase, prompts=self.prompts)
-        self._variants = made.variants
-        self.outcome.notes += made.notes
+        result = paraphrase(self._purse(), design, anew=self.rephrase, prompts=self.prompts)
+        self._variants = result.variants
+        self.outcome.notes += result.notes
 
     def infer(self, ask: AskBatch = as_it_is) -> None:
         """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
         design, run = self._designed(), self.audit_run_id
         meters = meters_of_models(design, self._variants, self.warehouse, run)
         with self.progress.asking("cells", meters) as on_answer:
-            asked = infer(self._purse(), design, self._variants, on_answer, ask)
-        self.outcome.n_asked = asked.n_landed
-        self.outcome.notes += asked.notes
+            result = infer(self._purse(), design, self._variants, on_answer, ask)
+        self.outcome.n_asked = result.n_landed
+        self.outcome.notes += result.notes
         n_missing = count_missing(self.warehouse, run, design, self._variants)
         if n_missing:
             msg = f"{n_missing} cells have no answer yet; the same command again asks only them"
@@ -101,26 +100,26 @@ class Execution:
     def validate(self) -> None:
         """Checks the formats of the answers; raises MeasureError where the run cannot be measured, and closes it as failed."""
         self.progress.step("checking formats")
-        found = self.outcome.validated = validate(self.warehouse, self.audit_run_id, self.limits)
-        is_empty = found.n_variants > 0 and found.n_quarantined == found.n_variants
-        if found.action == "failed" or is_empty:
+        result = self.outcome.validated = validate(self.warehouse, self.audit_run_id, self.limits)
+        is_empty = result.n_variants > 0 and result.n_quarantined == result.n_variants
+        if result.action == "failed" or is_empty:
             close_run(self.warehouse, self.audit_run_id, "failed")
             kept = self.warehouse.published
             stays = f"; {kept.path} stays as it was" if kept.exists() else ""
             why = "every prompt variant is quarantined" if is_empty else "the format gate failed"
-            msg = f"{why}: {found.failures[0]} ({len(found.failures)} in all){stays}"
+            msg = f"{why}: {result.failures[0]} ({len(result.failures)} in all){stays}"
             raise MeasureError(msg)
 
     def judge(self) -> None:
         """Asks the judges for the rulings that are missing; raises MeasureError where some have no verdict yet."""
         design = self._designed()
-        judged = judge(
+        result = judge(
             self._purse(),
             design,
             lambda missing: self.progress.asking("rulings", meters_of_judges(design, missing)),
         )
-        self.outcome.n_judged = judged.n_landed
-        self.outcome.notes += judged.notes
+        self.outcome.n_judged = result.n_landed
+        self.outcome.notes += result.notes
         n_open = count_missing_rulings(self.warehouse, self.audit_run_id, design)
         if n_open:
             msg = f"{n_open} rulings have no verdict yet; `promptaudit run` asks only them"
@@ -133,7 +132,7 @@ class Execution:
     def publish(self) -> None:
         """Publishes the run's marts."""
         self.progress.step("publishing")
-        self.outcome.published = publish(self.warehouse, [self.audit_run_id], self._compared)
+        publish(self.warehouse, [self.audit_run_id], self._compared)
 
     def report(self) -> None:
         """Writes the run's page."""

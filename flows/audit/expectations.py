@@ -45,13 +45,13 @@ def offenders(
         ],
     )
     how = {"result_format": "COMPLETE", "unexpected_index_column_names": ["row"]}
-    found: dict[str, list[int]] = {}
+    rows_above: dict[str, list[int]] = {}
     for result in summary.get_batch({"dataframe": frame}).validate(suite, result_format=how).results:
         checked = result.expectation_config
         if checked is not None:
             rows = result.result.get("unexpected_index_list") or []
-            found[checked.kwargs["column"]] = [int(row["row"]) for row in rows]
-    return found
+            rows_above[checked.kwargs["column"]] = [int(row["row"]) for row in rows]
+    return rows_above
 
 
 if __name__ == "__main__":

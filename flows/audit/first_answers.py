@@ -75,12 +75,12 @@ def label_reader(readers: Mapping[str, str]) -> Read:
     return read
 
 
-def shown(request: Request, answer: Answer, noun: str, found: str | None) -> str:
-    """The first request of a model and what became of it, for a terminal."""
+def shown(request: Request, answer: Answer, noun: str, label: str | None) -> str:
+    """Returns the first request of a model and what became of it, for a terminal."""
     prompt = "\n".join(f"[{role}] {content}" for role, content in request.messages)
-    said = f"error: {answer.error}" if answer.completion is None else answer.completion
+    reply = f"error: {answer.error}" if answer.completion is None else answer.completion
     lines = [f"first answer of '{request.model_id}', task '{request.task_id}', sample '{request.sample_id}'"]
-    for name, text in (("prompt", prompt), ("completion", said), (noun, "none" if found is None else found)):
+    for name, text in (("prompt", prompt), ("completion", reply), (noun, "none" if label is None else label)):
         cut = text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} … {len(text)} characters"
         lines.append(f"  {name:<11}" + cut.replace("\n", "\n" + " " * 13))
     return "\n".join(lines)
@@ -106,7 +106,7 @@ class Ceiling:
         self._shortest, self._longest = min(self._shortest, length), max(self._longest, length)
 
     def note(self) -> str | None:
-        """What there is to say, None where nothing."""
+        """Returns what there is to say, None where nothing."""
         if self._n < self.MANY or self._longest < self.RATIO * self._shortest:
             return None
         return (

@@ -15,7 +15,17 @@ from prefect.runtime import flow_run
 from prefect.states import Failed
 
 from flows.audit.execution import Execution
-from flows.audit.prefect_steps import AGAIN, DERIVES, STEP, Ended, Steps, at_hand, end_of, end_of_batch, kept_at_hand
+from flows.audit.prefect_steps import (
+    AGAIN,
+    DERIVES,
+    STEP,
+    StepOutcome,
+    Steps,
+    at_hand,
+    end_of,
+    end_of_batch,
+    kept_at_hand,
+)
 from flows.marts.transform import Part
 
 
@@ -112,7 +122,7 @@ def audit(  # noqa: PLR0913 - what the command takes
     """
     steps = at_hand(audit_run_id)
     if steps is not None:
-        steps.whole = Ended().do(lambda: measure(steps.work, steps))
+        steps.whole = StepOutcome().do(lambda: measure(steps.work, steps))
         return steps.whole.state
     if audit_run_id is not None:
         return Failed(
@@ -136,7 +146,7 @@ def audit(  # noqa: PLR0913 - what the command takes
             max_usd=max_usd, max_requests=max_requests,
         )  # fmt: skip
 
-    ended = Ended().do(begin)
+    ended = StepOutcome().do(begin)
     if ended.error is not None:
         progress.warn(str(ended.error))  # on the worker, whole; Prefect hears its kind
     return ended.state

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
-from flows.audit.ask import AskBatch, OnAnswer, Workers, as_it_is, run_to_end
-from flows.audit.budget import Purse, most_usd
+from flows.audit.ask import AskBatch, AskResult, OnAnswer, Workers, as_it_is
+from flows.audit.budget import Purse, Spending
 from flows.audit.design import Design, model_order
 from flows.audit.first_answers import Ceiling, Look, label_reader
-from flows.audit.land import Landing, cost_of
 from flows.audit.plan import Variant, missing_requests
-from flows.audit.prices import price_of
 from flows.engines import Answer, LandedWithoutAnswer, Request
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import reader_json
@@ -25,21 +22,13 @@ EVERY_STRATEGY = "every strategy"  # of a model that is asked through a batch in
 MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
 
 
-@dataclass(slots=True)
-class Inferred:
-    """What asking came to."""
-
-    n_landed: int = 0
-    notes: list[str] = field(default_factory=list)
-
-
 def infer(
     purse: Purse,
     design: Design,
     variants: Sequence[Variant],
     on_answer: OnAnswer,
     ask_batch: AskBatch = as_it_is,
-) -> Inferred:
+) -> AskResult:
     """Asks every missing cell of a run and lands the answers; returns how many, and what there is to say of the models.
 
     `ask_batch` is handed the cells of a model under one strategy, one batch after the other.
@@ -47,34 +36,28 @@ def infer(
     Raises BudgetReached, EngineError or MeasureError (the first answers are no labels) after landing what had been
     answered; so does an interrupt.
     """
-    landing = Landing(purse.warehouse, purse.audit_run_id)
-    workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within), ask_batch)
-    asking = _Asking(purse, design, variants, workers, on_answer)
-    try:
-        run_to_end(asking.ask_all())
-    finally:
-        landing.close()
-    if asking.workers.stopped_by is not None:
-        raise asking.workers.stopped_by
-    return Inferred(landing.n_landed, asking.workers.notes)
+    workers = Workers(purse, on_answer, age_of(design.audit.retry_within), ask_batch)
+    return workers.run(_Inference(purse, design, variants, workers, on_answer).ask_all())
 
 
-class _Cells:
+class _ModelWork:
     """The missing cells of one model: its first answers are looked at, all of them land."""
 
     what = "model"
 
-    def __init__(self, asking: _Asking, model_id: str) -> None:
+    def __init__(self, inference: _Inference, model_id: str) -> None:
         self.name = model_id
-        self.entry = asking.design.registry.entry("models", model_id)
-        self.requests = asking.missing(model_id)
+        self.entry = inference.design.registry.entry("models", model_id)
+        self.requests = inference.missing(model_id)
         self.landed: Callable[[str, Request], str | None] | None = LandedAnswers(
-            asking.purse.warehouse, asking.purse.audit_run_id
+            inference.purse.warehouse, inference.purse.audit_run_id
         )
-        self._landing = asking.workers.landing
-        allowed = asking.design.audit.format.max_invalid_rate_at_first
-        self._strategies = asking.strategies
-        self._look = Look(f"model '{model_id}'", "label", label_reader(asking.readers), allowed, asking.purse.say, MEND)
+        self._landing = inference.workers.landing
+        allowed = inference.design.audit.format.max_invalid_rate_at_first
+        self._strategies = inference.strategies
+        self._look = Look(
+            f"model '{model_id}'", "label", label_reader(inference.readers), allowed, inference.purse.say, MEND
+        )
         self._ceiling = Ceiling()
 
     def batch_of(self, request: Request) -> str:
@@ -96,12 +79,12 @@ class _Cells:
         self._look.end()
 
     def notes(self) -> list[str]:
-        """Whether the server seems to cut long prompts."""
+        """Returns whether the server seems to cut long prompts."""
         ceiling = self._ceiling.note()
         return [] if ceiling is None else [ceiling]
 
 
-class _Asking:
+class _Inference:
     """All models of a run, in their order."""
 
     def __init__(
@@ -129,46 +112,34 @@ class _Asking:
     async def _ask(self, model_id: str) -> None:
         card = self.design.models[model_id]
         if card.engine != "batch":
-            await self.workers.ask(_Cells(self, model_id))
+            await self.workers.ask(_ModelWork(self, model_id))
         elif self.workers.stopped_by is None and next(self.missing(model_id), None) is not None:
             with contextlib.suppress(PromptauditError):  # the workers know what stopped them
                 await self.workers.ask_batch(model_id, EVERY_STRATEGY, lambda: self._ask_in_batches(model_id, card))
 
     async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
-        from flows.audit.ask_in_batches import Lent, ask_in_batches, open_batches
+        from flows.audit.ask_in_batches import BatchContext, ask_in_batches, open_batches
 
-        workers, budget, price = self.workers, self.purse.budget, price_of(card)
-        set_aside: dict[str, float] = {}  # by prediction; what comes back without a result is still set aside
-
-        def reserve(request: Request) -> None:
-            if request.prediction_id not in set_aside:
-                most = most_usd(request, card.sampling, price)
-                budget.set_aside(most)
-                set_aside[request.prediction_id] = most
+        workers, spending = self.workers, Spending(self.purse.budget, card)
 
         def take(request: Request, answer: Answer) -> None:
-            usd = 0.0 if answer.completion is None else cost_of(answer, price)
-            if request.prediction_id in set_aside:
-                budget.release(set_aside.pop(request.prediction_id), usd)
-            else:  # of a batch that an earlier process had handed over
-                budget.spend(usd)
-            workers.landing.add(request, answer, price)
+            spending.settle(request, answer)
+            workers.landing.add(request, answer, spending.price)
             self.on_answer(model_id, answer, None)
 
-        lent = Lent(
-            self.purse.warehouse, self.purse.audit_run_id, model_id, card, lambda: self.missing(model_id), reserve, take,
-            workers.landing.flush, self.purse.say, lambda: workers.stopped_by is not None,
+        context = BatchContext(
+            self.purse.warehouse, self.purse.audit_run_id, model_id, card, lambda: self.missing(model_id),
+            spending.set_aside, take, workers.landing.flush, self.purse.say, lambda: workers.stopped_by is not None,
         )  # fmt: skip
         try:
             batches = open_batches(card, self.purse.warehouse)
             workers.land_served(model_id, card, batches.served)
             try:
-                await ask_in_batches(batches, lent)
+                await ask_in_batches(batches, context)
             finally:
                 await batches.close()
             workers.note("model", model_id, batches.notes)
-            for most in set_aside.values():  # no result ever came
-                budget.release(most, 0.0)
+            spending.release()
         except PromptauditError as error:
             workers.stop(error)
             raise
@@ -179,13 +150,13 @@ class LandedAnswers:
 
     def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
         self._warehouse, self._run = warehouse, audit_run_id
-        self._held: tuple[str, str] | None = None
+        self._read_for: tuple[str, str] | None = None
         self._completions: dict[tuple[str, int], str | None] = {}
 
     def __call__(self, model_id: str, request: Request) -> str | None:
         """The landed completion of the same cell by `model_id`; None where none has landed."""
         wanted = (model_id, request.prompt_variant_id)
-        if wanted != self._held:
+        if wanted != self._read_for:
             rows = self._warehouse.read(
                 "select sample_id, repetition, completion from raw.predictions where audit_run_id = $run "
                 "and model_id = $model and prompt_variant_id = $variant",
@@ -194,7 +165,7 @@ class LandedAnswers:
                 variant=request.prompt_variant_id,
             )
             self._completions = {(row["sample_id"], row["repetition"]): row["completion"] for row in rows}
-            self._held = wanted
+            self._read_for = wanted
         cell = (request.sample_id, request.repetition)
         if cell in self._completions and self._completions[cell] is None:
             raise LandedWithoutAnswer

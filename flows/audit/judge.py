@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flows.audit.answer_rows import answer_columns
-from flows.audit.ask import Workers, run_to_end
+from flows.audit.ask import AskResult, Workers
 from flows.audit.budget import Purse
 from flows.audit.design import Design
 from flows.audit.first_answers import Look
 from flows.audit.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
-from flows.audit.land import Landing, cost_of
+from flows.audit.land import Landing
+from flows.audit.prices import cost_of
 from flows.engines import Answer, LandedAnswers, Request
 from flows.system.keys import as_json, content_id, request_sha256, sent_by
 from flows.warehouse import Warehouse, now
@@ -29,16 +30,8 @@ READ_AT_ONCE = 1000  # completions
 MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"
 
 
-@dataclass(slots=True)
-class Judged:
-    """What judging came to."""
-
-    n_landed: int = 0
-    notes: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _OpenRuling:
     """A ruling that has not been made, and where its answer lies."""
 
     repetition: int
@@ -53,44 +46,37 @@ class _Wanted:
         return self.prediction_id or (self.control.control_id if self.control else "")
 
 
-def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], Any]) -> Judged:
+def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], Any]) -> AskResult:
     """Asks every judge for the rulings that are missing and lands its replies, verbatim, the unreadable ones too.
 
     `asking` makes the progress bars: judge to how many rulings. Raises as `infer` does.
     """
     if not design.judges:
-        return Judged()
+        return AskResult()
     controls = controls_of(design)
     land_changed_judges(purse.warehouse, purse.audit_run_id, design)
     missing = {
         name: missing_rulings(purse.warehouse, purse.audit_run_id, design, name, controls)
         for name in asked_judges(design)
     }
-    landing = Landing(purse.warehouse, purse.audit_run_id)
     with asking({name: len(wanted) for name, wanted in missing.items()}) as on_answer:
-        workers = Workers(purse, landing, on_answer, age_of(design.audit.retry_within))
+        workers = Workers(purse, on_answer, age_of(design.audit.retry_within))
 
         async def ask_all() -> None:
             async with asyncio.TaskGroup() as group:
                 for name, wanted in missing.items():
-                    group.create_task(workers.ask(_Rulings(purse, design, name, wanted, landing)))
+                    group.create_task(workers.ask(_JudgeWork(purse, design, name, wanted, workers.landing)))
 
-        try:
-            run_to_end(ask_all())
-        finally:
-            landing.close()
-    if workers.stopped_by is not None:
-        raise workers.stopped_by
-    return Judged(landing.n_landed, workers.notes)
+        return workers.run(ask_all())
 
 
 def asked_judges(design: Design) -> list[str]:
-    """The judges that a model answers for: all but panels, whose members vote."""
+    """Returns the judges that a model answers for: all but panels, whose members vote."""
     return [name for name, card in design.judges.items() if card.model is not None]
 
 
 def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Design) -> int:
-    """Rulings of a run that are not settled, over all judges."""
+    """Returns how many rulings of a run are not settled, over all judges."""
     controls = controls_of(design)
     judges = asked_judges(design)
     return sum(len(missing_rulings(warehouse, audit_run_id, design, name, controls)) for name in judges)
@@ -129,19 +115,19 @@ def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design)
 
 def missing_rulings(
     warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
-) -> list[_Wanted]:
-    """What a judge has not ruled on, controls where a hash puts them among the answers."""
+) -> list[_OpenRuling]:
+    """Returns what a judge has not ruled on, controls where a hash puts them among the answers."""
     card, key = design.judges[judge_id], judge_key(design, judge_id)
     about = {"run": audit_run_id, "judge": judge_id, "key": key}
-    found = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions)
+    rows = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions)
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
         **about,
     )
     done = {(row["control_id"], row["repetition"]) for row in settled}
-    wanted = [_Wanted(**row) for row in found] + [
-        _Wanted(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
+    wanted = [_OpenRuling(**row) for row in rows] + [
+        _OpenRuling(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
         for control in controls
         if control.place < getattr(card.controls, control.kind)
         for repetition in range(1, card.repetitions + 1)
@@ -150,13 +136,15 @@ def missing_rulings(
     return sorted(wanted, key=lambda each: content_id(judge_id, each.judged_id, str(each.repetition)))
 
 
-class _Rulings:
+class _JudgeWork:
     """One judge's missing rulings: a reply that cannot be read is asked for again, as often as its card allows."""
 
     what = "judge"
     landed: LandedAnswers | None = None  # a judge perturbs nobody
 
-    def __init__(self, purse: Purse, design: Design, judge_id: str, wanted: list[_Wanted], landing: Landing) -> None:
+    def __init__(
+        self, purse: Purse, design: Design, judge_id: str, wanted: list[_OpenRuling], landing: Landing
+    ) -> None:
         self.name = judge_id
         self._purse, self._design, self._landing = purse, design, landing
         self._card: JudgeCard = design.judges[judge_id]
@@ -170,7 +158,7 @@ class _Rulings:
             for task_id, chosen in design.samples.items()
             for sample in chosen.samples
         }
-        self._open: dict[str, tuple[_Wanted, Ruling, int]] = {}  # by the id of the verdict that is asked for
+        self._open: dict[str, tuple[_OpenRuling, Ruling, int]] = {}  # by the id of the verdict that is asked for
         self._look = Look(
             f"judge '{judge_id}'", "verdict", _read, self._card.max_unreadable_rate_at_first, purse.say, MEND
         )
@@ -211,16 +199,16 @@ class _Rulings:
         self._look.end()
 
     def notes(self) -> list[str]:
-        """Nothing is said of a judge but what its engine says."""
+        """Returns nothing: of a judge only its engine has something to say."""
         return []
 
-    def _requests(self, wanted: list[_Wanted]) -> Iterator[Request]:
+    def _requests(self, wanted: list[_OpenRuling]) -> Iterator[Request]:
         asked = self._asked_before()
         for start in range(0, len(wanted), READ_AT_ONCE):
             some = wanted[start : start + READ_AT_ONCE]
-            said = _completions(self._purse.warehouse, self._purse.audit_run_id, some)
+            completions = _completions(self._purse.warehouse, self._purse.audit_run_id, some)
             for each in some:
-                completion = each.control.completion if each.control else said[each.prediction_id or ""]
+                completion = each.control.completion if each.control else completions[each.prediction_id or ""]
                 signs = tuple(_signs(each.reader))
                 control_id = each.control.control_id if each.control else None
                 ruling = Ruling(
@@ -233,7 +221,7 @@ class _Rulings:
                 )
                 yield self._request(each, ruling, asked.get((each.judged_id, each.repetition), 0) + 1)
 
-    def _request(self, wanted: _Wanted, ruling: Ruling, ask: int) -> Request:
+    def _request(self, wanted: _OpenRuling, ruling: Ruling, ask: int) -> Request:
         task = self._design.tasks[ruling.task_id]
         sample: Sample = self._samples[ruling.task_id, ruling.sample_id]
         messages, question = rulings_of(task, self._card, sample, ruling)
@@ -287,11 +275,11 @@ def _read(request: Request, answer: Answer) -> tuple[str | None, bool]:
 
 def _signs(reader: str | None) -> Sequence[str]:
     """The enumerators that a multiple-choice prompt showed, as its reader keeps them."""
-    found = json.loads(reader) if reader else None
-    return found.get("option_letter", ()) if isinstance(found, dict) else ()
+    shown = json.loads(reader) if reader else None
+    return shown.get("option_letter", ()) if isinstance(shown, dict) else ()
 
 
-def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_Wanted]) -> dict[str, str]:
+def _completions(warehouse: Warehouse, audit_run_id: str, some: Sequence[_OpenRuling]) -> dict[str, str]:
     ids = [each.prediction_id for each in some if each.prediction_id is not None]
     rows = warehouse.read(
         "select prediction_id, completion from raw.predictions where audit_run_id = $run "

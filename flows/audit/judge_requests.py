@@ -54,16 +54,16 @@ class Ruling:
 
 
 def judge_key(design: Design, judge_id: str) -> str:
-    """What decides a judge's verdicts: its rubric and instructions, and what of its model's card is sent."""
+    """Returns what decides a judge's verdicts: its rubric and instructions, and what of its model's card is sent."""
     card = design.judges[judge_id]
-    told = card.model_dump(mode="json", include={"rubric", "max_tokens", "panel"})
-    told["instructions"] = {task_id: text for task_id, text in card.instructions.items() if task_id in design.tasks}
+    about = card.model_dump(mode="json", include={"rubric", "max_tokens", "panel"})
+    about["instructions"] = {task_id: text for task_id, text in card.instructions.items() if task_id in design.tasks}
     sent = None if card.model is None else as_json(sent_by(design.registry.model(card.model)))
-    return content_id("judge", as_json(told), sent)
+    return content_id("judge", as_json(about), sent)
 
 
 def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) -> tuple[Messages, Question]:
-    """What a judge is asked about one completion, and the same for a judge that needs no model.
+    """Returns what a judge is asked about one completion, and the same for a judge that needs no model.
 
     The completion stands between marks that a hash of it makes, so it cannot hold them; what is put in is never read again.
     """
@@ -88,7 +88,7 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
 
 
 def asked_again(messages: Messages, ask: int) -> Messages:
-    """The messages of a further ask: with a reminder, so that a model that draws nothing answers otherwise."""
+    """Returns the messages of a further ask: with a reminder, so that a model that draws nothing answers otherwise."""
     if ask == 1:
         return messages
     *before, (role, content) = messages
@@ -96,7 +96,7 @@ def asked_again(messages: Messages, ask: int) -> Messages:
 
 
 def controls_of(design: Design) -> list[Control]:
-    """The controls of a run: of every task and kind as many as the judge that wants most, in the order they are taken."""
+    """Returns the controls of a run: of every task and kind as many as the judge that wants most, in the order they are taken."""
     wanted = {kind: max((getattr(card.controls, kind) for card in design.judges.values()), default=0) for kind in KINDS}
     return [
         control
@@ -119,20 +119,20 @@ def _controls(design: Design, task_id: str, kind: str, wanted: int) -> Iterator[
         wrong = _wrong(task, sample, keyed[number + 1 :] + keyed[:number])
         if wrong is None and kind in ("wrong", "injected"):
             continue
-        said = {
+        completion = {
             "right": _right(task, sample),
             "wrong": wrong or "",
             "blank": BLANKS[place % len(BLANKS)],
             "injected": substitute(INJECTIONS[place % len(INJECTIONS)], {"wrong": wrong or ""}),
         }[kind]
-        control_id = content_id("control", task_id, sample.sample_id, kind, said)
+        control_id = content_id("control", task_id, sample.sample_id, kind, completion)
         yield Control(
             control_id=control_id,
             task_id=task_id,
             sample_id=sample.sample_id,
             kind=kind,
             place=place,
-            completion=said,
+            completion=completion,
             is_match=kind == "right",
         )
         place += 1
@@ -152,9 +152,9 @@ def _wrong(task: TaskCard, sample: Sample, others: Sequence[Sample]) -> str | No
         gold = task.label_names.index(sample.gold_label)
         other = (gold + 1 + _rank("wrong", sample.sample_id)[0] % (count - 1)) % count
         return _choice(task, sample, other) if sample.options else task.label_names[other]
-    right = {told for reference in sample.references for told in _told(reference)}
-    found = (text for other in others for text in other.references if right.isdisjoint(_told(text)))
-    return next(found, None)
+    right = {content for reference in sample.references for content in _content_of(reference)}
+    wrong = (text for other in others for text in other.references if right.isdisjoint(_content_of(text)))
+    return next(wrong, None)
 
 
 def _choice(task: TaskCard, sample: Sample, index: int) -> str:
@@ -164,11 +164,11 @@ def _choice(task: TaskCard, sample: Sample, index: int) -> str:
     return ways[_rank("way", sample.sample_id, sign)[0] % len(ways)]
 
 
-def _told(text: str) -> set[str]:
+def _content_of(text: str) -> set[str]:
     """What a reference says, apart from how: its letters and digits, and the number that it or its right side is."""
-    told = {"".join(character for character in text.casefold() if character.isalnum())}
+    content = {"".join(character for character in text.casefold() if character.isalnum())}
     number = read_quantity(tidied(text.rpartition("=")[2]))
-    return told if number is None else told | {f"number {number.worth}"}
+    return content if number is None else content | {f"number {number.worth}"}
 
 
 def _rank(*parts: str) -> bytes:

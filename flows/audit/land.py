@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from flows.audit.answer_rows import answer_columns, attempt_row
+from flows.audit.prices import cost_of
 from flows.engines import Answer, Attempt, Request
 from flows.warehouse import Warehouse, now
 from flows.warehouse.spool import Spool, land_segment
@@ -30,19 +31,13 @@ class Landing:
         self._landing: deque[Future[None]] = deque()
         self._since = time.monotonic()
         self.n_landed = 0
-        self.n_unanswered = 0
-        self.cost_usd = 0.0
 
     def add(self, request: Request, answer: Answer, price: Price | None) -> None:
         """Keeps one answer and its failed tries; raises WarehouseError when no more can be kept."""
         self.add_attempts(request.prediction_id, answer.attempts)
         if answer.is_landed:
-            row = _row(self._run, request, answer, price)
-            self.append("predictions", row)
-            self.cost_usd += row["cost_usd"] or 0
+            self.append("predictions", _row(self._run, request, answer, price))
             self.n_landed += 1
-        else:
-            self.n_unanswered += 1
 
     def add_attempts(self, asked_id: str, attempts: Sequence[Attempt]) -> None:
         """Keeps the failed tries of a prediction or a rephrasing."""
@@ -77,18 +72,6 @@ class Landing:
         if files:
             self._landing.append(self._thread.submit(land_segment, self._warehouse, files))
         self._since = time.monotonic()
-
-
-def cost_of(answer: Answer, price: Price | None) -> float | None:
-    """US dollars of an answer; None where the price or the tokens are unknown."""
-    if price is None:
-        return None
-    if price.input_usd_per_mtok == 0 and price.output_usd_per_mtok == 0:
-        return 0.0
-    if answer.prompt_tokens is None or answer.completion_tokens is None:
-        return None
-    tokens = answer.prompt_tokens * price.input_usd_per_mtok + answer.completion_tokens * price.output_usd_per_mtok
-    return tokens / 1e6
 
 
 def _row(audit_run_id: str, request: Request, answer: Answer, price: Price | None) -> dict[str, Any]:

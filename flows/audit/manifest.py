@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def manifest_of(design: Design) -> dict[str, Any]:
-    """Hashes of everything an audit's run is made from: `cards`, `data`, `code`, `dbt_project`, each sha256 in hex.
+    """Returns hashes of everything an audit's run is made from: `cards`, `data`, `code`, `dbt_project`, each sha256 in hex.
 
     Data that no file holds (a hub's) have no hash of their own: the samples that were chosen are rows, which the seal covers.
     """

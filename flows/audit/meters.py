@@ -1,4 +1,4 @@
-"""How far each model and judge of a run is, for whoever shows it."""
+"""Meters of each model and judge of a run, for whoever shows them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def meters_of_models(
     design: Design, variants: Sequence[Variant], warehouse: Warehouse, audit_run_id: str
 ) -> list[RequestMeter]:
-    """How far each model of a run is."""
+    """Returns a meter of each model of a run."""
     from flows.audit.plan import count_landed
     from flows.audit.prices import price_of
 
@@ -31,7 +31,7 @@ def meters_of_models(
 
 
 def meters_of_judges(design: Design, missing: Mapping[str, int]) -> list[RequestMeter]:
-    """What each judge still has to rule on."""
+    """Returns a meter of what each judge still has to rule on."""
     from flows.audit.prices import price_of
 
     cards = {name: design.registry.model(design.judges[name].model or "") for name in missing}
@@ -54,22 +54,22 @@ class RequestMeter:
         self.engine = engine
         if answer is None:
             return
-        from flows.audit.land import cost_of
+        from flows.audit.prices import paid_for
 
         self.started = self.started or time.monotonic()
         self.done = min(self.wanted, self.done + answer.is_landed)  # a verdict may take several asks
         self.n_tries_failed += len(answer.attempts)
-        cost = 0.0 if answer.completion is None else cost_of(answer, self.price)  # what fails is not paid
+        cost = paid_for(answer, self.price)
         self.usd = None if cost is None or self.usd is None else self.usd + cost
 
     def cost(self) -> str:
-        """What was spent in this execution, and what holds it back."""
+        """Returns what was spent in this execution, and what holds it back."""
         spent = "price unknown" if self.usd is None else f"{self.usd:.4f} USD"
         pressure = "" if self.engine is None else self.engine.pressure
         return f"{spent}, {pressure}" if pressure else spent
 
     def line(self) -> str:
-        """The bar as text."""
+        """Returns the bar as text."""
         seconds = time.monotonic() - (self.started or time.monotonic())
         rate = (self.done - self.before) / max(seconds, 1e-3)
         left = (self.wanted - self.done) / rate if rate else 0.0

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from flows.audit.answer_rows import answer_columns, attempt_row
-from flows.audit.budget import Purse, most_usd
-from flows.audit.land import cost_of
-from flows.audit.prices import price_of
+from flows.audit.budget import Purse, Spending
+from flows.audit.prices import cost_of
 from flows.engines import Answer, Engine, Request
 from flows.system.keys import content_id, temperature_key
 from flows.warehouse import now
@@ -24,42 +23,37 @@ class KeptEngine(Engine):
     def __init__(self, engine: Engine, card: ModelCard, purse: Purse) -> None:
         self.max_connections = engine.max_connections
         self._engine, self._card, self._purse = engine, card, purse
+        self._spending = Spending(purse.budget, card)
 
     async def open(self) -> None:
         """Opens the engine."""
         await self._engine.open()
 
     async def answer(self, request: Request) -> Answer:
-        """The landed answer, else the engine's; raises BudgetReached before a request that may cross the budget."""
+        """Returns the landed answer, else the engine's; raises BudgetReached before a request that may cross the budget."""
         run = self._purse.audit_run_id
         temperature = temperature_key(request.paraphrase_temperature)
         rephrasing_id = content_id("rephrasing", run, request.task_id, temperature, request.request_sha256)
-        found = self._purse.warehouse.read(
+        landed = self._purse.warehouse.read(
             "select completion, error from raw.rephrasings where audit_run_id = $run and rephrasing_id = $rephrasing_id",
             run=run,
             rephrasing_id=rephrasing_id,
         )
-        if found:
-            return Answer(**found[0])
-        price, budget = price_of(self._card), self._purse.budget
-        reserved = most_usd(request, self._card.sampling, price)
-        await budget.reserve(reserved)
-        usd: float | None = 0.0
+        if landed:
+            return Answer(**landed[0])
         try:
-            answer = await self._engine.answer(request)
-            if answer.completion is not None:
-                usd = cost_of(answer, price)
+            async with self._spending.reserved(request) as answered:
+                answer = await self._engine.answer(request)
+                answered(answer)
         except EngineError as error:
             self._land([], [attempt_row(run, rephrasing_id, attempt) for attempt in error.attempts])
             raise
-        finally:
-            budget.settle(reserved, usd)
         attempts = [attempt_row(run, rephrasing_id, attempt) for attempt in answer.attempts]
-        row = _row(run, rephrasing_id, request, answer, price)
+        row = _row(run, rephrasing_id, request, answer, self._spending.price)
         self._land([row] if answer.is_landed else [], attempts)
         if not answer.is_landed:
             # for now: no list must not pass for an empty one, which later nights would take over
-            budget.refuse_out_of_requests()
+            self._purse.budget.refuse_out_of_requests()
             msg = f"model '{request.model_id}' does not answer for now; run again to continue"
             raise EngineError(msg)
         # as it will be read back

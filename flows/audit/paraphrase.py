@@ -15,8 +15,7 @@ from flows.audit.paid_rephraser import KeptEngine
 from flows.audit.plan import Variant, prompt_of
 from flows.audit.prompts import STRUCTURED, dressed
 from flows.audit.templates import left_open, reader_of
-from flows.audit.variants import landed_variants, made_before, rows_made_before
-from flows.audit.wordings import Proposal, rephrasing_key
+from flows.audit.variants import Proposal, earlier_proposals, earlier_rows, landed_variants, rephrasing_key
 from flows.engines import Engine, always, open_engine, silent
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.protected_spans import protected_words
@@ -27,16 +26,16 @@ from flows.warehouse.rows import frame_of
 from models_registry.tables import escape
 
 
-@dataclass(frozen=True, slots=True)
-class Paraphrased:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParaphraseResult:
     """The variants of a run, and what there is to say about how they came about."""
 
     variants: tuple[Variant, ...]
     notes: tuple[str, ...]
 
 
-def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Path | None = None) -> Paraphrased:
-    """The run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now.
+def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Path | None = None) -> ParaphraseResult:
+    """Returns the run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now.
 
     Raises BudgetReached before a rephraser's request that may cross the budget; what it has said by then is landed.
     """
@@ -53,14 +52,14 @@ def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Pat
             key = rephrasing_key(design, task_id)
             proposals = edited[task_id] if edited else None
             if proposals is None and not anew:
-                proposals = made_before(warehouse, key)
+                proposals = earlier_proposals(warehouse, key)
             if proposals is None:
                 proposals = make_proposals(design, task_id, purse)
             notes += _shortfalls(design, task_id, proposals)
             # a task at a time: rewordings may have been paid for
             mine = _landed_now(purse, design, task_id, proposals, key)
         variants += mine
-    return Paraphrased(tuple(variants), tuple(notes))
+    return ParaphraseResult(variants=tuple(variants), notes=tuple(notes))
 
 
 def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> list[Variant]:
@@ -70,7 +69,7 @@ def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[
         for proposal in proposals:
             schema = schemas.get((proposal.paraphrase_temperature, proposal.variant_index))
             variant = _as_variant(design, task_id, strategy, proposal, schema)
-            rows.append(_row(purse.audit_run_id, design, variant, proposal, key))
+            rows.append(_row_of_wording(purse.audit_run_id, design, variant, proposal, key))
             if proposal.refused_because is None:
                 variants.append(variant)
     purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
@@ -98,11 +97,7 @@ def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Varian
             reader=reader_of(template, task),
         )
         prompt = as_json([{"role": role, "content": content} for role, content in left_open(template)])
-        row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__ if name != "repetitions"}
-        rows.append(
-            {**row, "audit_run_id": purse.audit_run_id, "is_edited": False, "prompt": prompt,
-             "repetitions": list(variant.repetitions), "rephrasing_key": key}
-        )  # fmt: skip
+        rows.append(_row(purse.audit_run_id, variant, is_edited=False, prompt=prompt, rephrasing_key=key))
         variants.append(variant)
     purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
     return variants
@@ -202,13 +197,13 @@ def _shortfalls(design: Design, task_id: str, proposals: Sequence[Proposal]) -> 
 def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> dict[Cell, str]:
     """The answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
     card, rephrasing = design.tasks[task_id], design.audit.rephrasing
-    made = {
+    schemas = {
         (row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"]
-        for row in rows_made_before(purse.warehouse, key, STRUCTURED)
+        for row in earlier_rows(purse.warehouse, key, STRUCTURED)
     }
     wanted = {(p.paraphrase_temperature, p.variant_index) for p in proposals if p.refused_because is None}
-    if wanted <= made.keys() and original_schema(card) in made.values():
-        return made
+    if wanted <= schemas.keys() and original_schema(card) in schemas.values():
+        return schemas
     chosen = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
 
     async def reword() -> dict[Cell, str]:
@@ -247,24 +242,23 @@ def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal,
     )
 
 
-def _row(audit_run_id: str, design: Design, variant: Variant, proposal: Proposal, key: str) -> dict[str, object]:
+def _row_of_wording(
+    audit_run_id: str, design: Design, variant: Variant, proposal: Proposal, key: str
+) -> dict[str, object]:
     rephrasing = design.audit.rephrasing
-    return {
-        "audit_run_id": audit_run_id,
-        "prompt_variant_id": variant.prompt_variant_id,
-        "task_id": variant.task_id,
-        "strategy": variant.strategy,
-        "paraphrase_temperature": variant.paraphrase_temperature,
-        "variant_index": variant.variant_index,
-        "is_original": variant.is_original,
-        "is_edited": proposal.is_edited,
-        "instruction": variant.instruction,
-        "output_format": dressed(design.tasks[variant.task_id], variant.strategy).output_format,
-        "prompt": prompt_of(design, variant.task_id, variant.strategy, variant.instruction),
-        "answer_schema": variant.answer_schema,
-        "reader": variant.reader,
-        "repetitions": list(variant.repetitions),
-        "rephraser_id": None if rephrasing is None or variant.is_original else rephrasing.rephraser,
-        "rephrasing_key": key,
-        "refused_because": proposal.refused_because,
-    }
+    return _row(
+        audit_run_id,
+        variant,
+        is_edited=proposal.is_edited,
+        output_format=dressed(design.tasks[variant.task_id], variant.strategy).output_format,
+        prompt=prompt_of(design, variant.task_id, variant.strategy, variant.instruction),
+        rephraser_id=None if rephrasing is None or variant.is_original else rephrasing.rephraser,
+        rephrasing_key=key,
+        refused_because=proposal.refused_because,
+    )
+
+
+def _row(audit_run_id: str, variant: Variant, **more: object) -> dict[str, object]:
+    """The row of raw.prompt_variants: what the run asks of a variant, and more about how it came about."""
+    asked = {name: getattr(variant, name) for name in Variant.__dataclass_fields__}
+    return {**asked, "repetitions": list(variant.repetitions), "audit_run_id": audit_run_id, **more}

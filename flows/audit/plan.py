@@ -35,13 +35,13 @@ class Variant:
 
 
 def n_planned(design: Design, variants: Sequence[Variant]) -> int:
-    """Cells of a run."""
+    """Returns how many cells a run has."""
     cells = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
     return cells * len(design.models)
 
 
 def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str], int]:
-    """Landed cells of a run by model and prompt variant."""
+    """Returns how many cells of a run have landed, by model and prompt variant."""
     rows = warehouse.read(
         "select model_id, prompt_variant_id, count(*) as n from raw.predictions where audit_run_id = $audit_run_id group by all",
         audit_run_id=audit_run_id,
@@ -52,7 +52,7 @@ def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str
 def missing_requests(
     warehouse: Warehouse, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
 ) -> Iterator[Request]:
-    """Wanted cells minus landed cells of one model, streamed; variants that share a prefix together."""
+    """Yields wanted cells minus landed cells of one model, streamed; variants that share a prefix together."""
     landed = count_landed(warehouse, audit_run_id)
     sent = sent_by(design.models[model_id])
     for variant in variants:
@@ -103,7 +103,7 @@ def _prompter(design: Design, variant: Variant) -> Callable[[Sample], Messages]:
 
 
 def template_of(variant: Variant) -> Template | None:
-    """The template of a variant of a multiple-choice or open task."""
+    """Returns the template of a variant of a multiple-choice or open task."""
     return None if variant.template is None else Template.model_validate_json(variant.template)
 
 
@@ -119,12 +119,12 @@ def _landed_cells(warehouse: Warehouse, audit_run_id: str, model_id: str, varian
 
 
 def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> str:
-    """A variant's messages as JSON, the data's placeholders left open."""
+    """Returns a variant's messages as JSON, the data's placeholders left open."""
     card = dressed(design.card_of(task_id, strategy), strategy)
     block = label_block(card, strategy, design.samples[task_id].examples)
     return json.dumps([{"role": r, "content": c} for r, c in template(card, instruction, block)], ensure_ascii=False)
 
 
 def count_missing(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:
-    """Cells of a run that have not landed."""
+    """Returns how many cells of a run have not landed."""
     return n_planned(design, variants) - sum(count_landed(warehouse, audit_run_id).values())

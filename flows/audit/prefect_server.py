@@ -68,7 +68,7 @@ def _run_on_own_server(steps: Steps[Execution]) -> None:
     from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 
     from flows.audit.flow import ask
-    from flows.audit.prefect_steps import Ended, kept_at_hand
+    from flows.audit.prefect_steps import StepOutcome, kept_at_hand
 
     progress = steps.work.progress
     with contextlib.ExitStack() as opened:
@@ -80,7 +80,7 @@ def _run_on_own_server(steps: Steps[Execution]) -> None:
             return
         steps.is_ahead = True
         with kept_at_hand(steps):
-            Ended().do(lambda: ask(steps.work, steps))  # what it raises is raised when the flow takes these steps
+            StepOutcome().do(lambda: ask(steps.work, steps))  # what it raises is raised when the flow takes these steps
         steps.is_ahead = False
         try:
             url = ready()
@@ -205,10 +205,10 @@ def _keep_empty(database: Path, name: str) -> None:
     copy = database.with_name(name)
     with (
         contextlib.suppress(sqlite3.Error, OSError),
-        contextlib.closing(sqlite3.connect(database)) as made,
+        contextlib.closing(sqlite3.connect(database)) as source,
         contextlib.closing(sqlite3.connect(copy)) as kept,
     ):
-        made.backup(kept)
+        source.backup(kept)
         kept.execute("pragma journal_mode = delete")
         user_cache.keep(name, copy.read_bytes(), instead_of="prefect-*.db")
 
@@ -224,7 +224,7 @@ def run_small(execution: Execution) -> None:
 
 
 def server_url() -> str | None:
-    """The address of Prefect's server by PREFECT_API_URL or the user's profile; imports Prefect, which takes seconds."""
+    """Returns the address of Prefect's server by PREFECT_API_URL or the user's profile; imports Prefect, which takes seconds."""
     with apart():
         from prefect.settings import get_current_settings
 

@@ -38,7 +38,7 @@ AGAIN: dict[str, Any] = {
 Key = tuple[str, ...]
 
 
-class Taken(Protocol):
+class StepSubject(Protocol):
     """What steps are taken of: an execution of a run, or what of a night follows it."""
 
     @property
@@ -54,17 +54,17 @@ class Taken(Protocol):
         """Where the steps say what begins."""
 
 
-Work = TypeVar("Work", bound=Taken)
+Work = TypeVar("Work", bound=StepSubject)
 
 
-class Ended:
+class StepOutcome:
     """How a piece of work ended, for whoever asked for it."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
         """What the work raised."""
 
-    def do(self, work: Callable[[], object]) -> Ended:
+    def do(self, work: Callable[[], object]) -> StepOutcome:
         """Does the work, and keeps what it raised."""
         try:
             work()
@@ -72,7 +72,7 @@ class Ended:
             self.error = error
         return self
 
-    async def do_async(self, work: Batch) -> Ended:
+    async def do_async(self, work: Batch) -> StepOutcome:
         """Does the work likewise."""
         try:
             await work()
@@ -98,9 +98,9 @@ class Steps(Generic[Work]):
         self.work = work
         self.is_ahead = False
         """Whether steps are taken before Prefect can be told: it hears of them once a flow run takes them again."""
-        self.whole: Ended | None = None
-        self._taken: dict[Key, Ended] = {}
-        self._ahead: dict[Key, Ended] = {}
+        self.whole: StepOutcome | None = None
+        self._taken: dict[Key, StepOutcome] = {}
+        self._ahead: dict[Key, StepOutcome] = {}
         self._batches: dict[Key, Batch] = {}
         self._last: list[State[Any]] = []
 
@@ -142,7 +142,7 @@ class Steps(Generic[Work]):
 
         whole = self._ahead.pop((step.name,), None)
         if whole is None:
-            whole = Ended().do(lambda: work(ask_batch))
+            whole = StepOutcome().do(lambda: work(ask_batch))
         else:
             asyncio.run(show_all([key for key in self._ahead if key[0] == step.name]))
         if self.is_ahead:
@@ -161,13 +161,13 @@ class Steps(Generic[Work]):
     def end_of(self, key: Key, do: Callable[[Work], None]) -> State[Any]:
         """Does a step's work, unless that was done ahead; returns what Prefect is told of it."""
         with self._heard():
-            ended = self._ahead.pop(key, None) or Ended().do(lambda: do(self.work))
+            ended = self._ahead.pop(key, None) or StepOutcome().do(lambda: do(self.work))
         self._taken[key] = ended
         return ended.state
 
     async def end_of_batch(self, key: Key) -> State[Any]:
         """Asks a batch likewise."""
-        ended = self._ahead.pop(key, None) or await Ended().do_async(self._batches.pop(key))
+        ended = self._ahead.pop(key, None) or await StepOutcome().do_async(self._batches.pop(key))
         self._taken[key] = ended
         return ended.state
 
@@ -177,10 +177,10 @@ class Steps(Generic[Work]):
 
     def _tracked(self, step: Task[..., Any]) -> Task[..., Any]:
         """The step as it is; one that lands or publishes tables materializes them as assets."""
-        made, needed = assets_of(step.name, self.work.warehouse)
-        if not made:
+        written, needed = assets_of(step.name, self.work.warehouse)
+        if not written:
             return step
-        assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in made.items()]
+        assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in written.items()]
         return materialize(
             *assets, by="promptaudit", asset_deps=list(needed), name=step.name, task_run_name=step.task_run_name,
             cache_policy=NO_CACHE, persist_result=False, retries=step.retries,

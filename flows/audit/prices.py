@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from flows.audit.prompts import Messages
 from models_registry.cards import ModelCard, Price
+
+if TYPE_CHECKING:
+    from flows.engines import Answer
 
 CHARACTERS_A_TOKEN = 4  # of English prose under the common tokenizers; needs no download
 TOKENS_A_MESSAGE = 4
@@ -16,7 +20,7 @@ FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
 
 
 def price_of(card: ModelCard) -> Price | None:
-    """US dollars a million tokens; None where neither the card nor the library knows.
+    """Returns US dollars a million tokens; None where neither the card nor the library knows.
 
     A card's own price is taken as written. What this machine answers is free: recorded, embedded, a vLLM started here.
     What a vLLM elsewhere costs no library knows. Providers halve what they list for batches.
@@ -42,18 +46,39 @@ def _from_library(model: str) -> Price | None:
     return Price(input_usd_per_mtok=float(paid.input_price * 1000), output_usd_per_mtok=float(paid.output_price * 1000))
 
 
+def usd_of(price: Price, tokens_in: int, tokens_out: int) -> float:
+    """Returns the US dollars of so many tokens of prompt and of answer."""
+    return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
+
+
+def cost_of(answer: Answer, price: Price | None) -> float | None:
+    """Returns the US dollars of an answer; None where the price or the tokens are unknown."""
+    if price is None:
+        return None
+    if price.input_usd_per_mtok == 0 and price.output_usd_per_mtok == 0:
+        return 0.0
+    if answer.prompt_tokens is None or answer.completion_tokens is None:
+        return None
+    return usd_of(price, answer.prompt_tokens, answer.completion_tokens)
+
+
+def paid_for(answer: Answer, price: Price | None) -> float | None:
+    """Returns what an answer is paid with: as `cost_of`, and 0 for one without a completion, since what fails is not paid."""
+    return 0.0 if answer.completion is None else cost_of(answer, price)
+
+
 def prompt_bytes(messages: Messages, answer_schema: str | None = None) -> int:
-    """Bytes of a prompt and what a chat template adds: no tokenizer makes more tokens of it."""
+    """Returns bytes of a prompt and what a chat template adds: no tokenizer makes more tokens of it."""
     texts = [content for _, content in messages] + ([answer_schema] if answer_schema else [])
     return sum(BYTES_A_MESSAGE + len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def prompt_tokens(messages: Messages) -> int:
-    """Estimated tokens of a prompt, by its length."""
+    """Returns estimated tokens of a prompt, by its length."""
     return sum(TOKENS_A_MESSAGE + math.ceil(len(content) / CHARACTERS_A_TOKEN) for _, content in messages)
 
 
 def completion_tokens(card: ModelCard, labels: Sequence[str]) -> int:
-    """Estimated tokens of an answer: a label, at most what the card allows."""
+    """Returns estimated tokens of an answer: a label, at most what the card allows."""
     longest = max((len(json.dumps(label)) for label in labels), default=0)
     return min(card.sampling.token_cap or 10**9, math.ceil(longest / CHARACTERS_A_TOKEN) + 1)

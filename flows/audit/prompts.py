@@ -17,17 +17,17 @@ FILLED = "+filler"  # in the arm whose instructions end with a text that says no
 
 
 def dressing(strategy: str) -> str:
-    """How a strategy dresses the instruction: as its name says, in every arm of a trial."""
+    """Returns how a strategy dresses the instruction: as its name says, in every arm of a trial."""
     return strategy.removesuffix(TRIED).removesuffix(FILLED)
 
 
 def dressed(card: TaskCard, strategy: str) -> TaskCard:
-    """The card as a strategy sends it: a schema stands in place of the output format."""
+    """Returns the card as a strategy sends it: a schema stands in place of the output format."""
     return card.model_copy(update={"output_format": ""}) if dressing(strategy) == STRUCTURED else card
 
 
 def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> str:
-    """How a strategy shows the labels: their names, a description each, an example each, or not in the messages."""
+    """Returns how a strategy shows the labels: their names, a description each, an example each, or not in the messages."""
     names, strategy = card.label_names, dressing(strategy)
     if strategy == STRUCTURED:
         return ""
@@ -44,7 +44,7 @@ def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> s
 
 
 def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Messages:
-    """The messages for a sample. Where the card's messages have no {labels}, the block follows the instruction."""
+    """Returns the messages for a sample. Where the card's messages have no {labels}, the block follows the instruction."""
     data = {**sample.fields, "input": sample.text}
     asked, fixed = substitute(instruction, data), substitute(card.output_format, data)
     has_place = any("labels" in placeholders(message.content) for message in card.messages)
@@ -70,7 +70,7 @@ def _tidy(text: str, asked: str, fixed: str) -> str:
 
 
 def template(card: TaskCard, instruction: str, block: str) -> Messages:
-    """The messages with the data's placeholders left open, for a reader."""
+    """Returns the messages with the data's placeholders left open, for a reader."""
     names = {name for message in card.messages for name in placeholders(message.content)}
     names |= set(placeholders(instruction)) | set(placeholders(card.output_format))
     left_open = Sample("", "{input}", None, {name: f"{{{name}}}" for name in names})

@@ -28,11 +28,8 @@ class Run:
     """A landed run."""
 
     audit_run_id: str
-    audit_id: str
-    origin: str
     state: str
     started_at: datetime
-    fingerprint: str
     plan_fingerprint: str
 
 
@@ -50,7 +47,7 @@ def run_row(  # noqa: PLR0913 - one row's columns
     manifest: dict[str, Any],
     source: dict[str, Any] | None = None,
 ) -> pl.DataFrame:
-    """The row that opens a run, with the code and libraries it is made by."""
+    """Returns the row that opens a run, with the code and libraries it is made by."""
     commit, is_dirty = code_commit()
     row = {
         "audit_run_id": audit_run_id,
@@ -108,32 +105,31 @@ def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
         )
 
 
-def newest_run(warehouse: Warehouse, audit_id: str, origin: str = "run") -> Run | None:
-    """The run of an audit that started last."""
+def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
+    """Returns the run of an audit that started last, imports and trials left out; None where there is none."""
     rows = warehouse.read(
-        "select audit_run_id, audit_id, origin, state, started_at, fingerprint, plan_fingerprint from raw.audit_runs "
-        "where audit_id = $audit_id and origin = $origin order by started_at desc, audit_run_id desc limit 1",
+        "select audit_run_id, state, started_at, plan_fingerprint from raw.audit_runs "
+        "where audit_id = $audit_id and origin = 'run' order by started_at desc, audit_run_id desc limit 1",
         audit_id=audit_id,
-        origin=origin,
     )
     return Run(**rows[0]) if rows else None
 
 
 @functools.cache
 def library_versions() -> dict[str, str]:
-    """Versions of what decides a run's figures."""
-    found = {}
+    """Returns versions of what decides a run's figures."""
+    versions = {}
     for name in LIBRARIES:
         try:
-            found[name] = importlib.metadata.version(name)
+            versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 @functools.cache
 def code_commit() -> tuple[str | None, bool | None]:
-    """The commit of the checkout this code runs from and whether it has changes; nothing for an installed wheel."""
+    """Returns the commit of the checkout this code runs from and whether it has changes; nothing for an installed wheel."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None, None

@@ -16,13 +16,13 @@ OWN = frozenset({"question", "options", "examples"})
 
 
 def ask(template: Template, sample: Sample) -> Messages:
-    """The messages of a template for a sample; what is put in is never read again, a column without a value is empty."""
+    """Returns the messages of a template for a sample; what is put in is never read again, a column without a value is empty."""
     data = {name: sample.fields.get(name, "") for name in placeholders(template.text)}
     return _filled(template, {**data, "question": sample.text, "options": shown_options(template, sample.options)})
 
 
 def left_open(template: Template) -> Messages:
-    """The messages with the data's placeholders left open, for a reader."""
+    """Returns the messages with the data's placeholders left open, for a reader."""
     return _filled(template, {})
 
 
@@ -36,7 +36,7 @@ def _filled(template: Template, values: Mapping[str, str]) -> Messages:
 
 
 def shown_options(template: Template, options: Sequence[str]) -> str:
-    """The options as the template writes them."""
+    """Returns the options as the template writes them."""
     pairs = zip(template.signs, options, strict=False)
     return template.between.join(
         substitute(template.option, {"enumerator": sign, "option": option}) for sign, option in pairs
@@ -44,26 +44,26 @@ def shown_options(template: Template, options: Sequence[str]) -> str:
 
 
 def reader_of(template: Template, task: TaskCard) -> str | None:
-    """How answers to a template are read, JSON: by its enumerators; None where the task's way holds."""
+    """Returns how answers to a template are read, JSON: by its enumerators; None where the task's way holds."""
     if task.kind != "multiple_choice":
         return None
     return as_json({"option_letter": template.signs[: len(task.labels)]})
 
 
 def question_of(task: TaskCard, sample: Sample, template: Template | None) -> Question:
-    """What a request is about, for engines that look at no prompt."""
+    """Returns what a request is about, for engines that look at no prompt."""
     gold = None if sample.gold_label is None else task.label_names.index(sample.gold_label)
     signs = () if template is None else template.signs[: len(sample.options)]
     return Question(sample.text, sample.options, signs, gold, sample.references)
 
 
 def weighs_options(task: TaskCard) -> bool:
-    """Whether a scoring method of the task asks how likely each option is."""
+    """Returns whether a scoring method of the task asks how likely each option is."""
     return any(method.startswith("option_loglikelihood") for method in task.scoring_methods)
 
 
 def answers_to_weigh(task: TaskCard, sample: Sample, template: Template) -> tuple[str, ...]:
-    """Each option as the template has an answer written, where a scoring method of the task weighs them; else nothing."""
+    """Returns each option as the template has an answer written, where a scoring method of the task weighs them; else nothing."""
     if not weighs_options(task):
         return ()
     pairs = zip(template.signs, sample.options, strict=False)
@@ -71,5 +71,5 @@ def answers_to_weigh(task: TaskCard, sample: Sample, template: Template) -> tupl
 
 
 def columns_of(template: Template) -> set[str]:
-    """The columns of the data that a template puts in by name."""
+    """Returns the columns of the data that a template puts in by name."""
     return set(placeholders(template.text)) - OWN

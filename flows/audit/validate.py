@@ -15,8 +15,8 @@ from models_registry.errors import WarehouseError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validated:
-    """What the gate said."""
+class ValidationResult:
+    """How many format checks a run failed, and what followed from it."""
 
     n_checks: int
     failures: tuple[str, ...]  # a line each, worst first
@@ -25,7 +25,7 @@ class Validated:
     n_variants: int  # model × variant pairs that were asked
 
 
-def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> Validated:
+def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> ValidationResult:
     """Checks the format summary of a run against its limits and lands every result in raw.format_checks."""
     summary = warehouse.read(sql("audit", "format_summary"), run=audit_run_id)
     # completeness and the label set are no rates a card may loosen; quarantine cannot mend them
@@ -66,7 +66,7 @@ def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> V
     actions = {row["action"] for row in rows}
     worst = next((action for action in ("failed", "quarantined", "warned") if action in actions), "none")
     lines = tuple(line for _, line in sorted(failures, key=lambda pair: -pair[0]))
-    return Validated(
+    return ValidationResult(
         n_checks=len(rows), failures=lines, action=worst, n_quarantined=len(quarantined), n_variants=len(summary)
     )
 
@@ -85,8 +85,8 @@ def _offenders(summary: Sequence[dict[str, Any]], limits: Mapping[str, float]) -
     """Per column, the indices of the rows above its limit, as Great Expectations finds them."""
     columns = {column: [row[column] for row in summary] for column in limits}
     try:
-        found = start(CHECKS).ask({"columns": columns, "limits": dict(limits)})
+        rows_above = start(CHECKS).ask({"columns": columns, "limits": dict(limits)})
     except ChildEnded as error:
         msg = f"validate: the process that runs Great Expectations ended: {error}"
         raise WarehouseError(msg) from None
-    return {column: set(rows) for column, rows in found.items()}
+    return {column: set(rows) for column, rows in rows_above.items()}

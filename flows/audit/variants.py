@@ -1,35 +1,64 @@
-"""Prompt variants as runs have landed them."""
+"""The wordings of a task's instruction, and the prompt variants that runs have landed of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from flows.audit.design import Design
 from flows.audit.plan import Variant
-from flows.audit.wordings import Proposal
+from flows.rephrasers.protected_spans import protected_words
+from flows.system.keys import as_json, content_id, sent_by
 from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A wording of one task's instruction, before it is a prompt variant of a run.
+
+    The original is variant 0, refused ones count down from -1.
+    """
+
+    paraphrase_temperature: float | None
+    variant_index: int
+    instruction: str
+    is_edited: bool = False
+    refused_because: str | None = None
+
+
+def rephrasing_key(design: Design, task_id: str) -> str:
+    """Returns the id of what decides a task's variants: instruction, what must be kept, rephraser and how many are wanted."""
+    rephrasing = design.audit.rephrasing
+    card = design.tasks[task_id]
+    decides: list[str | None] = [task_id, card.instruction, as_json(protected_words(card))]
+    if rephrasing is not None:
+        rephraser = design.registry.rephraser(rephrasing.rephraser)
+        asked = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
+        decides += [rephrasing.canonical_json(), rephraser.canonical_json(), asked]
+    return content_id("rephrasing", *decides)
+
+
 def landed_variants(warehouse: Warehouse, audit_run_id: str) -> list[Variant]:
-    """The variants a run asks, by task, strategy and index."""
+    """Returns the variants a run asks, by task, strategy and index."""
     rows = warehouse.read(sql("audit", "landed_variants"), audit_run_id=audit_run_id)
     return [Variant(**{**row, "repetitions": tuple(row["repetitions"])}) for row in rows]
 
 
-def made_before(warehouse: Warehouse, key: str) -> list[Proposal] | None:
-    """The wordings of the newest run that used the same instruction and rephraser, a person's edits among them."""
-    rows = rows_made_before(warehouse, key)
+def earlier_proposals(warehouse: Warehouse, key: str) -> list[Proposal] | None:
+    """Returns the wordings of the newest run with this rephrasing key, a person's edits among them; None without one."""
+    rows = earlier_rows(warehouse, key)
     return [Proposal(**{name: row[name] for name in row if name != "answer_schema"}) for row in rows] or None
 
 
-def rows_made_before(warehouse: Warehouse, key: str, strategy: str | None = None) -> list[dict[str, Any]]:
-    """The variants of one strategy, any or this, of the newest run with this key."""
-    return warehouse.read(sql("audit", "variants_made_before"), key=key, strategy=strategy)
+def earlier_rows(warehouse: Warehouse, key: str, strategy: str | None = None) -> list[dict[str, Any]]:
+    """Returns the variants of one strategy, any or this, of the newest run with this key."""
+    return warehouse.read(sql("audit", "earlier_variants"), key=key, strategy=strategy)
 
 
 def same_wordings(warehouse: Warehouse, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:
-    """Whether a run asks exactly these wordings."""
+    """Returns whether a run asks exactly these wordings."""
     asked = {
         (v.task_id, v.paraphrase_temperature, v.variant_index, v.instruction)
         for v in landed_variants(warehouse, audit_run_id)

@@ -14,11 +14,12 @@ from models_registry.errors import UsageError
 @app.command()
 def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; default: every card.")] = None) -> None:
     """Check cards and the data they name."""
-    from flows.audit.check_cards import check_cards, refusal_lines
+    from flows.audit.check_cards import check_cards
+    from flows.audit.terminal import lines_of_check
 
     _, registry = state.load()
     check = check_cards(registry, audit)
-    show(check, "\n".join([*check["notes"], *refusal_lines(check["run_refuses"]), check["summary"]]))
+    show(check, "\n".join(lines_of_check(check)))
 
 
 @app.command()

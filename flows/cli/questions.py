@@ -53,19 +53,19 @@ def report(
     ] = None,
 ) -> None:
     """Report on a published run again: as a page, as Markdown or as CSV."""
-    from flows.audit.run_audit import find_run
     from flows.display.policy import policy_of
     from flows.report import FORMS, report_as
     from flows.report import report as write_report
     from flows.system.files import SHARED, write_text
     from flows.warehouse import Warehouse
+    from flows.warehouse.run_names import resolve_id
 
     form = next((known for known in FORMS if known == format_), None)
     if form is None:
         msg = f"--format {format_}{nearest(format_, FORMS)}"
         raise UsageError(msg)
     policy, settings = policy_of(text), state.settings()
-    run = find_run(Warehouse(settings.warehouse), audit_run_id)
+    run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
     if form == "html" and output is None:
         try:
             with Warehouse(settings.warehouse).hold(wait_s=0):

@@ -94,11 +94,11 @@ def try_(
         audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=beside
     )
     if plan:
-        from flows.audit.estimate import render_estimate
+        from flows.audit.terminal import lines_of_estimate
         from flows.trial.estimate import estimate
 
         priced = estimate(plan_trial(settings, registry, options), max_usd)
-        show(priced, render_estimate(priced))
+        show(priced, "\n".join(lines_of_estimate(priced)))
         return
     trial = try_change(settings, registry, options, state.progress(), max_usd=max_usd, max_requests=max_requests)
     show(trial, "\n".join(lines_of_trial(trial)))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.app import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, show, state
+from flows.cli.app import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, console, show, state
 from flows.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from flows.audit.run_audit import RunResult
 
 
 @app.command()
@@ -31,11 +34,11 @@ def run(
     from flows.audit.run_audit import run_audit
 
     settings, registry = state.load()
-    done = run_audit(
+    result = run_audit(
         settings, registry, audit, state.progress(), execute=prefect_server.run_tracked,
         new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
     )  # fmt: skip
-    _close(Warehouse(settings.warehouse), done)
+    _close(Warehouse(settings.warehouse), result)
 
 
 @app.command("import")
@@ -81,23 +84,22 @@ def import_(
     _close(Warehouse(settings.warehouse), run_import(settings, registry, files, options, state.progress()))
 
 
-def _close(warehouse: Warehouse, done: Any) -> None:  # noqa: ANN401 - flows.audit.run_audit.Done, imported late
-    """The closing scorecard and the paths of what was written."""
+def _close(warehouse: Warehouse, result: RunResult) -> None:
+    """Writes the closing scorecard and the paths of what was written."""
+    from flows.audit.terminal import lines_of
+    from flows.display.encode import encoded
     from flows.report import comparison_rows
     from flows.report.terminal.scorecard import scorecard, scorecard_rows
 
     if state.as_json:
-        run = done.audit_run_id
+        run = result.audit_run_id
         figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
-        show({**done.as_dict(), **figures})
+        show({**encoded(result), **figures})
         return
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else 130)
-    if done.is_published:
-        with warehouse.published.connect():
-            console.print(scorecard(warehouse, done.audit_run_id, console.width))
-    for line in done.lines():
+    screen = console(130)
+    with warehouse.published.connect():
+        screen.print(scorecard(warehouse, result.audit_run_id, screen.width))
+    for line in lines_of(result):
         sys.stdout.write(line + "\n")
 
 
@@ -109,7 +111,8 @@ def plan(
     ] = None,
 ) -> None:
     """Requests, tokens and USD of an audit, and of subsamples of it; calls nothing."""
-    from flows.audit.estimate import estimate_audit, render_estimate
+    from flows.audit.estimate import estimate_audit
+    from flows.audit.terminal import lines_of_estimate
 
     settings, registry = state.load()
     if export_prompts is not None:
@@ -119,7 +122,7 @@ def plan(
         show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
         return
     estimate = estimate_audit(registry, audit)
-    show(estimate, render_estimate(estimate))
+    show(estimate, "\n".join(lines_of_estimate(estimate)))
 
 
 @app.command()
@@ -130,7 +133,7 @@ def rebuild(
     ] = False,
 ) -> None:
     """Derive the marts again from what has landed, and publish."""
-    from flows.audit.run_audit import rebuild_runs
+    from flows.audit.rebuild import rebuild_runs
 
     settings, _ = state.load()
     path = rebuild_runs(settings, audit_run_id, state.progress(), restore_first=restore)

@@ -36,12 +36,12 @@ def _visible(char: str) -> str:
 
 
 def cut(text: str, limit: int = LONG) -> str:
-    """At most `limit` characters, then an ellipsis; safe to print."""
+    """Returns at most `limit` characters, then an ellipsis; safe to print."""
     return shown(text) if len(text) <= limit else shown(text[:limit].rstrip()) + "…"
 
 
 def paragraph(text: str, limit: int = LONG) -> list[str]:
-    """The same with its first line breaks kept, as lines: eight of an excerpt, more of a longer text."""
+    """Returns the same with its first line breaks kept, as lines: eight of an excerpt, more of a longer text."""
     most = LINES * max(1, limit // LONG)
     is_long = len(text) > limit
     lines = [shown(line) for line in text[:limit].replace("\r\n", "\n").split("\n")]
@@ -52,7 +52,7 @@ def paragraph(text: str, limit: int = LONG) -> list[str]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A figure to so many digits; NULL is a dash."""
+    """Returns a figure to so many digits; NULL is a dash."""
     if value is None:
         return ABSENT
     text = f"{value:.{digits}f}"
@@ -69,17 +69,17 @@ def in_unit(value: float | None, unit: str | None) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """`[low, high]`; nothing where both ends are NULL."""
+    """Returns `[low, high]`; nothing where both ends are NULL."""
     return "" if low is None and high is None else f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def ranged(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """A figure with its interval behind it."""
+    """Returns a figure with its interval behind it."""
     return f"{number(value, digits)} {interval(low, high, digits)}".rstrip()
 
 
 def span(values: Sequence[float], digits: int = 3) -> str:
-    """The least and the largest of some figures; one alone where both print the same, a dash for none."""
+    """Returns the least and the largest of some figures; one alone where both print the same, a dash for none."""
     if not values:
         return ABSENT
     least, most = number(min(values), digits), number(max(values), digits)
@@ -87,7 +87,7 @@ def span(values: Sequence[float], digits: int = 3) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A rate in per cent, small ones with more digits."""
+    """Returns a rate in per cent, small ones with more digits."""
     if value is None:
         return ABSENT
     scaled = 100 * value
@@ -95,34 +95,34 @@ def percent(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A part of something in whole per cent; it may be negative."""
+    """Returns a part of something in whole per cent; it may be negative."""
     return ABSENT if value is None else f"{round(100 * value)} %"
 
 
 def share_interval(low: float | None, high: float | None) -> str:
-    """`[88 %, 100 %]`; nothing where both ends are NULL."""
+    """Returns `[88 %, 100 %]`; nothing where both ends are NULL."""
     return "" if low is None and high is None else f"[{share(low)}, {share(high)}]"
 
 
 def usd(value: float | None) -> str:
-    """An amount, with the digits its size deserves."""
+    """Returns an amount, with the digits its size deserves."""
     if value is None:
         return ABSENT
     return f"${value:,.2f}" if value == 0 or value >= 1 else f"${value:.4f}"
 
 
 def milliseconds(value: float | None) -> str:
-    """A time with the digits its size deserves."""
+    """Returns a time with the digits its size deserves."""
     if value is None:
         return ABSENT
     return f"{value:,.0f} ms" if value >= 10 else f"{value:.2g} ms"  # noqa: PLR2004
 
 
 def count(value: int | None) -> str:
-    """A whole number with separators."""
+    """Returns a whole number with separators."""
     return ABSENT if value is None else f"{value:,}"
 
 
 def when(value: datetime | None) -> str:
-    """An instant in UTC to the second."""
+    """Returns an instant in UTC to the second."""
     return ABSENT if value is None else f"{value:%Y-%m-%d %H:%M:%S} UTC"

@@ -13,7 +13,7 @@ _HARMLESS = re.compile(r"(?:[A-Za-z0-9 ,;'/%–×±$\[\]+-]|\.(?=\d))*")
 
 
 def code(text: str, most: int = MOST) -> str:
-    """A code span of one table cell, whatever back quotes and bars the text has; what is invisible is written out."""
+    """Returns a code span of one table cell, whatever back quotes and bars the text has; what is invisible is written out."""
     safe = cut(text, most).replace("|", "\\|")
     longest = max((len(run) for run in re.findall("`+", safe)), default=0)
     fence = "`" * (longest + 1)

@@ -34,7 +34,7 @@ class Texts:
     _n_more: int = field(default=0, repr=False)
 
     def of(self, task_id: str) -> Policy:
-        """The policy for one task: as asked; else none where its card is marked sensitive, excerpts where not."""
+        """Returns the policy for one task: as asked; else none where its card is marked sensitive, excerpts where not."""
         return self.asked or ("none" if task_id in self.sensitive else "excerpt")
 
     @property
@@ -60,7 +60,7 @@ class Texts:
         return some
 
     def kept(self, rows: Sequence[Row]) -> list[Row]:
-        """Rows of a query with their texts as the policy has them, told by `task_id` and the columns' names."""
+        """Returns rows of a query with their texts as the policy has them, told by `task_id` and the columns' names."""
         if not rows or not (TEXTS & rows[0].keys() or "ruling" in rows[0]):
             return list(rows)
         names = [name for name in rows[0] if name in TEXTS or (name in RULED and "ruling" in rows[0])]
@@ -88,7 +88,7 @@ class Texts:
 
 
 def policy_of(text: str | None) -> Policy | None:
-    """A policy by its name; raises UsageError for another word."""
+    """Returns a policy by its name; raises UsageError for another word."""
     if text is not None and text not in POLICIES:
         msg = f"--text {text}{nearest(text, POLICIES)}"
         raise UsageError(msg)

@@ -103,13 +103,13 @@ class Progress:
 
                 yield on_answer
         else:
-            said = time.monotonic()
+            spoke_at = time.monotonic()
 
             def on_answer(name: str, answer: object, engine: object) -> None:
-                nonlocal said
+                nonlocal spoke_at
                 named[name].count(answer, engine)
-                if time.monotonic() - said > SECONDS_A_LINE:
-                    said = time.monotonic()
+                if time.monotonic() - spoke_at > SECONDS_A_LINE:
+                    spoke_at = time.monotonic()
                     self.say("; ".join(meter.line() for meter in meters if meter.done < meter.wanted))
 
             yield on_answer
@@ -133,5 +133,5 @@ def _bars() -> Bars:
 
 
 def visible(text: str) -> str:
-    """The text with control characters written out, so that no name or completion steers a terminal."""
+    """Returns the text with control characters written out, so that no name or completion steers a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -49,5 +49,5 @@ def cell_of(text: str) -> str:
 
 
 def number_or_cell(text: str) -> str:
-    """A plain number as it is, any other text as `cell_of` has it."""
+    """Returns a plain number as it is, any other text as `cell_of` has it."""
     return text if _NUMBER.fullmatch(text) else cell_of(text)

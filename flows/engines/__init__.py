@@ -91,7 +91,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedModel:
     """What serves a model, as it says itself when it is opened."""
 
     endpoint: str  # host and port, without credentials
@@ -107,7 +107,7 @@ class Engine(ABC):
     """
 
     max_connections: int
-    served: Served | None = None  # known once it is open
+    served: ServedModel | None = None  # known once it is open
     notes: Sequence[str] = ()  # what the run should say at its end: parameters that were refused and left out
 
     @property
@@ -120,7 +120,7 @@ class Engine(ABC):
 
     @abstractmethod
     async def answer(self, request: Request) -> Answer:
-        """The answer to one request, retries included."""
+        """Returns the answer to one request, retries included."""
 
     def give_up(self, reason: str) -> None:  # noqa: B027 - most have nobody waiting
         """The run stops: whoever waits for a further try goes without an answer; what is in flight is still answered."""
@@ -134,7 +134,7 @@ MayTry = Callable[[], bool]
 
 
 def always() -> bool:
-    """The answer of who has no budget."""
+    """Returns True: there is no budget."""
     return True
 
 
@@ -159,7 +159,7 @@ LandedAnswers = Callable[[str, Request], str | None]
 def open_engine(
     entry: Entry, landed: LandedAnswers | None = None, may_try: MayTry = always, say: Say = silent
 ) -> Engine:
-    """The engine of a model card; imports only what that card needs."""
+    """Returns the engine of a model card; imports only what that card needs."""
     card: Any = entry.card
     if not isinstance(card, ModelCard):
         msg = f"not a model card: {type(card).__name__}"

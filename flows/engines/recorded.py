@@ -46,7 +46,7 @@ class RecordedEngine(Engine):
         self._has_tasks, self._answers = _answers(read_text_table(path, card.path), card)
 
     async def answer(self, request: Request) -> Answer:
-        """The recorded completion of the request's cell."""
+        """Returns the recorded completion of the request's cell."""
         task = request.task_id if self._has_tasks else None
         temperature = request.paraphrase_temperature
         cell = (task, request.strategy, request.variant_index, temperature, request.sample_id, request.repetition)

@@ -36,7 +36,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text with every secret, in any form it may travel in, replaced by `[hidden]`.
+    """Returns the text with every secret, in any form it may travel in, replaced by `[hidden]`.
 
     Replaced are each value of `secrets` (of any length; empty ones are skipped), its URL-quoted, HTML- and JSON-escaped
     and base64 forms, a word that begins with the first 8 characters of a secret of 16 or more, credentials in URLs,
@@ -61,7 +61,7 @@ def one_line(text: str, secrets: Iterable[str] = (), limit: int = 500) -> str:
 
 
 def without_values(text: str, secrets: Iterable[str]) -> str:
-    """A completion: verbatim, but for the exact values of `secrets`, which never reach a row."""
+    """Returns a completion: verbatim, but for the exact values of `secrets`, which never reach a row."""
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text

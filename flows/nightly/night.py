@@ -27,7 +27,8 @@ from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, heartbeat, notify, report_link
 from flows.audit import prefect_server
 from flows.audit.design import design_audit
-from flows.audit.run_audit import Done, rebuild_runs, run_audit
+from flows.audit.rebuild import rebuild_runs
+from flows.audit.run_audit import RunResult, run_audit
 from flows.audit.runs import newest_run
 from flows.comparison.compare import compare, pair_of
 from flows.display.encode import NOT_ENCODED, encoded_property
@@ -64,7 +65,7 @@ class NightResult:
     audit_run_id: str
     audit_id: str
     is_repeated: bool  # this night had been measured and told before: nothing was asked
-    run: Done | None  # None where it was complete before
+    run: RunResult | None  # None where it was complete before
     comparison_ids: tuple[str, ...]
     verdicts: Mapping[str, int]  # of the comparison with last night
     has_last_night: bool = field(metadata=NOT_ENCODED)
@@ -217,7 +218,7 @@ class AfterRun:
             raise ValueError(msg)
         return self.gate_result
 
-    def result(self, run: Done | None, *, is_repeated: bool) -> NightResult:
+    def result(self, run: RunResult | None, *, is_repeated: bool) -> NightResult:
         """Returns what came of the night."""
         last = Counter(row["verdict"] for row in self.rows if self.against[row["base_run_id"]] == "last_night")
         return NightResult(

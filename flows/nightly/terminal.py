@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flows.audit.terminal import lines_of as lines_of_run
 from flows.gate.terminal import lines_of as lines_of_gate
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 def lines_of(result: NightResult) -> list[str]:
     """Returns everything a terminal shows of a night: its run, last night, the gate, what was told."""
-    lines = [] if result.run is None else result.run.lines()
+    lines = [] if result.run is None else lines_of_run(result.run)
     against = "the first complete night of this audit"
     if result.has_last_night:
         counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in result.verdicts.items())

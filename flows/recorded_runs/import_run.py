@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from flows.audit.execution import Execution
-from flows.audit.run_audit import Done, done, make_ready, page_of
+from flows.audit.run_audit import RunResult, make_ready, nothing_done, result_of
 from flows.audit.runs import run_row
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
@@ -300,7 +300,7 @@ def _sha256(path: Path) -> str:
 
 def run_import(
     settings: Settings, registry: Registry, files: Sequence[Path], options: ImportOptions, progress: Progress
-) -> Done:
+) -> RunResult:
     """Lands recorded predictions as a run and derives it; does nothing for the same bytes and options again."""
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
@@ -308,15 +308,8 @@ def run_import(
         imported = import_predictions(warehouse, files, registry, options)
         audit_run_id = imported.audit_run_id
         if not imported.is_new and is_published(warehouse, audit_run_id):
-            return Done(
-                audit_run_id=audit_run_id,
-                audit_id=imported.audit_id,
-                headline=f"run {audit_run_id}: this import is here already: nothing done",
-                n_asked=0,
-                notes=(),
-                published=warehouse.published.path,
-                report=page_of(warehouse, audit_run_id),
-            )
+            headline = f"run {audit_run_id}: this import is here already: nothing done"
+            return nothing_done(warehouse, audit_run_id, imported.audit_id, headline)
         execution = Execution(
             warehouse=warehouse, audit_run_id=audit_run_id, limits=options.format_limits, progress=progress
         )
@@ -329,4 +322,4 @@ def run_import(
         with following(warehouse, audit_run_id, progress.warn):
             execution.derive()
     headline = f"run {audit_run_id} of '{imported.audit_id}': {imported.n_landed} answers imported"
-    return done(imported.audit_id, audit_run_id, headline, execution.outcome)
+    return result_of(execution, imported.audit_id, headline)

@@ -26,7 +26,7 @@ class Rephraser(Protocol):
     max_rounds: int  # how often the missing ones are asked for again
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Up to `n` rewordings; `round_` counts from 0 and makes a deterministic rephraser propose new ones."""
+        """Returns up to `n` rewordings; `round_` counts from 0 and makes a deterministic rephraser propose new ones."""
 
     async def close(self) -> None:
         """Lets go of connections."""

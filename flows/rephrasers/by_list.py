@@ -18,7 +18,7 @@ class FixedRephraser:
         self._given: dict[tuple[str, float | None], int] = {}
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """The next `n` of the list; fewer, then none, once it is used up. Round 0 starts at its head.
+        """Returns the next `n` of the list; fewer, then none, once it is used up. Round 0 starts at its head.
 
         Raises DataError for a task the card does not list.
         """

@@ -46,12 +46,12 @@ ORDINARY_TEMPERATURE = 1.5  # how freely a card without temperatures may reword
 
 
 def sampling_temperature(temperature: float | None) -> float | None:
-    """The sampling temperature of a paraphrase temperature: itself, at most 2; None stays None."""
+    """Returns the sampling temperature of a paraphrase temperature: itself, at most 2; None stays None."""
     return None if temperature is None else min(temperature, MAX_SAMPLING_TEMPERATURE)
 
 
 def freedom(temperature: float | None) -> str:
-    """The sentence that tells the model how freely to reword at a paraphrase temperature."""
+    """Returns the sentence that tells the model how freely to reword at a paraphrase temperature."""
     asked = ORDINARY_TEMPERATURE if temperature is None else temperature
     return next(sentence for limit, sentence in FREEDOM if asked <= limit)
 
@@ -71,7 +71,7 @@ class ModelRephraser:
         self._engines: dict[float | None, Engine] = {}
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Up to `n` rewordings, asked for 25 at a time; fewer where a try is used up or its answer holds no list.
+        """Returns up to `n` rewordings, asked for 25 at a time; fewer where a try is used up or its answer holds no list.
 
         Raises EngineError when the model answers with a permanent error.
         """
@@ -79,15 +79,15 @@ class ModelRephraser:
         if at not in self._engines:
             self._engines[at] = self._open_engine_at(at)
             await self._engines[at].open()
-        found: list[str] = []
+        texts: list[str] = []
         for batch, start in enumerate(range(0, n, MAX_ASKED_AT_ONCE)):
             asked = min(MAX_ASKED_AT_ONCE, n - start)
             answer = await self._engines[at].answer(self._request(wording, asked, temperature, (round_, batch)))
             if answer.error is not None:
                 msg = f"model '{self._card.model}' cannot reword the instruction of '{wording.task_id}': {answer.error}"
                 raise EngineError(msg)
-            found += read_list(answer.completion or "", asked)
-        return found
+            texts += read_list(answer.completion or "", asked)
+        return texts
 
     async def close(self) -> None:
         """Closes every engine that was opened."""

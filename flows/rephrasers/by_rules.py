@@ -36,28 +36,28 @@ class RulesRephraser:
         self._seed = card.seed
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Up to `n` distinct rewordings, none of them the original; fewer only where nothing can be reworded."""
+        """Returns up to `n` distinct rewordings, none of them the original; fewer only where nothing can be reworded."""
         text = wording.instruction.strip()
         if not any(character.isalnum() for character in text):
             return []
         masked, spans = _masked(text, wording.protected)
         taboo = frozenset(word.casefold() for span in wording.protected for word in re.findall(r"\w+", span))
-        found: dict[str, None] = {}
+        rewordings: dict[str, None] = {}
         added, repeats = 0.0, 0
         for number in itertools.count():
-            if len(found) == n or repeats == _GIVE_UP:
+            if len(rewordings) == n or repeats == _GIVE_UP:
                 break
             draws = Draws(self._seed, wording.instruction, temperature, round_, number)
             strength = _strength(temperature, draws) + added
             candidate = _unmasked(reword(masked, strength, draws, taboo), spans)
-            is_new = candidate not in found and candidate != text
+            is_new = candidate not in rewordings and candidate != text
             if is_new and why_refused(text, candidate, wording.protected) is None:
-                found[candidate] = None
+                rewordings[candidate] = None
                 repeats = 0
             else:
                 repeats += 1
                 added += _STEP if repeats % _PATIENCE == 0 else 0.0
-        return list(found)
+        return list(rewordings)
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -53,22 +53,22 @@ class Draws:
         self._count = 0
 
     def share(self) -> float:
-        """The next number in [0, 1)."""
+        """Returns the next number in [0, 1)."""
         self._count += 1
         digest = hashlib.sha256(self._seed + self._count.to_bytes(4, "big")).digest()
         return int.from_bytes(digest[:6], "big") / 2**48
 
     def happens(self, rate: float, strength: float) -> bool:
-        """True with the probability 1 - exp(-rate · strength)."""
+        """Returns True with the probability 1 - exp(-rate · strength)."""
         return self.share() < 1 - math.exp(-rate * strength)
 
     def pick(self, options: Sequence[str]) -> str:
-        """One of the options."""
+        """Returns one of the options."""
         return options[int(self.share() * len(options))]
 
 
 def reword(text: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
-    """The text reworded once at a strength (about 0 to 5); may return it as it was.
+    """Returns the text reworded once at a strength (about 0 to 5); may return it as it was.
 
     `taboo`: lower-case words that no edit may bring in. Private-use characters mask what must stay.
     """

@@ -13,13 +13,13 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 
 def protected_words(card: TaskCard) -> tuple[str, ...]:
-    """What a rephrasing of a task must keep: labels, placeholders, the card's own words."""
+    """Returns what a rephrasing of a task must keep: labels, placeholders, the card's own words."""
     braces = [f"{{{name}}}" for name in placeholders(card.instruction)]
     return tuple(dict.fromkeys([*card.label_names, *braces, *card.protected]))
 
 
 def whole_word(word: str) -> re.Pattern[str]:
-    """A pattern of `word` as it is written, case-sensitive, not as a part of a longer word.
+    """Returns a pattern of `word` as it is written, case-sensitive, not as a part of a longer word.
 
     An edge of `word` that is itself no letter or digit (`{x}`, `C++`) may touch anything.
     """
@@ -27,7 +27,7 @@ def whole_word(word: str) -> re.Pattern[str]:
 
 
 def protected_spans(protected: Iterable[str]) -> re.Pattern[str]:
-    """A pattern of every protected span and every `{placeholder}`, the longest first."""
+    """Returns a pattern of every protected span and every `{placeholder}`, the longest first."""
     words = sorted({word for word in protected if word.strip()}, key=lambda word: (-len(word), word))
     return re.compile("|".join([*(_source(word) for word in words), r"\{[A-Za-z_][A-Za-z0-9_]*\}"]))
 

@@ -8,20 +8,21 @@ import re
 MAX_COMPLETION = 200_000
 MAX_ITEM = 20_000
 
-_FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
+_LOOSE_FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)  # its end may follow its last line
 _BULLET = re.compile(r"^[ \t]{0,8}(?:\d{1,5}[.):]|[-*•–])[ \t]+(.+)$", re.MULTILINE)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}  # noqa: RUF001
 
 
 def read_list(completion: str, limit: int) -> list[str]:
-    """Up to `limit` texts of a completion, in its order; empty where it holds no list.
+    """Returns up to `limit` texts of a completion, in its order; empty where it holds no list.
 
     Read in turn: a JSON array, an object with one list, either inside a fenced block or amid prose, an array that was
     cut off (its finished strings), numbered or bulleted lines. Plain prose is no list: a refusal never becomes a
     wording. Past 200,000 characters nothing is read; items over 20,000 characters, or that are no UTF-8, are left out.
     """
     text = completion[:MAX_COMPLETION]
-    places = [*_FENCE.findall(text), text]
+    places = [*_FENCE.findall(text), *_LOOSE_FENCE.findall(text), text]
     for place in places:
         items = _whole(place)
         if items is None:
@@ -52,18 +53,18 @@ def _strings_of_array(text: str) -> list[str]:
     start = re.search(r'\[\s*(?=")', text)
     if start is None:
         return []
-    decoder, found, at = json.JSONDecoder(strict=False), [], start.end()
+    decoder, items, at = json.JSONDecoder(strict=False), [], start.end()
     while at < len(text) and text[at] == '"':
         try:
             item, at = decoder.raw_decode(text, at)
         except ValueError:
             break
-        found.append(item)
+        items.append(item)
         comma = re.compile(r"\s*,\s*").match(text, at)
         if comma is None:
             break
         at = comma.end()
-    return _usable(found)
+    return _usable(items)
 
 
 def _usable(values: list[object]) -> list[str]:

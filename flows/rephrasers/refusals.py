@@ -10,7 +10,7 @@ MAX_ADDED_CHARACTERS = 400
 
 
 def why_refused(original: str, rephrasing: str, protected: tuple[str, ...]) -> str | None:
-    """The reason a rewording is refused, naming what was lost or added; None if it is kept.
+    """Returns the reason a rewording is refused, naming what was lost or added; None if it is kept.
 
     Refused: no letter or digit left; a protected word (a label, a word of the card) that stands in the original as a
     whole word, case-sensitive, and no longer does; a `{placeholder}` lost or added; a length above
@@ -38,6 +38,6 @@ def why_refused(original: str, rephrasing: str, protected: tuple[str, ...]) -> s
 
 
 def shortfall(task_id: str, n_kept: int, wanted: int, n_refused: int, temperature: float | None) -> str:
-    """What there is to say where fewer rephrasings were kept than wanted."""
+    """Returns what there is to say where fewer rephrasings were kept than wanted."""
     at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"
     return f"task '{task_id}': {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"

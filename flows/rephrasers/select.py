@@ -10,7 +10,7 @@ from models_registry.cards import RephraserCard
 
 
 def open_rephraser(card: RephraserCard, open_engine_at: OpenEngineAt) -> Rephraser:
-    """The rephraser of a card; `open_engine_at` is called by kind `model` alone, when it is first asked."""
+    """Returns the rephraser of a card; `open_engine_at` is called by kind `model` alone, when it is first asked."""
     if card.kind == "rules":
         return RulesRephraser(card)
     if card.kind == "fixed":

@@ -25,10 +25,10 @@ def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[N
     stacks of its threads go to stderr; what it had landed is kept, and `child_processes` ends what it started. Of work in another
     thread than the main one only the second holds.
     """
-    said = (
+    message = (
         f"{what} took longer than {hours(limit)} and was stopped; what had landed is kept, and the next start goes on"
     )
-    watch = _Watch(limit.total_seconds(), grace_s, said)
+    watch = _Watch(limit.total_seconds(), grace_s, message)
     with _ended_by_sigterm():
         try:
             watch.start()
@@ -39,19 +39,19 @@ def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[N
         except BaseException:
             watch.stop()  # it strikes once, and may have done so in the midst of stopping
             if watch.has_struck:
-                raise MeasureError(said) from None
+                raise MeasureError(message) from None
             raise
         if watch.has_struck:  # whoever was interrupted went on
-            raise MeasureError(said)
+            raise MeasureError(message)
 
 
 class _Watch(threading.Thread):
     """Waits for the work to end, interrupts it, and ends the process."""
 
-    def __init__(self, limit_s: float, grace_s: float, said: str) -> None:
+    def __init__(self, limit_s: float, grace_s: float, message: str) -> None:
         super().__init__(name="deadline", daemon=True)
         self.has_struck = False
-        self._limit_s, self._grace_s, self._said = limit_s, grace_s, said
+        self._limit_s, self._grace_s, self._message = limit_s, grace_s, message
         self._is_over, self._striking = threading.Event(), threading.Lock()
         self._main = threading.main_thread() if threading.current_thread() is threading.main_thread() else None
 
@@ -68,7 +68,7 @@ class _Watch(threading.Thread):
         if self._is_over.wait(self._grace_s):
             return
         with contextlib.suppress(Exception):  # a process may have no stderr
-            sys.__stderr__.write(f"{self._said}; its process did not end, and is ended\n")  # type: ignore[union-attr]
+            sys.__stderr__.write(f"{self._message}; its process did not end, and is ended\n")  # type: ignore[union-attr]
             faulthandler.dump_traceback(sys.__stderr__)  # type: ignore[arg-type]
         os._exit(MeasureError.exit_code)
 

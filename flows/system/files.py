@@ -86,6 +86,6 @@ def private_folder(folder: Path) -> None:
 
 
 def file_sha256(path: Path) -> str:
-    """Of a file's bytes."""
+    """Returns the sha256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

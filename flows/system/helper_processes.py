@@ -49,11 +49,11 @@ class Child:
     def __init__(self, module: str, *arguments: str) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="promptaudit-"))
         try:
-            self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - as long as it lives
+            self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - as long as it lives
             self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
                 [sys.executable, "-P", "-m", module, *arguments],
                 cwd=self._folder, env=environment() | QUIET_ALGEBRA | {FOLDER: str(self._folder)},
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True, start_new_session=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, text=True, start_new_session=True,
                 umask=PRIVATE_UMASK,
             )  # fmt: skip
         except BaseException:
@@ -78,14 +78,14 @@ class Child:
             raise
         if answer.endswith("\n"):  # one that was killed may have written half of it
             return json.loads(answer)
-        said = self._last_words()
+        words = self._last_words()
         self.end()
-        raise ChildEnded(said)
+        raise ChildEnded(words)
 
     def _last_words(self) -> str:
         code = self.process.wait()
-        self._said.seek(0)
-        lines = [part.strip() for part in self._said.read()[-4000:].splitlines() if part.strip()]
+        self._stderr.seek(0)
+        lines = [part.strip() for part in self._stderr.read()[-4000:].splitlines() if part.strip()]
         return " ".join(lines[-4:])[:400] or f"exit code {code}"
 
     def end(self) -> None:
@@ -94,7 +94,7 @@ class Child:
             with contextlib.suppress(OSError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout, self._said):
+        for pipe in (self.process.stdin, self.process.stdout, self._stderr):
             with contextlib.suppress(OSError):
                 if pipe is not None:
                     pipe.close()

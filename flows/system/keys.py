@@ -15,12 +15,12 @@ NOTHING = b"-"  # a missing part: shorter than any netstring, so never equal to 
 
 
 def content_id(*parts: str | None) -> str:
-    """The first 32 hex digits of `sha256_of` the parts."""
+    """Returns the first 32 hex digits of `sha256_of` the parts."""
     return sha256_of(*parts)[:32]
 
 
 def sha256_of(*parts: str | None) -> str:
-    """64 hex digits: the sha256 over the parts as netstrings, so that no two lists of parts run together."""
+    """Returns 64 hex digits: the sha256 over the parts as netstrings, so that no two lists of parts run together."""
     strings = []
     for part in parts:
         raw = b"" if part is None else part.encode("utf-8", "backslashreplace")
@@ -29,7 +29,7 @@ def sha256_of(*parts: str | None) -> str:
 
 
 def temperature_key(temperature: float | None) -> str | None:
-    """A paraphrase temperature as text: the shortest that reads back the same, 1 and 1.0 alike."""
+    """Returns a paraphrase temperature as text: the shortest that reads back the same, 1 and 1.0 alike."""
     return None if temperature is None else repr(float(temperature))
 
 
@@ -41,7 +41,7 @@ def prompt_variant_id(  # noqa: PLR0913 - the parts of a variant
     instruction: str | None,
     answer_schema: str | None = None,
 ) -> str:
-    """A prompt variant is its task, strategy, paraphrase temperature, index and wording; the same in every run."""
+    """Returns the id of a prompt variant: of task, strategy, paraphrase temperature, index and wording; the same in every run."""
     wording = [instruction] if answer_schema is None else [instruction, answer_schema]
     return content_id("variant", task_id, strategy, temperature_key(temperature), str(variant_index), *wording)
 
@@ -49,7 +49,7 @@ def prompt_variant_id(  # noqa: PLR0913 - the parts of a variant
 def prediction_id(  # noqa: PLR0913 - the parts of a cell
     audit_run_id: str, model_id: str, variant_id: str, sample_id: str, repetition: int, request_sha256: str
 ) -> str:
-    """A prediction is its run, its cell and exactly what was sent."""
+    """Returns the id of a prediction, which is its run, its cell and exactly what was sent."""
     return content_id("prediction", audit_run_id, model_id, variant_id, sample_id, str(repetition), request_sha256)
 
 
@@ -59,14 +59,14 @@ def as_json(value: object) -> str:
 
 
 def sent_by(card: ModelCard) -> dict[str, object]:
-    """What of a model card reaches the model, and so decides its answers: neither limits, price, host nor key."""
+    """Returns what of a model card reaches the model, and so decides its answers: neither limits, price, host nor key."""
     return card.model_dump(mode="json", exclude_defaults=True, exclude=NOT_SENT)
 
 
 def request_sha256(
     sent: Mapping[str, object], messages: Sequence[tuple[str, str]], repetition: int, answer_schema: str | None = None
 ) -> str:
-    """sha256 of one request: the model's part, the messages, which repetition it is, and the schema of its answer."""
+    """Returns sha256 of one request: the model's part, the messages, which repetition it is, and the schema of its answer."""
     parts = [sent, list(messages), repetition]
     body = json.dumps(parts if answer_schema is None else [*parts, answer_schema], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(body.encode("utf-8", "backslashreplace")).hexdigest()

@@ -22,7 +22,7 @@ OTHERS = 0o022
 
 
 def kept(name: str) -> Path | None:
-    """Where a file of this name is kept for this installation; None where the user has no place for such things."""
+    """Returns where a file of this name is kept for this installation; None where the user has no place for such things."""
     try:
         folder = Settings().cache or user_cache_path("promptaudit")
         folder = folder.expanduser().absolute()
@@ -32,7 +32,7 @@ def kept(name: str) -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """What was kept under this name; None where nothing was, where it is spoilt, and where others may write."""
+    """Returns what was kept under this name; None where nothing was, where it is spoilt, and where others may write."""
     path = kept(name)
     try:
         if path is None or not _is_private(path.parent):
@@ -67,19 +67,19 @@ def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
 
 @cached
 def folder(name: str) -> Path:
-    """A folder of this name into which only this user writes; a temporary one where there is no place for it."""
+    """Returns a folder of this name into which only this user writes; a temporary one where there is no place for it."""
     path = kept(name)
     with contextlib.suppress(OSError, WarehouseError):
         if path is not None:
             private_folder(path)
             if _is_private(path) and _is_private(path.parent):
                 return path
-    made = tempfile.mkdtemp(prefix="promptaudit-")
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return Path(made)
+    folder = tempfile.mkdtemp(prefix="promptaudit-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _is_private(folder: Path) -> bool:
     """Whether a folder is this user's and others may write nothing into it: what lies there becomes SQL and script."""
-    found = folder.stat()
-    return os.name != "posix" or (found.st_uid == os.geteuid() and not found.st_mode & OTHERS)
+    owner = folder.stat()
+    return os.name != "posix" or (owner.st_uid == os.geteuid() and not owner.st_mode & OTHERS)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flows.audit.design import Design
 from flows.audit.plan import prompt_of
 from flows.audit.prompts import FILLED, STRUCTURED, TRIED, dressed
-from flows.audit.wordings import Proposal
+from flows.audit.variants import Proposal
 from flows.system.keys import as_json, prompt_variant_id
 from flows.trial.base_run import Base
 from flows.warehouse import Row

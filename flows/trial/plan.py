@@ -10,8 +10,7 @@ from flows.audit.check_cards.models import unknown_prices
 from flows.audit.design import Design
 from flows.audit.paraphrase import make_proposals
 from flows.audit.prompts import FILLED, TRIED, dressing
-from flows.audit.variants import made_before
-from flows.audit.wordings import Proposal, rephrasing_key
+from flows.audit.variants import Proposal, earlier_proposals, rephrasing_key
 from flows.settings import Settings
 from flows.system.keys import as_json, content_id, sent_by
 from flows.trial.arms import FILLER, Change, arms, change_of
@@ -171,7 +170,7 @@ def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposa
     """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks no model."""
     (task_id,) = design.tasks
     edited = replace(design, tasks={task_id: now})
-    earlier = made_before(Warehouse(settings.warehouse), rephrasing_key(edited, task_id))
+    earlier = earlier_proposals(Warehouse(settings.warehouse), rephrasing_key(edited, task_id))
     if earlier is not None:
         return earlier
     rephrasing = design.audit.rephrasing

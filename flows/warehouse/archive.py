@@ -51,9 +51,9 @@ def write_archive(con: Connection, warehouse: Warehouse, table: str, audit_run_i
     place = folder / table / f"audit_run_id={audit_run_id}"
     path, draft = place / "data.parquet", place / "data.parquet.new"
     try:
-        for made in (folder, place.parent, place):
-            private_folder(made)
-            force(made.parent)
+        for directory in (folder, place.parent, place):
+            private_folder(directory)
+            force(directory.parent)
         write_parquet(con, rows, draft)
         if _content(con, of_file(draft)) != content:
             msg = f"{draft}: reads back otherwise than the rows of raw.{table} it was made of; nothing is dropped"
@@ -72,16 +72,16 @@ def write_archive(con: Connection, warehouse: Warehouse, table: str, audit_run_i
 
 
 def read_archive(warehouse: Warehouse, path: str, sha256: str) -> pl.DataFrame:
-    """The rows of an archived file; raises WarehouseError where it is missing or not the one that was written."""
+    """Returns the rows of an archived file; raises WarehouseError where it is missing or not the one that was written."""
     place = warehouse.places.archive.parent / path
     try:
         written = place.read_bytes()
     except OSError as error:
         msg = f"{place}: cannot be read: {error.strerror}; put it back from a backup"
         raise WarehouseError(msg) from None
-    found = hashlib.sha256(written).hexdigest()
-    if found != sha256:
-        msg = f"{place}: not the file that was written: its sha256 is {found[:12]}…, {sha256[:12]}… is wanted; put it back"
+    actual = hashlib.sha256(written).hexdigest()
+    if actual != sha256:
+        msg = f"{place}: not the file that was written: its sha256 is {actual[:12]}…, {sha256[:12]}… is wanted; put it back"
         raise WarehouseError(msg)
     return pl.read_parquet(BytesIO(written))
 

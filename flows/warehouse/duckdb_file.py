@@ -59,7 +59,7 @@ def _file(path: Path) -> _File:
 
 @contextmanager
 def connect(path: Path, *, wait_s: float = 30) -> Iterator[Connection]:
-    """A writer's connection around one piece of work; DuckDB's errors leave as one line.
+    """Yields a writer's connection around one piece of work; DuckDB's errors leave as one line.
 
     The file is open in this process once: whoever connects meanwhile shares it, and the last one closes it, since threads
     that open and close one file of their own get a BinderException. Another program that has the file open is waited for,
@@ -119,7 +119,7 @@ def let_go(path: Path) -> bool:
 
 @contextmanager
 def inspect(path: Path) -> Iterator[Connection]:
-    """A reader's connection to a file of ours for queries of ours; nothing else writes it meanwhile."""
+    """Yields a reader's connection to a file of ours for queries of ours; nothing else writes it meanwhile."""
     let_go(path)
     try:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
@@ -230,7 +230,7 @@ def _translated(error: Exception, path: Path) -> WarehouseError:
         return WarehouseLocked(f"{path} is open in {holder}; close it and run again")
     if "not a valid DuckDB database file" in text:
         return WarehouseError(f"{path} is no DuckDB file")
-    if any(said in text for said in FULL):
+    if any(phrase in text for phrase in FULL):
         return WarehouseError(f"{path}: the disk is full; what had landed is kept: {text[:ONE_LINE]}")
     if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
         return WarehouseError(f"{path} cannot be written: permission denied")
@@ -293,7 +293,7 @@ def stream_published(
 
 
 def stopped_after(seconds: float) -> str:
-    """What is said of a query that took longer."""
+    """Returns what is said of a query that took longer."""
     return f"the query was stopped after {seconds:g} s"
 
 

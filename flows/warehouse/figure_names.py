@@ -23,12 +23,12 @@ _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})"
 
 @functools.cache
 def project_models() -> dict[str, tuple[Path, dict[str, Any]]]:
-    """What the project says of each mart, with the file it stands in; read once."""
-    found = {}
+    """Returns what the project says of each mart, with the file it stands in; read once."""
+    models = {}
     for path in _mart_files():
         for model in declared_models(path):
-            found[model["name"]] = (path, model)
-    return found
+            models[model["name"]] = (path, model)
+    return models
 
 
 def _mart_files() -> list[Path]:
@@ -37,7 +37,7 @@ def _mart_files() -> list[Path]:
 
 @functools.cache
 def grains() -> dict[str, tuple[str, ...]]:
-    """The columns of each mart that make a row the only one: those of its `unique_grain` test.
+    """Returns the columns of each mart that make a row the only one: those of its `unique_grain` test.
 
     They are kept in the user's cache while the files stay as they are: to read these takes 0.2 s.
     """
@@ -54,28 +54,28 @@ def grains() -> dict[str, tuple[str, ...]]:
 
 
 def _grains() -> dict[str, tuple[str, ...]]:
-    found = {}
+    grains_of = {}
     for name, (_, model) in project_models().items():
         for test in model.get("data_tests", ()):
             if isinstance(test, dict) and "unique_grain" in test:
-                found[name] = tuple(test["unique_grain"]["arguments"]["columns"])
-    return found
+                grains_of[name] = tuple(test["unique_grain"]["arguments"]["columns"])
+    return grains_of
 
 
 def row_id(mart: str, row: Mapping[str, Any]) -> str:
-    """`<mart>.<12 hex digits>` of a row that has the mart's grain; further columns do not count."""
+    """Returns `<mart>.<12 hex digits>` of a row that has the mart's grain; further columns do not count."""
     values = [row[column] for column in grains()[mart]]
     texts = [None if value is None else repr(value) if isinstance(value, float) else str(value) for value in values]
     return f"{mart}.{content_id('row', mart, *texts)[:N_DIGITS]}"
 
 
 def figure_id(mart: str, row: Mapping[str, Any], column: str) -> str:
-    """`<mart>.<column>.<12 hex digits>`: one column of a row that has the mart's grain."""
+    """Returns `<mart>.<column>.<12 hex digits>`: one column of a row that has the mart's grain."""
     return row_id(mart, row).replace(".", f".{column}.", 1)
 
 
 def parse_figure(text: str) -> tuple[str, str | None, str]:
-    """Mart, column (None: the whole row) and hash of a name; raises UsageError where it is none."""
+    """Returns mart, column (None: the whole row) and hash of a name; raises UsageError where it is none."""
     match = _NAME.fullmatch(text.strip())
     if match is None:
         examples = "one looks like rpt_audit.sensitivity.4f1c2a9b0d3e, its row like rpt_audit.4f1c2a9b0d3e"

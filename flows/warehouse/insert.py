@@ -45,5 +45,5 @@ def write_parquet(con: Connection, rows: Selection, draft: Path) -> None:
         with contextlib.suppress(OSError):
             draft.unlink()
         text = " ".join(str(error).split())[:ONE_LINE]
-        msg = f"{draft}: cannot be written: {'the disk is full: ' * any(said in text for said in FULL)}{text}"
+        msg = f"{draft}: cannot be written: {'the disk is full: ' * any(phrase in text for phrase in FULL)}{text}"
         raise WarehouseError(msg) from None

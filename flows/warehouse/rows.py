@@ -136,7 +136,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
 
 
 def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows of one raw table as a typed frame; absent columns are NULL, lone surrogates in any text are escaped."""
+    """Returns rows of one raw table as a typed frame; absent columns are NULL, lone surrogates in any text are escaped."""
     schema = SCHEMAS[table]
     columns = {}
     for name, dtype in schema.items():
@@ -158,7 +158,7 @@ def reader_json(card: TaskCard) -> str:
 
 
 def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, object]:
-    """The row of raw.tasks for a task card."""
+    """Returns the row of raw.tasks for a task card."""
     return {
         "audit_run_id": audit_run_id, "task_id": task_id, "kind": card.kind, "level": card.level,
         "instruction": card.instruction, "output_format": card.output_format, "reader": reader_json(card),
@@ -171,7 +171,7 @@ def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, objec
 def sample_row(
     audit_run_id: str, task_id: str, index: int, sample: Sample, fields: Mapping[str, str]
 ) -> dict[str, object]:
-    """The row of raw.samples for a sample, with the other columns of the data that a prompt used."""
+    """Returns the row of raw.samples for a sample, with the other columns of the data that a prompt used."""
     return {
         "audit_run_id": audit_run_id, "task_id": task_id, "sample_id": sample.sample_id, "sample_index": index,
         "input": sample.text, "gold_label": sample.gold_label,
@@ -181,7 +181,7 @@ def sample_row(
 
 
 def label_rows(audit_run_id: str, task_id: str, card: TaskCard) -> list[dict[str, object]]:
-    """The rows of raw.task_labels for a task card, in its order."""
+    """Returns the rows of raw.task_labels for a task card, in its order."""
     return [
         {"audit_run_id": audit_run_id, "task_id": task_id, "label": item.label, "label_index": index,
          "description": item.description}

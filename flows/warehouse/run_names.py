@@ -12,6 +12,7 @@ RUN[:MODEL], where RUN is one of
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,17 +24,18 @@ LATEST = "latest"
 _RUN = re.compile(r"(?P<name>[^~:]*)(~(?P<back>\d{1,6}))?(:(?P<model>.+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A complete, published run."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedRun:
+    """A published run. A trial, which is of chosen samples, is meant by its id alone."""
 
     audit_run_id: str
     audit_id: str
     started_at: datetime
-    is_trial: bool = False  # found by its id alone: it is of chosen samples
+    is_complete: bool
+    is_trial: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     """A run, and of it one model or all."""
 
@@ -43,8 +45,8 @@ class Reference:
 
 
 def resolve(warehouse: Warehouse, text: str) -> Reference:
-    """The run, and perhaps model, that a text names; raises UsageError with the nearest name there is."""
-    known = _known_runs(warehouse)
+    """Returns the complete run, and perhaps model, that a text names; raises UsageError with the nearest name there is."""
+    known = [run for run in _published_runs(warehouse) if run.is_complete]
     if all(run.is_trial for run in known):
         msg = f"{warehouse.published.path} holds no complete run"
         raise DataError(msg)
@@ -59,19 +61,18 @@ def resolve(warehouse: Warehouse, text: str) -> Reference:
         if model not in models:
             msg = f"run {run.audit_run_id} has no model {model!r}{nearest(model, models)}"
             raise UsageError(msg)
-    return Reference(run.audit_run_id, run.audit_id, model)
+    return Reference(audit_run_id=run.audit_run_id, audit_id=run.audit_id, model_id=model)
 
 
 def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Reference, Reference]:
-    """Base and candidate; two names that are both models of the newest run are these."""
+    """Returns base and candidate; two names that are both models of the newest run are these."""
     known = complete_runs(warehouse)
-    if known and (models := models_of(warehouse, known[0].audit_run_id)) >= {base, candidate}:
-        names = {run.audit_id for run in known} | set(baselines(warehouse))
-        if not {base, candidate} & names:
-            newest = known[0]
-            return tuple(Reference(newest.audit_run_id, newest.audit_id, each) for each in (base, candidate))  # type: ignore[return-value]
-    del models
-    first, second = resolve(warehouse, base), resolve(warehouse, candidate)
+    names = {run.audit_id for run in known} | set(baselines(warehouse))
+    wanted = {base, candidate}
+    if known and wanted <= models_of(warehouse, known[0].audit_run_id) and not wanted & names:
+        first, second = (resolve(warehouse, f":{model}") for model in (base, candidate))
+    else:
+        first, second = resolve(warehouse, base), resolve(warehouse, candidate)
     if (first.model_id is None) != (second.model_id is None):
         msg = f"{base!r} and {candidate!r}: name a model of both, or of neither"
         raise UsageError(msg)
@@ -81,23 +82,54 @@ def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Refer
     return first, second
 
 
-def complete_runs(warehouse: Warehouse, audit_id: str | None = None) -> list[Known]:
-    """The published complete runs that are no trials, of an audit or all, newest first."""
-    return [run for run in _known_runs(warehouse) if not run.is_trial and audit_id in (None, run.audit_id)]
+def resolve_id(warehouse: Warehouse, beginning: str | None) -> str:
+    """Returns the published run, complete or not, whose id begins so; the newest without, and no trial if there is another."""
+    known = _published_runs(warehouse)
+    if not known:
+        msg = f"{warehouse.published.path} holds no run"
+        raise DataError(msg)
+    if beginning is None:
+        return min(known, key=lambda run: run.is_trial).audit_run_id
+    return one_run([run.audit_run_id for run in known], beginning, kind="published run")
 
 
-def _known_runs(warehouse: Warehouse) -> list[Known]:
-    return [Known(**row) for row in warehouse.published.read(sql("warehouse", "complete_runs"))]
+def one_run(
+    ids: Sequence[str], beginning: str, *, kind: str = "complete run", name: str = "", names: Collection[str] = ()
+) -> str:
+    """Returns the one of `ids` that begins so; raises UsageError where none does or several do, with the nearest of `names`.
+
+    `kind` is what the ids are of. `name` is what the run was called, where that was no id; `names` are ids unless given.
+    """
+    matching = [each for each in ids if each.startswith(beginning)]
+    if len(matching) != 1:
+        called = name or beginning
+        what = "several runs begin with" if matching else f"no {kind} is"
+        msg = f"{what} {called[:80]!r}{nearest(called, names or ids)}"
+        raise UsageError(msg)
+    return matching[0]
+
+
+def complete_runs(warehouse: Warehouse) -> list[PublishedRun]:
+    """Returns the published complete runs that are no trials, newest first."""
+    return [run for run in _published_runs(warehouse) if run.is_complete and not run.is_trial]
+
+
+def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
+    rows = warehouse.published.read(
+        "select audit_run_id, audit_id, started_at, state = 'complete' as is_complete, origin = 'trial' as is_trial "
+        "from marts.dim_audit_runs order by started_at desc, audit_run_id desc"
+    )
+    return [PublishedRun(**row) for row in rows]
 
 
 def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
-    """The models of a published run."""
+    """Returns the models of a published run."""
     rows = warehouse.published.read("select model_id from marts.dim_models where audit_run_id = $run", run=audit_run_id)
     return {row["model_id"] for row in rows}
 
 
 def baselines(warehouse: Warehouse) -> dict[str, str]:
-    """The run pinned under each name, the newest where it was pinned twice; none in the copy of an older version."""
+    """Returns the run pinned under each name, the newest where it was pinned twice; none in the copy of an older version."""
     tables = warehouse.published.read(
         "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'baselines'"
     )
@@ -106,26 +138,21 @@ def baselines(warehouse: Warehouse) -> dict[str, str]:
     return {row["name"]: row["audit_run_id"] for row in warehouse.published.read(sql("warehouse", "baselines"))}
 
 
-def _run_named(warehouse: Warehouse, known: list[Known], name: str, back: int, text: str) -> Known:
+def _run_named(warehouse: Warehouse, known: list[PublishedRun], name: str, back: int, text: str) -> PublishedRun:
     whole = [run for run in known if not run.is_trial]
     audits = {run.audit_id for run in whole}
-    pinned = baselines(warehouse)
     if name == LATEST:
-        found = whole[0]
+        named = whole[0]
     elif name in audits:
-        found = next(run for run in whole if run.audit_id == name)
+        named = next(run for run in whole if run.audit_id == name)
     else:
-        wanted = pinned.get(name, name)
-        matching = [run for run in known if run.audit_run_id.startswith(wanted)]
-        if len(matching) != 1:
-            names = {LATEST, *audits, *pinned, *(run.audit_run_id for run in known)}
-            what = "several runs begin with" if matching else "no complete run is"
-            msg = f"{what} {name!r}{nearest(name, names)}"
-            raise UsageError(msg)
-        found = matching[0]
-    before = [run for run in known if run == found or (run.audit_id == found.audit_id and not run.is_trial)]
-    before = before[before.index(found) :]
+        pinned = baselines(warehouse)
+        by_id = {run.audit_run_id: run for run in known}
+        names = {LATEST, *audits, *pinned, *by_id}
+        named = by_id[one_run(list(by_id), pinned.get(name, name), name=name, names=names)]
+    before = [run for run in known if run == named or (run.audit_id == named.audit_id and not run.is_trial)]
+    before = before[before.index(named) :]
     if back >= len(before):
-        msg = f"{text!r}: audit '{found.audit_id}' has {len(before)} complete runs up to there"
+        msg = f"{text!r}: audit '{named.audit_id}' has {len(before)} complete runs up to there"
         raise UsageError(msg)
     return before[back]

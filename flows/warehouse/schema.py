@@ -72,23 +72,23 @@ def apply_schema(warehouse: Warehouse) -> None:
         is_known = con.execute(
             "select count(*) from information_schema.tables where table_schema = 'raw' and table_name = 'schema_versions'"
         ).fetchone()
-        found = None
+        landed_version = None
         if is_known and is_known[0]:
             row = con.execute("select max(version) from raw.schema_versions").fetchone()
-            found = row[0] if row else None
-        if found is not None and found > SCHEMA_VERSION:
-            msg = f"{warehouse} has schema version {found}, this promptaudit knows {SCHEMA_VERSION}; use a newer one"
+            landed_version = row[0] if row else None
+        if landed_version is not None and landed_version > SCHEMA_VERSION:
+            msg = f"{warehouse} has schema version {landed_version}, this promptaudit knows {SCHEMA_VERSION}; use a newer one"
             raise WarehouseError(msg)
-        if found == SCHEMA_VERSION:
+        if landed_version == SCHEMA_VERSION:
             return
-        if found is not None:
+        if landed_version is not None:
             con.execute("checkpoint")
-    if found is not None:
+    if landed_version is not None:
         warehouse.let_go()
-        copy_durably(warehouse.path, warehouse.path.with_name(f"{warehouse.path.name}.v{found}.backup"))
+        copy_durably(warehouse.path, warehouse.path.with_name(f"{warehouse.path.name}.v{landed_version}.backup"))
     with warehouse.write() as con:
         con.execute("begin")
-        for version in range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
+        for version in range((landed_version or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
             con.execute(MIGRATIONS[version])
         con.execute(SCHEMA_SQL.read_text(encoding="utf-8"))
         con.execute("insert into raw.schema_versions values (?, ?)", [SCHEMA_VERSION, now()])

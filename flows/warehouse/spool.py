@@ -113,7 +113,7 @@ def replay(warehouse: Warehouse) -> int:
 
 
 def read_spooled(path: Path) -> pl.DataFrame:
-    """The rows of a spool file; what a kill cut off at its end is left out.
+    """Returns the rows of a spool file; what a kill cut off at its end is left out.
 
     Raises WarehouseError naming the first line that is no row.
     """

@@ -38,7 +38,7 @@ def over(query: str, **tables: str) -> str:
     if not tables:
         return query
     first = ",\n\n".join(f"{name} as (\n{text}\n)" for name, text in tables.items())
-    said = "".join(itertools.takewhile(lambda line: line.startswith("--"), query.splitlines(keepends=True)))
-    query = query.removeprefix(said)
+    comments = "".join(itertools.takewhile(lambda line: line.startswith("--"), query.splitlines(keepends=True)))
+    query = query.removeprefix(comments)
     rest = query.removeprefix("with ")
-    return f"{said}with {first}\n\n{rest}" if rest == query else f"{said}with {first},\n\n{rest}"
+    return f"{comments}with {first}\n\n{rest}" if rest == query else f"{comments}with {first},\n\n{rest}"

@@ -26,7 +26,8 @@ from flows.alerts.notify import heartbeat, notify, report_link, targets_of
 from flows.display.progress import Progress
 from flows.settings import Settings
 from flows.warehouse import Warehouse
-from tests.support.webhook_server import RunningWebhooks, running_webhooks, unused_port
+from tests.support.loopback import unused_port
+from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
 TOKEN = "tok-5e7c0a91d2f3b4"  # noqa: S105 - of no service
 RUN = "a" * 32

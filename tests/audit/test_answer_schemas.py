@@ -7,7 +7,7 @@ import json
 
 from flows.audit.answer_schemas import FIELDS, field_of, original_schema, reworded_schemas
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
-from flows.audit.wordings import Proposal
+from flows.audit.variants import Proposal
 from flows.rephrasers.by_rules import RulesRephraser
 from models_registry.cards import RephraserCard, TaskCard
 from models_registry.samples import Sample

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.audit.run_audit import rebuild_runs
+from flows.audit.rebuild import rebuild_runs
 from flows.comparison.compare import Pair, compare
 from flows.display.encode import encoded
 from flows.display.progress import Progress

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import signal
 import time
 from collections.abc import Iterator
@@ -11,7 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.support.openai_server import LABELS, RunningServer, running_server
+from tests.support.http_audit import write_questions
+from tests.support.openai_server import RunningServer, running_server
 from tests.support.shell import promptaudit, promptaudit_process, sql, start
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
@@ -27,29 +27,20 @@ def write_registry(
     folder: Path, base_url: str, *, n_samples: int, variants: int, repetitions: int = 1, **limits: int
 ) -> None:
     """A user's registry: one model on loopback, which rephrases as well, and one task of `n_samples` rows."""
-    for kind in ("models", "tasks", "rephrasers", "audits", "datasets"):
+    for kind in ("models", "rephrasers", "audits"):
         (folder / kind).mkdir(parents=True, exist_ok=True)
     (folder / "models/api.yml").write_text(
         f"api:\n  engine: openai_api\n  model: small\n  base_url: {base_url}\n  api_key_env: AUDIT_KEY\n"
         f"  sampling: {{temperature: 0, max_tokens: 16}}\n  limits: {{max_connections: {limits.get('connections', 32)}}}\n"
         "  price: {input_usd_per_mtok: 1, output_usd_per_mtok: 2}\n"
     )
-    (folder / "tasks/questions.yml").write_text(
-        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
-        "  output_format: Reply with the label alone.\n"
-        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
-    )
+    write_questions(folder, n_samples)
     (folder / "rephrasers/asked.yml").write_text("asked: {kind: model, model: api, max_rounds: 5}\n")
     (folder / "audits/over_http.yml").write_text(
         "over_http:\n  tasks: [questions]\n  models: [api]\n"
         f"  rephrasing: {{rephraser: asked, variants: {variants}}}\n"
         f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n"
     )
-    with (folder / "datasets/questions.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "question", "type"])
-        for number in range(n_samples):
-            writer.writerow([f"q{number}", f"What is number {number}?", LABELS[number % len(LABELS)]])
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flows.audit.run_audit import rebuild_runs
-from flows.audit.variants import rows_made_before
+from flows.audit.rebuild import rebuild_runs
+from flows.audit.variants import earlier_rows
 from flows.display.progress import Progress
 from flows.evidence.retain import restore, retain, retired_runs
 from flows.marts.publish import publish
@@ -118,7 +118,7 @@ def test_wordings_of_a_retired_night_are_reused(warehouse: Path) -> None:
     land_night(warehouse, 1)
     query(warehouse, "update raw.prompt_variants set rephrasing_key = 'other' where audit_run_id = ?", [run_id(1)])
     retain(Warehouse(warehouse), AUDIT, 1)
-    assert [row["instruction"] for row in rows_made_before(Warehouse(warehouse), "k")] == ["Of night 0"]
+    assert [row["instruction"] for row in earlier_rows(Warehouse(warehouse), "k")] == ["Of night 0"]
 
 
 def test_what_is_still_needed_stays(warehouse: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flows.rephrasers.read_list import MAX_COMPLETION, MAX_ITEM, read_list
@@ -65,6 +65,7 @@ def test_caps() -> None:
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=40), max_size=8))
+@example(["0", "```"])  # no end of the block that the array stands in
 def test_a_json_array_reads_back(texts: list[str]) -> None:
     wanted = [text.strip() for text in texts if text.strip()]
     assert read_list(json.dumps(texts), 100) == wanted

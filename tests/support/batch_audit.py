@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from flows.audit.ask_in_batches import Lent, ask_in_batches, open_batches
+from flows.audit.ask_in_batches import BatchContext, ask_in_batches, open_batches
 from flows.audit.design import Design, design_audit
 from flows.audit.land import Landing
 from flows.audit.plan import Variant, missing_requests
@@ -117,7 +117,7 @@ async def _ask(warehouse: Path, design: Design, said: list[str] | None, max_requ
     def take(request: Request, answer: Answer) -> None:
         landing.add(request, answer, price_of(card))
 
-    lent = Lent(
+    context = BatchContext(
         warehouse=Warehouse(warehouse),
         audit_run_id=RUN,
         model_id="nightly",
@@ -130,7 +130,7 @@ async def _ask(warehouse: Path, design: Design, said: list[str] | None, max_requ
     )
     batches = open_batches(card, Warehouse(warehouse))
     try:
-        await ask_in_batches(batches, lent)
+        await ask_in_batches(batches, context)
     finally:
         await batches.close()
         landing.flush()

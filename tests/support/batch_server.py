@@ -20,20 +20,26 @@ import hashlib
 import json
 import random
 import re
-import subprocess
 import sys
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-ROOT = Path(__file__).parents[2]
-LABELS = ("number", "location", "person", "description", "entity", "abbreviation")
+from tests.support.loopback import (
+    LABELS,
+    ChildServer,
+    child_process,
+    completion_of,
+    error_of,
+    fault_of,
+    hash_of,
+    last_user,
+    say_base_url,
+)
 
 
 @dataclass
@@ -242,24 +248,14 @@ class BatchServer:
         batch |= {"request_counts": counts, "to_be": "expired" if n_expired else "completed"}
 
     def _fault(self, line: dict[str, Any]) -> str | None:
-        named = re.search(r"<<(\w+)>>", _last_user(line["body"]))
+        named = re.search(r"<<(\w+)>>", last_user(line["body"]))
         if named is not None:
             return named[1]
         if "refuse_cap" in self.behaviour.rates:
             return "refuse_cap" if "max_tokens" in line["body"] else None
         n_before = self.tries[line["custom_id"]]
         self.tries[line["custom_id"]] += 1
-        for name, count in self.behaviour.first.items():
-            if n_before < count:
-                return name
-            n_before -= count
-        digest = hashlib.sha256(line["custom_id"].encode()).digest()
-        draw = int.from_bytes(digest[:8], "big") / 2**64
-        for name, rate in self.behaviour.rates.items():
-            draw -= rate
-            if draw < 0:
-                return name
-        return None
+        return fault_of(self.behaviour.first, self.behaviour.rates, n_before, hash_of(line["custom_id"]) / 2**64)
 
     # ------------------------------------------------------------ the rest
     def _wrong_key(self, request: web.Request) -> web.Response | None:
@@ -318,93 +314,45 @@ def _line(line: dict[str, Any], status: int | None, body: dict[str, Any]) -> dic
     return {**made, "response": response, "error": None}
 
 
-def _last_user(body: dict[str, Any]) -> str:
-    texts = [str(message.get("content")) for message in body["messages"] if message.get("role") == "user"]
-    return texts[-1] if texts else ""
-
-
 def _label(body: dict[str, Any]) -> str:
-    digest = hashlib.sha256(_last_user(body).encode("utf-8", "surrogatepass")).digest()
+    digest = hashlib.sha256(last_user(body).encode("utf-8", "surrogatepass")).digest()
     return LABELS[digest[0] % len(LABELS)]
 
 
-def completion_of(content: str) -> dict[str, Any]:
-    """The body of a chat completion."""
-    message = {"role": "assistant", "content": content, "refusal": None}
-    return {
-        "id": "chatcmpl-loopback",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "loopback-model-1",
-        "system_fingerprint": "fp_loopback",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
-    }
-
-
-def error_of(status: int, message: str, code: str | None) -> web.Response:
-    """An error as OpenAI's API sends it."""
-    return web.json_response(
-        {"error": {"message": message, "type": "error", "param": None, "code": code}}, status=status
-    )
-
-
-@dataclass(frozen=True)
-class RunningBatchServer:
+class RunningBatchServer(ChildServer):
     """A started server as a test sees it."""
-
-    base_url: str
-    process: subprocess.Popen[str]
 
     def counters(self) -> dict[str, Any]:
         """`computed` by custom id, `batches`, `bodies` (the last 1,000), `bytes` by file; how many uploads, creates, looks."""
-        counters: dict[str, Any] = self._json("batch_counters")
+        counters: dict[str, Any] = self.json("batch_counters")
         return counters
 
     def behave(self, **behaviour: Any) -> None:
         """Changes fields of the behaviour from now on."""
-        self._json("behave", "POST", behaviour)
+        self.json("behave", "POST", behaviour)
 
     def reset(self, **behaviour: Any) -> None:
         """Forgets files, batches and counters, and behaves as if just started."""
-        self._json("reset", "POST", behaviour)
+        self.json("reset", "POST", behaviour)
 
     def cancel(self, batch_id: str) -> None:
         """Cancels a batch, as its owner may on the provider's page."""
-        self._json(f"v1/batches/{batch_id}/cancel", "POST")
-
-    def _json(self, path: str, method: str = "GET", body: Any = None) -> Any:
-        url = self.base_url.removesuffix("v1") + path
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(url, data, method=method)  # noqa: S310
-        with opener.open(request, timeout=30) as response:
-            return json.load(response)
+        self.json(f"v1/batches/{batch_id}/cancel", "POST")
 
 
 @contextlib.contextmanager
 def running_batch_server(**behaviour: Any) -> Iterator[RunningBatchServer]:
     """A server in its own process on a free port of 127.0.0.1; takes the fields of `Behaviour`; ends with the block."""
     options = json.dumps(asdict(Behaviour(**behaviour)))
-    command = [sys.executable, "-m", "tests.support.batch_server", "--behaviour", options]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
-            msg = f"the server did not start; exit code {process.wait(10)}"
-            raise RuntimeError(msg)
-        yield RunningBatchServer(json.loads(line)["base_url"], process)
-    finally:
-        process.kill()
-        process.communicate()
+    with child_process(__name__, "--behaviour", options) as (base_url, process):
+        yield RunningBatchServer(base_url, process)
 
 
 async def _serve(behaviour: Behaviour) -> None:
     runner = web.AppRunner(BatchServer(behaviour).app(), access_log=None, shutdown_timeout=0)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    print(json.dumps({"base_url": f"http://127.0.0.1:{runner.addresses[0][1]}/v1"}), flush=True)  # noqa: T201
+    say_base_url(runner.addresses[0][1])
     # stdin ends with whoever started this process, so a killed test run leaves no server behind
     await asyncio.to_thread(sys.stdin.read)
     await runner.cleanup()

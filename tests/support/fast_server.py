@@ -13,15 +13,13 @@ import argparse
 import asyncio
 import contextlib
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import cast
 
-from tests.support.openai_server import RunningServer, completion_of
+from tests.support.loopback import child_process, completion_of, say_base_url
+from tests.support.openai_server import RunningServer
 
-ROOT = Path(__file__).parents[2]
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nx-request-id: req-1\r\nContent-Length: "
 
 
@@ -57,8 +55,8 @@ class Connection(asyncio.Protocol):
             head, end, rest = self.waiting.partition(b"\r\n\r\n")
             if not end:
                 return
-            _, found, length = head.lower().partition(b"content-length:")
-            size = int(length.split(b"\r\n", 1)[0]) if found else 0
+            _, name, length = head.lower().partition(b"content-length:")
+            size = int(length.split(b"\r\n", 1)[0]) if name else 0
             if len(rest) < size:
                 return
             self.waiting = rest[size:]
@@ -81,18 +79,8 @@ class Connection(asyncio.Protocol):
 @contextlib.contextmanager
 def running_fast_server(latency_s: float = 0.0) -> Iterator[RunningServer]:
     """A server in its own process on a free port of 127.0.0.1; ends with the block."""
-    command = [sys.executable, "-m", "tests.support.fast_server", "--latency-s", str(latency_s)]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
-            msg = f"the server did not start; exit code {process.wait(10)}"
-            raise RuntimeError(msg)
-        yield RunningServer(json.loads(line)["base_url"], process)
-    finally:
-        process.kill()
-        process.communicate()
+    with child_process(__name__, "--latency-s", str(latency_s)) as (base_url, process):
+        yield RunningServer(base_url, process)
 
 
 async def _serve(latency_s: float) -> None:
@@ -100,8 +88,7 @@ async def _serve(latency_s: float) -> None:
     server = await asyncio.get_running_loop().create_server(
         lambda: Connection(counts, latency_s), "127.0.0.1", 0, backlog=4096
     )
-    port = server.sockets[0].getsockname()[1]
-    print(json.dumps({"base_url": f"http://127.0.0.1:{port}/v1"}), flush=True)  # noqa: T201
+    say_base_url(server.sockets[0].getsockname()[1])
     await asyncio.to_thread(sys.stdin.read)
 
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from flows.audit.ask import AskResult
 from flows.audit.budget import Purse, budget_of
 from flows.audit.design import Design, design_audit
-from flows.audit.infer import Inferred, infer
-from flows.audit.judge import Judged, judge
+from flows.audit.infer import infer
+from flows.audit.judge import judge
 from flows.audit.paraphrase import paraphrase
 from flows.audit.runs import newest_run, open_run
 from flows.engines import silent
@@ -46,30 +47,37 @@ def write_cards(
     max_invalid_rate_at_first: float = 0.5,
 ) -> Path:
     """A registry of one model, one task of `n_samples` rows, one audit with wordings by rules, and cards of judges."""
-    for kind in ("models", "tasks", "audits", "judges", "datasets"):
+    for kind in ("models", "audits", "judges"):
         (folder / kind).mkdir(parents=True, exist_ok=True)
     (folder / "models/api.yml").write_text(
         f"api:\n  engine: openai_api\n  model: small\n  base_url: [{', '.join(urls)}]\n  api_key_env: AUDIT_KEY\n"
         f"  sampling: {sampling}\n  limits: {limits}\n  price: {price}\n{model}"
     )
     (folder / "judges/judges.yml").write_text(judges)
-    (folder / "tasks/questions.yml").write_text(
-        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
-        "  output_format: Reply with the label alone.\n"
-        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
-    )
+    write_questions(folder, n_samples)
     (folder / f"audits/{AUDIT}.yml").write_text(
         f"{AUDIT}:\n  tasks: [questions]\n  models: [api]\n  strategies: [{strategies}]\n"
         f"  rephrasing: {{rephraser: rules, variants: {variants}}}\n"
         f"  repetitions: {{original: {repetitions}, variants: {repetitions}}}\n  samples: {{balanced: false}}\n"
         f"  format: {{max_invalid_rate_at_first: {max_invalid_rate_at_first}}}\n{audit}"
     )
+    return folder
+
+
+def write_questions(folder: Path, n_samples: int) -> None:
+    """The card and the data of a task of so many questions, whose labels follow one another."""
+    for kind in ("tasks", "datasets"):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+    (folder / "tasks/questions.yml").write_text(
+        f"questions:\n  labels: [{', '.join(LABELS)}]\n  instruction: Classify the question by the type of its answer.\n"
+        "  output_format: Reply with the label alone.\n"
+        "  data: {path: datasets/questions.csv, id: id, input: question, gold_label: type}\n"
+    )
     with (folder / "datasets/questions.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "question", "type"])
         for number in range(n_samples):
             writer.writerow([f"q{number}", f"What is number {number}?", LABELS[number % len(LABELS)]])
-    return folder
 
 
 def opened(warehouse: Path, registry: Path, audit_id: str = AUDIT) -> tuple[str, Design]:
@@ -80,16 +88,16 @@ def opened(warehouse: Path, registry: Path, audit_id: str = AUDIT) -> tuple[str,
     return (open_run(Warehouse(warehouse), design) if found is None else found.audit_run_id), design
 
 
-def ask(
+@contextlib.contextmanager
+def _opened_purse(
     warehouse: Path,
     registry: Path,
-    *,
-    max_usd: float | None = None,
-    max_requests: int | None = None,
-    said: list[str] | None = None,
-    audit_id: str = AUDIT,
-) -> Inferred:
-    """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
+    audit_id: str,
+    max_usd: float | None,
+    max_requests: int | None,
+    said: list[str] | None,
+) -> Iterator[tuple[Design, Callable[[], Purse]]]:
+    """The design of the audit's newest run, and what makes a purse of what the run may still spend."""
     with Warehouse(warehouse).kept_open():
         audit_run_id, design = opened(warehouse, registry, audit_id)
         replay(Warehouse(warehouse))
@@ -98,6 +106,20 @@ def ask(
             budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
             return Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
 
+        yield design, purse
+
+
+def ask(
+    warehouse: Path,
+    registry: Path,
+    *,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+    said: list[str] | None = None,
+    audit_id: str = AUDIT,
+) -> AskResult:
+    """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
+    with _opened_purse(warehouse, registry, audit_id, max_usd, max_requests, said) as (design, purse):
         variants = paraphrase(purse(), design).variants
         return infer(purse(), design, variants, lambda *_: None)
 
@@ -106,18 +128,12 @@ def have_judged(
     warehouse: Path,
     registry: Path,
     *,
-    max_usd: float | None = None,
     max_requests: int | None = None,
     said: list[str] | None = None,
-    audit_id: str = AUDIT,
-) -> Judged:
+) -> AskResult:
     """Has the answers of the audit's newest run judged, as `promptaudit run` does."""
-    with Warehouse(warehouse).kept_open():
-        audit_run_id, design = opened(warehouse, registry, audit_id)
-        replay(Warehouse(warehouse))
-        budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
-        purse = Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
-        return judge(purse, design, lambda _: contextlib.nullcontext(lambda *_: None))
+    with _opened_purse(warehouse, registry, AUDIT, None, max_requests, said) as (design, purse):
+        return judge(purse(), design, lambda _: contextlib.nullcontext(lambda *_: None))
 
 
 def query(warehouse: Path, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -23,22 +23,28 @@ import json
 import math
 import random
 import re
-import subprocess
 import sys
-import urllib.request
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from email.utils import formatdate
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
+from tests.support.loopback import (
+    LABELS,
+    ChildServer,
+    child_process,
+    completion_of,
+    error_of,
+    fault_of,
+    hash_of,
+    last_user,
+    say_base_url,
+)
 from tests.support.provider_limits import Bucket, refusal_of, schema_of
 
-ROOT = Path(__file__).parents[2]
-LABELS = ("number", "location", "person", "description", "entity", "abbreviation")
 HUGE = 10_000_000
 
 
@@ -282,7 +288,7 @@ class Server:
 
     def _completed(self, body: dict[str, Any]) -> dict[str, Any]:
         wanted = schema_of(body)
-        ruled = verdict_of(_last_user(body), self.behaviour.unreadable)
+        ruled = verdict_of(last_user(body), self.behaviour.unreadable)
         if ruled is not None or wanted is None or self.behaviour.completion is not None:
             answer = self._answer(body) if ruled is None else ruled
             completed = completion_of(answer)
@@ -310,22 +316,12 @@ class Server:
             return "wrong_key"
         if self.behaviour.models and body.get("model") not in self.behaviour.models:
             return "unknown_model"
-        named = re.search(r"<<(\w+)>>", _last_user(body))
+        named = re.search(r"<<(\w+)>>", last_user(body))
         if named is not None:
             return named[1]
         digest = _digest(body)
         self.tries[digest] += 1
-        attempt = self.tries[digest]
-        for name, count in self.behaviour.first.items():
-            if attempt <= count:
-                return name
-            attempt -= count
-        draw = self.dice.random()
-        for name, rate in self.behaviour.rates.items():
-            draw -= rate
-            if draw < 0:
-                return name
-        return None
+        return fault_of(self.behaviour.first, self.behaviour.rates, self.tries[digest] - 1, self.dice.random())
 
     def _answer(self, body: dict[str, Any]) -> str:
         if self.behaviour.completion is not None:
@@ -421,83 +417,34 @@ def _digest(body: dict[str, Any]) -> str:
 
 
 def _drawn(body: dict[str, Any], labels: Sequence[str]) -> str:
-    parts = [_last_user(body), body.get("seed") if body.get("temperature") else None]
-    digest = hashlib.sha256(json.dumps(parts).encode()).digest()
-    return labels[int.from_bytes(digest[:8], "big") % len(labels)]
+    parts = [last_user(body), body.get("seed") if body.get("temperature") else None]
+    return labels[hash_of(json.dumps(parts)) % len(labels)]
 
 
-def _last_user(body: dict[str, Any]) -> str:
-    texts = [str(message.get("content")) for message in body["messages"] if message.get("role") == "user"]
-    return texts[-1] if texts else ""
-
-
-def completion_of(
-    content: object, *, refusal: str | None = None, finish_reason: str = "stop", **more: Any
-) -> dict[str, Any]:
-    message = {"role": "assistant", "content": content, "refusal": refusal, **more}
-    return {
-        "id": "chatcmpl-loopback",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "loopback-model-1",
-        "system_fingerprint": "fp_loopback",
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
-        "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
-    }
-
-
-def error_of(
-    status: int, message: str, code: str | None, headers: dict[str, str] | None = None, param: str | None = None
-) -> web.Response:
-    error = {"message": message, "type": "error", "param": param, "code": code}
-    return web.json_response({"error": error}, status=status, headers=headers)
-
-
-@dataclass(frozen=True)
-class RunningServer:
+class RunningServer(ChildServer):
     """A started server as a test sees it."""
-
-    base_url: str
-    process: subprocess.Popen[str]
 
     def counters(self) -> dict[str, Any]:
         """`requests`, `peak_in_flight`, and `by_outcome`: "answered" or a fault's name to how often."""
-        counters: dict[str, Any] = self._json("counters")
+        counters: dict[str, Any] = self.json("counters")
         return counters
 
     def requests(self) -> list[dict[str, Any]]:
         """`body`, `headers` and `fault` of the last 1,000 requests, oldest first."""
-        requests: list[dict[str, Any]] = self._json("requests")
+        requests: list[dict[str, Any]] = self.json("requests")
         return requests
 
     def reset(self) -> None:
         """Forgets counters, requests and tries."""
-        self._json("reset", method="POST")
-
-    def _json(self, path: str, method: str = "GET") -> Any:
-        url = self.base_url.removesuffix("v1") + path
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        request = urllib.request.Request(url, method=method)  # noqa: S310
-        with opener.open(request, timeout=30) as response:
-            return json.load(response)
+        self.json("reset", "POST")
 
 
 @contextlib.contextmanager
 def running_server(**behaviour: Any) -> Iterator[RunningServer]:
     """A server in its own process on a free port of 127.0.0.1; takes the fields of `Behaviour`; ends with the block."""
     options = json.dumps(asdict(Behaviour(**behaviour)))
-    command = [sys.executable, "-m", "tests.support.openai_server", "--child", "--behaviour", options]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
-            msg = f"the server did not start; exit code {process.wait(10)}"
-            raise RuntimeError(msg)
-        yield RunningServer(json.loads(line)["base_url"], process)
-    finally:
-        process.kill()
-        process.communicate()
+    with child_process(__name__, "--child", "--behaviour", options) as (base_url, process):
+        yield RunningServer(base_url, process)
 
 
 async def _serve(port: int, behaviour: Behaviour, *, is_child: bool) -> None:
@@ -507,7 +454,7 @@ async def _serve(port: int, behaviour: Behaviour, *, is_child: bool) -> None:
     assert runner.server is not None
     listening = await _listen(runner.server, port)
     bound = listening.sockets[0].getsockname()[1]
-    print(json.dumps({"base_url": f"http://127.0.0.1:{bound}/v1"}), flush=True)  # noqa: T201
+    say_base_url(bound)
 
     async def go_down() -> None:
         await served.outage.wait()

@@ -14,9 +14,8 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.support.openai_server import LABELS
+from tests.support.loopback import LABELS, QuietHandler, served_in_threads
 
 SEED = 11  # one under which quiet nights are quiet: by chance alone one in twenty is told to have churned
 HARD = 0.35  # less of every third question
@@ -50,10 +49,10 @@ class Provider:
 def running_provider() -> Iterator[Provider]:
     """Starts a provider on a free port and ends it."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:
+        def answer(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             body = json.dumps(
                 {
@@ -73,17 +72,6 @@ def running_provider() -> Iterator[Provider]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            """Says nothing."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-    server = Server(("127.0.0.1", 0), Handler)
-    provider = Provider(f"http://127.0.0.1:{server.server_address[1]}/v1")
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    try:
+    with served_in_threads(Handler) as port:
+        provider = Provider(f"http://127.0.0.1:{port}/v1")
         yield provider
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -16,6 +16,7 @@ from unittest import mock
 
 from flows.cli import main
 
+ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 280
 
 
@@ -102,3 +103,14 @@ def sql(folder: Path, query: str) -> list[dict[str, Any]]:
     assert ended.code == 0, ended.err
     rows: list[dict[str, Any]] = ended.json()
     return rows
+
+
+def outputs_by_hash_seed(code: str) -> list[str]:
+    """What two processes print that run the same code, each with hashes of its own."""
+    outputs = []
+    for seed in ("1", "2"):
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        outputs.append(done.stdout)
+    return outputs

@@ -12,8 +12,9 @@ import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.support.loopback import QuietHandler, served_in_threads
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,10 @@ class RunningWebhooks:
 
 
 @contextlib.contextmanager
-def running_webhooks() -> Iterator[RunningWebhooks]:  # noqa: C901 - a branch each behaviour
+def running_webhooks() -> Iterator[RunningWebhooks]:
     """Starts a server on a free port and ends it, its slow answers too."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             running.requests.append(Request(self.command, self.path, dict(self.headers), body))
@@ -84,36 +85,9 @@ def running_webhooks() -> Iterator[RunningWebhooks]:  # noqa: C901 - a branch ea
                 self.end_headers()
                 self.wfile.write(echo)
 
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("do_"):
-                return self.answer
-            raise AttributeError(name)
-
-        def log_message(self, *_: object) -> None:
-            """Says nothing."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """A client that went away is part of the test."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    running = RunningWebhooks(server.server_address[1])
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield running
-    finally:
-        running.is_over.set()
-        server.shutdown()
-        server.server_close()
-
-
-def unused_port() -> int:
-    """A port of loopback where nobody answers."""
-    import socket
-
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with served_in_threads(Handler) as port:
+        running = RunningWebhooks(port)
+        try:
+            yield running
+        finally:
+            running.is_over.set()

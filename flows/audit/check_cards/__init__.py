@@ -50,8 +50,8 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What the checks of one audit found."""
+class CardCheck:
+    """An audit's cards, what is wrong with them, and what this machine lacks."""
 
     cards: AuditCards
     errors: tuple[PromptauditError, ...]
@@ -70,12 +70,12 @@ class Checked:
         return [str(error) for error in (*self.lacking_data, *self.lacking_engines)]
 
 
-def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None) -> Checked:
+def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None) -> CardCheck:
     """Goes through all checks of an audit; raises UnknownCard where there is none. `max_usd` goes before the card's."""
     used, unreached = registry.reached_by(audit_id)
     limit = registry.audit(audit_id).budget.max_usd if max_usd is None else max_usd
     cards = AuditCards(registry=registry, audit_id=audit_id, used=used, unreached=tuple(unreached), max_usd=limit)
-    return Checked(
+    return CardCheck(
         cards=cards,
         errors=tuple(error for check in CHECKS for error in check(cards)),
         lacking_data=tuple(data_lacking(cards)),
@@ -98,8 +98,3 @@ def check_cards(registry: Registry, audit_id: str | None) -> dict[str, Any]:
         "run_refuses": [] if audit_id is None else checked[audit_id].run_refuses,
         "fingerprints": {name: registry.fingerprint(name) for name in audits},
     }
-
-
-def refusal_lines(refused: list[str]) -> list[str]:
-    """What this machine lacks, for people."""
-    return [f"`run` is refused here: {line}" for line in refused]

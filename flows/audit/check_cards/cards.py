@@ -53,22 +53,22 @@ class AuditCards:
         return next((self.registry.rephraser(name) for name in self.used["rephrasers"]), None)
 
     def templates_of(self, task: TaskCard) -> TemplateCard | None:
-        """The templates of a task."""
+        """Returns the templates of a task."""
         entry = self.used["templates"].get(task.templates or "")
         return entry.card if entry is not None and isinstance(entry.card, TemplateCard) else None
 
     def where(self, kind: str, name: str, *path: str | int) -> str:
-        """File and line of a field of a card."""
+        """Returns file and line of a field of a card."""
         return self.used[kind][name].where(name, *path)
 
 
 def check_reached(cards: AuditCards) -> Errors:
-    """Every card that is named is there, and can serve the one that names it."""
+    """Yields an error unless every card that is named is there, and can serve the one that names it."""
     yield from cards.unreached
 
 
 def check_perturbed(cards: AuditCards) -> Errors:
-    """A model that perturbs another's answers does so with one that is asked too, and in no circle."""
+    """Yields an error unless a model that perturbs another's answers does so with one that is asked too, and in no circle."""
     models = cards.models
     for name, card in models.items():
         if card.of in cards.used["models"] and card.of not in models:
@@ -81,7 +81,7 @@ def check_perturbed(cards: AuditCards) -> Errors:
 
 
 def perturbed_last(bases: Mapping[str, str | None]) -> list[list[str]]:
-    """Names in rounds, each after its base; raises CardError where they go in a circle."""
+    """Returns names in rounds, each after its base; raises CardError where they go in a circle."""
     rounds: list[list[str]] = []
     done: set[str | None] = {None}
     while len(done) <= len(bases):
@@ -96,7 +96,7 @@ def perturbed_last(bases: Mapping[str, str | None]) -> list[list[str]]:
 
 
 def check_schemas(cards: AuditCards) -> Errors:
-    """Strategy `structured` asks models that can follow a JSON schema."""
+    """Yields an error unless strategy `structured` asks models that can follow a JSON schema."""
     strategies = cards.audit.strategies
     if STRUCTURED not in strategies:
         return
@@ -109,7 +109,7 @@ def check_schemas(cards: AuditCards) -> Errors:
 
 
 def check_annotators(cards: AuditCards) -> Errors:
-    """An embedded annotator can answer what the audit's tasks ask."""
+    """Yields an error unless an embedded annotator can answer what the audit's tasks ask."""
     for name, card in cards.models.items():
         if card.engine != "embedded" or card.model == "examinee":
             continue
@@ -126,7 +126,7 @@ def check_annotators(cards: AuditCards) -> Errors:
 
 
 def check_rephraser(cards: AuditCards) -> Errors:
-    """The model that rewords instructions is one that can be asked for anything."""
+    """Yields an error unless the model that rewords instructions is one that can be asked for anything."""
     for name, entry in cards.used["rephrasers"].items():
         asked = cards.registry.rephraser(name).model
         if asked is None or asked not in cards.used["models"]:
@@ -161,7 +161,7 @@ def check_judges(cards: AuditCards) -> Errors:
 
 
 def check_model_sets(cards: AuditCards) -> Errors:
-    """The members of named sets of models are asked."""
+    """Yields an error unless the members of named sets of models are asked."""
     models = cards.registry.models_of(cards.audit_id)
     for name, members in cards.audit.model_sets.items():
         for index, member in enumerate(members):
@@ -173,7 +173,7 @@ def check_model_sets(cards: AuditCards) -> Errors:
 
 
 def check_template_kinds(cards: AuditCards) -> Errors:
-    """The templates of a task are of the task's kind."""
+    """Yields an error unless the templates of a task are of the task's kind."""
     for name, task in cards.tasks.items():
         templates = cards.templates_of(task)
         if templates is not None and templates.kind != task.kind:
@@ -184,7 +184,7 @@ def check_template_kinds(cards: AuditCards) -> Errors:
 
 
 def check_gate(cards: AuditCards) -> Errors:
-    """Every name that a rule of the gate selects rows by is one that the audit asks."""
+    """Yields an error unless every name that a rule of the gate selects rows by is one that the audit asks."""
     audit, audit_id = cards.audit, cards.audit_id
     tasks = cards.tasks.values()
     methods = {method for task in tasks for method in task.scoring_methods}

@@ -9,7 +9,7 @@ from models_registry.samples import ChosenSamples, choose_samples, lacking_data
 
 
 def check_data(cards: AuditCards) -> Errors:
-    """The samples of every task whose data is here can be chosen; they are kept in `cards.samples`."""
+    """Yields an error unless the samples of every task whose data is here can be chosen; they are kept in `cards.samples`."""
     for name, card in cards.tasks.items():
         root = cards.registry.data_root(name)
         if card.data.hub is not None or lacking_data(name, card, root) is not None:
@@ -21,7 +21,7 @@ def check_data(cards: AuditCards) -> Errors:
 
 
 def choose(cards: AuditCards, task_id: str) -> ChosenSamples:
-    """The samples of a task that the audit asks, and its examples; fetches those of a hub."""
+    """Returns the samples of a task that the audit asks, and its examples; fetches those of a hub."""
     card, audit = cards.tasks[task_id], cards.audit
     with_examples = "one_shot" in audit.strategies and card.templates is None
     root = cards.registry.data_root(task_id)
@@ -29,7 +29,7 @@ def choose(cards: AuditCards, task_id: str) -> ChosenSamples:
 
 
 def fetch_samples(cards: AuditCards) -> dict[str, ChosenSamples]:
-    """The samples of every task, those of hubs fetched and checked now; raises what is wrong with them."""
+    """Returns the samples of every task, those of hubs fetched and checked now; raises what is wrong with them."""
     hubs = [name for name in cards.audit.tasks if name not in cards.samples]
     cards.samples.update({name: choose(cards, name) for name in hubs})
     if hubs:
@@ -38,7 +38,7 @@ def fetch_samples(cards: AuditCards) -> dict[str, ChosenSamples]:
 
 
 def check_templates(cards: AuditCards) -> Errors:
-    """A template's placeholders are columns of the data, and it has a sign for every option."""
+    """Yields an error unless a template's placeholders are columns of the data, and it has a sign for every option."""
     for task_id, task in cards.tasks.items():
         templates = cards.templates_of(task)
         if templates is None or task.templates is None or task_id not in cards.samples:
@@ -59,7 +59,7 @@ def check_templates(cards: AuditCards) -> Errors:
 
 
 def data_lacking(cards: AuditCards) -> Errors:
-    """Why the data of tasks cannot be had on this machine: a file that does not ship, an extra that is not installed."""
+    """Yields why the data of tasks cannot be had on this machine: a file that does not ship, an extra that is not installed."""
     for name, card in cards.tasks.items():
         error = lacking_data(name, card, cards.registry.data_root(name))
         if error is not None:
@@ -67,7 +67,7 @@ def data_lacking(cards: AuditCards) -> Errors:
 
 
 def unread_data(cards: AuditCards) -> list[str]:
-    """What there is to say of data that these checks have not read."""
+    """Returns what there is to say of data that these checks have not read."""
     notes = []
     for name, card in cards.tasks.items():
         where = card.data.path or card.data.hub

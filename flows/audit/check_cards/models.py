@@ -14,12 +14,12 @@ from models_registry.registry import Entry, Registry
 
 
 def check_prices(cards: AuditCards) -> Errors:
-    """A budget in dollars holds only where every price is known, those of rephrasers and judges too."""
+    """Yields an error unless a budget in dollars holds only where every price is known, those of rephrasers and judges too."""
     yield from unknown_prices(cards.registry, cards.used["models"], cards.max_usd)
 
 
 def unknown_prices(registry: Registry, models: Iterable[str], max_usd: float | None) -> Errors:
-    """An error for each model without a price, where there is a budget in dollars."""
+    """Yields an error for each model without a price, where there is a budget in dollars."""
     for name in () if max_usd is None else models:
         if price_of(registry.model(name)) is None:
             yield UsageError(
@@ -29,7 +29,7 @@ def unknown_prices(registry: Registry, models: Iterable[str], max_usd: float | N
 
 
 def check_recorded(cards: AuditCards) -> Errors:
-    """The file of a recorded model can be read and has answers of it."""
+    """Yields an error unless the file of a recorded model can be read and has answers of it."""
     for name, card in cards.models.items():
         if card.engine == "recorded":
             from flows.engines.recorded import RecordedEngine
@@ -42,7 +42,7 @@ def check_recorded(cards: AuditCards) -> Errors:
 
 
 def lacking_engines(models: Mapping[str, Entry]) -> Errors:
-    """Why models cannot be asked from this machine: a key that is not set, an address, no environment of vLLM."""
+    """Yields why models cannot be asked from this machine: a key that is not set, an address, no environment of vLLM."""
     for name, entry in models.items():
         card = entry.card
         if not isinstance(card, ModelCard) or card.engine in ("embedded", "recorded"):

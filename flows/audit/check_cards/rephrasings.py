@@ -13,7 +13,7 @@ from models_registry.tables import escape
 
 
 def check_rephrasings(cards: AuditCards) -> Errors:
-    """A list of rephrasings has some for every task that is rephrased."""
+    """Yields an error unless a list of rephrasings has some for every task that is rephrased."""
     for task_id, _, listed in _listed(cards):
         if listed is None:
             (name,) = cards.used["rephrasers"]
@@ -23,7 +23,7 @@ def check_rephrasings(cards: AuditCards) -> Errors:
 
 
 def refused_rephrasings(cards: AuditCards) -> list[str]:
-    """Which rephrasings of a list are refused and why, and how many are left, as a run says it."""
+    """Returns which rephrasings of a list are refused and why, and how many are left, as a run says it."""
     rephrasing, notes = cards.audit.rephrasing, []
     for task_id, task, listed in _listed(cards):
         if rephrasing is None or listed is None:

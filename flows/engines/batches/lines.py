@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from flows.engines import Answer, Attempt, Request
 from flows.engines.openai_api.completions import read_completion
-from flows.engines.openai_api.faults import Failure, described, error_of, judged
+from flows.engines.openai_api.faults import Failure, described, error_of, verdict_on
 from flows.engines.scrub import one_line
 
 ENDPOINT = "/v1/chat/completions"
@@ -78,7 +78,7 @@ class Results:
         self.stopped_by: Failure | None = None
 
     async def of(self, file: IO[bytes]) -> AsyncIterator[tuple[str, Answer]]:
-        """(prediction_id, answer) of each line of a file; "" and an empty answer for a line that is no result."""
+        """Yields (prediction_id, answer) of each line of a file; "" and an empty answer for a line that is no result."""
         n_lines = 0
         while line := file.readline(MAX_LINE_BYTES):
             n_lines += 1
@@ -94,13 +94,13 @@ class Results:
     def read(self, line: bytes) -> tuple[str, Answer]:
         """One line. A completion or a permanent error is settled; what may fare better in another batch is a failed try."""
         try:
-            found = json.loads(line)
+            result = json.loads(line)
         except (ValueError, RecursionError):
-            found = None
-        custom_id = found.get("custom_id") if isinstance(found, dict) else None
-        if not isinstance(found, dict) or not isinstance(custom_id, str):
+            result = None
+        custom_id = result.get("custom_id") if isinstance(result, dict) else None
+        if not isinstance(result, dict) or not isinstance(custom_id, str):
             return "", Answer()
-        outcome = self._outcome(found)
+        outcome = self._outcome(result)
         if isinstance(outcome, Answer):
             return custom_id, outcome
         text = one_line(outcome.text, self._secrets)
@@ -110,8 +110,8 @@ class Results:
             self.stopped_by = outcome
         return custom_id, Answer(attempts=(Attempt(self._at, outcome.http_status, text, 0.0),))
 
-    def _outcome(self, found: Mapping[str, Any]) -> Answer | Failure:
-        response = found.get("response")
+    def _outcome(self, result: Mapping[str, Any]) -> Answer | Failure:
+        response = result.get("response")
         response = response if isinstance(response, dict) else {}
         status, body = response.get("status_code"), response.get("body")
         if status == HTTPStatus.OK and body is not None:
@@ -119,9 +119,9 @@ class Results:
             request_id = request_id if isinstance(request_id, str) else None
             return read_completion(json.dumps(body).encode(), request_id, self._secrets, self._sent)
         # vLLM leaves the body out and puts its error where a request that was never made has its own
-        error = error_of(json.dumps(body or found.get("error") or {}))
+        error = error_of(json.dumps(body or result.get("error") or {}))
         if type(status) is not int or not HTTPStatus.BAD_REQUEST <= status < 600:  # noqa: PLR2004 - an error's status
             # not carried out: the batch expired or was cancelled first
             return Failure("again", described(error))
-        verdict = "again" if self._learn(status, error) else judged(status, error)
+        verdict = "again" if self._learn(status, error) else verdict_on(status, error)
         return Failure(verdict, f"HTTP {status}: {described(error)}", status)

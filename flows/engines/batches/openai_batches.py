@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from flows.engines import Answer, Served
+from flows.engines import Answer, ServedModel
 from flows.engines.batches.lines import ENDPOINT, Draft, Results
-from flows.engines.batches.protocol import Batches, Seen
+from flows.engines.batches.protocol import Batches, BatchStatus
 from flows.engines.batches.provider import Provider
 from flows.engines.openai_api.faults import Failure, described
 from flows.engines.pacing.retry import wait_before
@@ -38,7 +38,7 @@ class BatchApi(Batches):
     def __init__(self, card: ModelCard, folder: Path) -> None:
         super().__init__(card, folder)
         self._provider = Provider(card)
-        self.served = Served(self._provider.host)
+        self.served = ServedModel(self._provider.host)
 
     async def submit(self, draft: Draft, metadata: Mapping[str, str]) -> str:
         """Uploads a draft and makes a batch of it; its id.
@@ -54,8 +54,8 @@ class BatchApi(Batches):
             if not isinstance(outcome, Failure) or outcome.verdict != "again":
                 break
             await asyncio.sleep(wait_before(attempt, outcome.retry_after))
-            made = [batch async for batch in self._provider.batches() if batch.get("input_file_id") == file_id]
-            outcome = made[0] if made else await self._provider.create(file_id, ENDPOINT, metadata)
+            batches = [batch async for batch in self._provider.batches() if batch.get("input_file_id") == file_id]
+            outcome = batches[0] if batches else await self._provider.create(file_id, ENDPOINT, metadata)
         if isinstance(outcome, Failure):
             self._provider.fail("the making of a batch", outcome)
         batch_id = _id_of(outcome)
@@ -63,8 +63,8 @@ class BatchApi(Batches):
             self._provider.fail("the making of a batch", Failure("stop", "it came back without a usable id"))
         return self._taken(batch_id)
 
-    async def look(self, batch_id: str) -> Seen | None:
-        """How a batch stands; None where the endpoint does not answer for now."""
+    async def look(self, batch_id: str) -> BatchStatus | None:
+        """Returns how a batch stands; None where the endpoint does not answer for now."""
         outcome = await self._provider.look(batch_id)
         if isinstance(outcome, Failure):
             if outcome.http_status == HTTPStatus.NOT_FOUND:
@@ -77,7 +77,7 @@ class BatchApi(Batches):
         return self._seen(outcome)
 
     async def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
-        """(prediction_id, answer) of every line of the output and the error file; "" for a line that is no result.
+        """Yields (prediction_id, answer) of every line of the output and the error file; "" for a line that is no result.
 
         Both are on disk before the first answer is given; a file the provider no longer has counts as empty. `sent` are
         texts in which the key's value is no secret. A refusal that holds for every request is in `refused` at the end.
@@ -100,13 +100,13 @@ class BatchApi(Batches):
             self.refused = self._provider.error(f"batch {batch_id}", results.stopped_by)
 
     async def find(self, metadata: Mapping[str, str]) -> list[str]:
-        """The ids of the provider's batches of the last 31 days with this metadata, oldest first."""
-        found = []
+        """Returns the ids of the provider's batches of the last 31 days with this metadata, oldest first."""
+        batch_ids = []
         async for batch in self._provider.batches():
             theirs = batch.get("metadata")
             if isinstance(theirs, dict) and all(theirs.get(name) == value for name, value in metadata.items()):
-                found.append(_id_of(batch))
-        return [batch_id for batch_id in reversed(found) if batch_id]
+                batch_ids.append(_id_of(batch))
+        return [batch_id for batch_id in reversed(batch_ids) if batch_id]
 
     async def forget(self, batch_id: str) -> None:
         """The provider keeps its files as long as it does; how it was sent is forgotten."""
@@ -120,7 +120,7 @@ class BatchApi(Batches):
         """Closes the connections, and leaves the batches running; a second call does nothing."""
         await self._provider.close()
 
-    def _seen(self, batch: Mapping[str, Any]) -> Seen:
+    def _seen(self, batch: Mapping[str, Any]) -> BatchStatus:
         counts = batch.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
         status = one_line(str(batch.get("status")), self._provider.secrets, 40)
@@ -129,7 +129,7 @@ class BatchApi(Batches):
         first = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
         line = f" (line {first['line']})" if isinstance(first.get("line"), int) else ""
         text = described(first) + line if first else "no reason is given"
-        return Seen(
+        return BatchStatus(
             state=status,
             is_ended=status in ENDED,
             n_requests=_count(counts.get("total")),
@@ -141,8 +141,8 @@ class BatchApi(Batches):
 
 def _id_of(batch: Mapping[str, Any]) -> str:
     """A batch's id; "" for one that no path can hold."""
-    found = batch.get("id")
-    return found if isinstance(found, str) and _ID.fullmatch(found) else ""
+    batch_id = batch.get("id")
+    return batch_id if isinstance(batch_id, str) and _ID.fullmatch(batch_id) else ""
 
 
 def _count(value: object) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.engines import Answer, Request, Served
+from flows.engines import Answer, Request, ServedModel
 from flows.engines.batches.lines import Draft
 from flows.engines.openai_api.body import Body
 from models_registry.cards import ModelCard
@@ -18,7 +18,7 @@ from models_registry.model_cards import Batching
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class BatchStatus:
     """A batch at one look. `n_requests` is 0 until they are counted."""
 
     state: str
@@ -32,7 +32,7 @@ class Seen:
 class Batches(ABC):
     """Whoever takes a card's batches: a provider's API, or vLLM on this machine. Temporary files lie in `folder`."""
 
-    served: Served
+    served: ServedModel
     refused: EngineError | None = None  # after `answers`: a refusal among them that holds for every request
 
     def __init__(self, card: ModelCard, folder: Path) -> None:
@@ -48,12 +48,12 @@ class Batches(ABC):
         return self._body.learnt
 
     def draft(self) -> Draft:
-        """A new, empty file of requests, up to the card's `max_requests` and 200 MB."""
+        """Returns a new, empty file of requests, up to the card's `max_requests` and 200 MB."""
         batching = self._card.batch or Batching()
         return Draft(self._folder, self._body.of, batching.max_requests)
 
     def sent_as(self, batch_id: str, request: Request) -> str:
-        """JSON of the sampling parameters that a request of the batch was sent with."""
+        """Returns JSON of the sampling parameters that a request of the batch was sent with."""
         return self._sent.get(batch_id, self._sent_first).sent_as(request)
 
     @abstractmethod
@@ -61,12 +61,12 @@ class Batches(ABC):
         """Hands a draft over; the batch's id."""
 
     @abstractmethod
-    async def look(self, batch_id: str) -> Seen | None:
-        """How a batch stands; None where that cannot be told for now."""
+    async def look(self, batch_id: str) -> BatchStatus | None:
+        """Returns how a batch stands; None where that cannot be told for now."""
 
     @abstractmethod
     def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
-        """(prediction_id, answer) of every result of an ended batch, in any order; "" for a line that is no result.
+        """Yields (prediction_id, answer) of every result of an ended batch, in any order; "" for a line that is no result.
 
         `sent` are texts in which the key's value is no secret. A refusal that holds for every request is in `refused` at
         the end.
@@ -74,7 +74,7 @@ class Batches(ABC):
 
     @abstractmethod
     async def find(self, metadata: Mapping[str, str]) -> list[str]:
-        """The ids of batches that were handed over with this metadata, oldest first."""
+        """Returns the ids of batches that were handed over with this metadata, oldest first."""
 
     @abstractmethod
     async def forget(self, batch_id: str) -> None:

@@ -13,18 +13,18 @@ import aiohttp
 import httpx2
 from openai import APIStatusError, OpenAIError, omit
 
-from flows.engines.batches.download import FileTooLarge, download, streaming_client
-from flows.engines.openai_api.addresses import key_env, key_of
-from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
+from flows.engines.openai_api.addresses import key_advice, key_of
+from flows.engines.openai_api.bounded_http import CHUNK_BYTES, BodyTooLarge, bounded_client, capped
 from flows.engines.openai_api.endpoints import open_endpoints
-from flows.engines.openai_api.faults import Failure, described, error_of, judged
-from flows.engines.pacing.retry import retry_after, wait_before
+from flows.engines.openai_api.faults import Failure, error_of, failure_of
+from flows.engines.pacing.retry import wait_before
 from flows.engines.scrub import one_line
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 
 KEPT_DAYS = 31  # providers delete the files of older batches
 MAX_PAGES = 1000
+MAX_DOWNLOAD_BYTES = 16 * 1024**3
 TRANSFER_S = 3600.0  # seconds for the largest upload or download
 
 T = TypeVar("T")
@@ -49,11 +49,11 @@ class Provider:
         self._http = bounded_client(4, card.limits.timeout_s, self.secrets)
         (endpoint,) = open_endpoints(card, key, self._http)
         self.host, self._client = endpoint.host, endpoint.client
-        self._streaming = streaming_client(card.limits.timeout_s, self.secrets)
+        self._streaming = bounded_client(1, card.limits.timeout_s, self.secrets, streams=True)
         self._files = self._client.with_options(http_client=self._streaming)
 
     async def upload(self, file: IO[bytes]) -> dict[str, Any]:
-        """The provider's record of a file of requests, sent from disk a piece at a time."""
+        """Returns the provider's record of a file of requests, sent from disk a piece at a time."""
 
         async def send() -> dict[str, Any]:
             file.flush()
@@ -65,7 +65,7 @@ class Provider:
         return await self._asked("the upload of a batch", send, TRANSFER_S)
 
     async def create(self, file_id: str, endpoint: Any, metadata: Mapping[str, str]) -> dict[str, Any] | Failure:  # noqa: ANN401 - one of the client's literals
-        """The new batch, after one try: whoever tries again has to look first whether there is one."""
+        """Returns the new batch, after one try: whoever tries again has to look first whether there is one."""
 
         async def make() -> dict[str, Any]:
             batches = self._client.batches.with_raw_response
@@ -78,33 +78,42 @@ class Provider:
         return await self._once(make, self._card.limits.timeout_s)
 
     async def look(self, batch_id: str) -> dict[str, Any] | Failure:
-        """A batch as it stands, after one try."""
+        """Returns a batch as it stands, after one try."""
         return await self._once(lambda: self._retrieve(batch_id), self._card.limits.timeout_s)
 
     async def batch(self, batch_id: str) -> dict[str, Any]:
-        """A batch as it stands."""
+        """Returns a batch as it stands."""
         return await self._asked(f"batch {batch_id}", lambda: self._retrieve(batch_id))
 
     async def batches(self) -> AsyncIterator[dict[str, Any]]:
-        """The batches of the last 31 days, newest first."""
+        """Yields the batches of the last 31 days, newest first."""
         oldest = (datetime.now(UTC) - timedelta(days=KEPT_DAYS)).timestamp()
         after = ""
         for _ in range(MAX_PAGES):
             page = await self._asked("the list of batches", lambda: self._page(after))  # noqa: B023 - called at once
-            found = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
-            for batch in found:
+            batches = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
+            for batch in batches:
                 created = batch.get("created_at")
                 if isinstance(created, int) and created < oldest:
                     return
                 yield batch
-            last = found[-1].get("id") if found else None
+            last = batches[-1].get("id") if batches else None
             if page.get("has_more") is not True or not isinstance(last, str) or last == after:
                 return
             after = last
 
     async def download(self, file_id: str, file: IO[bytes]) -> None:
         """Writes the content of a file to `file`; nothing where the provider no longer has it."""
-        failure = await self._tried(lambda: download(self._files, file_id, file), TRANSFER_S)
+
+        async def fetch() -> None:
+            file.seek(0)
+            file.truncate()
+            async with self._files.files.with_streaming_response.content(file_id) as response:
+                async for part in capped(response.iter_bytes(CHUNK_BYTES), MAX_DOWNLOAD_BYTES, "a file"):
+                    file.write(part)
+            file.seek(0)
+
+        failure = await self._tried(fetch, TRANSFER_S)
         if failure is None:
             return
         file.seek(0)
@@ -118,11 +127,9 @@ class Provider:
         await self._streaming.aclose()
 
     def error(self, what: str, failure: Failure) -> EngineError:
-        """What to raise for a failure, in one line."""
+        """Returns what to raise for a failure, in one line."""
         text = one_line(failure.text, self.secrets)
-        advice = (
-            f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
-        )
+        advice = key_advice(self._card, failure.http_status)
         return EngineError(f"model '{self._card.model}' at {self.host}: {what}: {text}{advice}")
 
     def fail(self, what: str, failure: Failure) -> NoReturn:
@@ -157,19 +164,16 @@ class Provider:
         try:
             async with asyncio.timeout(seconds):
                 return await ask()
-        except APIStatusError as error:
-            response = error.response
+        except APIStatusError as refused:
+            response = refused.response
         except TimeoutError:
             return Failure("again", f"no whole answer within {seconds:g} s")
-        except (BodyTooLarge, FileTooLarge) as error:
+        except BodyTooLarge as error:
             return Failure("stop", str(error))
         except (OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, _NoObject) as error:
             return Failure("again", _root(error))
-        found = error_of(response.content.decode("utf-8", "replace"))
-        text = f"HTTP {response.status_code}: {described(found)}"
-        if response.is_redirect:
-            text = f"HTTP {response.status_code}: a redirect, which is not followed; correct base_url"
-        return Failure(judged(response.status_code, found), text, response.status_code, retry_after(response.headers))
+        fault = error_of(response.content.decode("utf-8", "replace"))
+        return failure_of(response.status_code, fault, response.headers)
 
 
 class _NoObject(Exception):
@@ -178,13 +182,13 @@ class _NoObject(Exception):
 
 def _object(response: _Raw) -> dict[str, Any]:
     try:
-        found = json.loads(response.content)
+        parsed = json.loads(response.content)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         msg = f"an answer of {len(response.content)} bytes that is no JSON object"
         raise _NoObject(msg) from None
-    return found
+    return parsed
 
 
 def _root(error: BaseException) -> str:

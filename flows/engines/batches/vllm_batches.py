@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flows.engines import Answer, Served
+from flows.engines import Answer, ServedModel
 from flows.engines.batches.lines import Draft, Results
-from flows.engines.batches.protocol import Batches, Seen
+from flows.engines.batches.protocol import Batches, BatchStatus
 from flows.engines.scrub import one_line
 from flows.engines.vllm.command_line import arguments, environment, interpreter
 from flows.engines.vllm.folder import make_folder, open_log, remove_folder
@@ -47,7 +47,7 @@ class VllmBatch(Batches):
         self._running: tuple[str, subprocess.Popen[bytes]] | None = None
         self._scratch: Path | None = None  # what vLLM leaves lying about, sockets too
         self._failed: dict[str, str] = {}
-        self.served = Served("this machine", served_model=card.model)
+        self.served = ServedModel("this machine", served_model=card.model)
 
     async def submit(self, draft: Draft, metadata: Mapping[str, str]) -> str:
         """Puts a draft into the queue; the batch's id."""
@@ -56,25 +56,25 @@ class VllmBatch(Batches):
         await asyncio.to_thread(self._queue, batch_id, draft, json.dumps(about))
         return self._taken(batch_id)
 
-    async def look(self, batch_id: str) -> Seen | None:
-        """How a batch stands; starts it when none runs. `lost` is one whose folder is gone: it holds no answers."""
+    async def look(self, batch_id: str) -> BatchStatus | None:
+        """Returns how a batch stands; starts it when none runs. `lost` is one whose folder is gone: it holds no answers."""
         about = self._about(batch_id)
         if about is None:
-            return Seen(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
+            return BatchStatus(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
         n = int(about["n_requests"])
         self._reap()
         if (self._folder / batch_id / OUTPUT).exists():
-            return Seen(state="completed", is_ended=True, n_requests=n, n_done=n)
+            return BatchStatus(state="completed", is_ended=True, n_requests=n, n_done=n)
         if batch_id in self._failed:
-            return Seen(state="failed", is_ended=True, n_requests=n, n_done=0, error=self._failed[batch_id])
+            return BatchStatus(state="failed", is_ended=True, n_requests=n, n_done=0, error=self._failed[batch_id])
         if self._running is None:
             self._start(batch_id)
         is_running = self._running is not None and self._running[0] == batch_id
         n_done = _n_done(self._folder / batch_id / LOG) if is_running else 0
-        return Seen(state="in_progress" if is_running else "queued", is_ended=False, n_requests=n, n_done=n_done)
+        return BatchStatus(state="in_progress" if is_running else "queued", is_ended=False, n_requests=n, n_done=n_done)
 
     async def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
-        """(prediction_id, answer) of every line of the results; "" for a line that is no result.
+        """Yields (prediction_id, answer) of every line of the results; "" for a line that is no result.
 
         A refusal that holds for every request is in `refused` at the end.
         """
@@ -91,7 +91,7 @@ class VllmBatch(Batches):
             self.refused = EngineError(f"model '{self._card.model}' in vLLM: {one_line(results.stopped_by.text)}")
 
     async def find(self, metadata: Mapping[str, str]) -> list[str]:
-        """The ids of batches here with this metadata, oldest first."""
+        """Returns the ids of batches here with this metadata, oldest first."""
         known = {path.name: self._about(path.name) for path in self._folder.glob("vllm-*") if path.suffix != ".new"}
         mine = [
             (str(about["at"]), name) for name, about in known.items() if about and about["metadata"] == dict(metadata)
@@ -126,7 +126,7 @@ class VllmBatch(Batches):
             process.wait()
         if self._scratch is not None:
             remove_folder(self._scratch)
-            self._held.close()
+            self._log.close()
             self._scratch = None
 
     def _queue(self, batch_id: str, draft: Draft, about: str) -> None:
@@ -146,7 +146,7 @@ class VllmBatch(Batches):
         command = [str(self._python), "-m", MODULE, "-i", str(place / INPUT), "-o", str(place / UNFINISHED)]
         if self._scratch is None:
             self._scratch = make_folder()
-            self._held = open_log(self._scratch)
+            self._log = open_log(self._scratch)
         with open(place / LOG, "wb", opener=_private) as log:
             process = subprocess.Popen(  # noqa: S603 - vLLM's own interpreter, flags of typed settings
                 [*command, *arguments(self._card)],
@@ -174,15 +174,15 @@ class VllmBatch(Batches):
         if not _NAME.fullmatch(batch_id):
             return None
         try:
-            found: dict[str, Any] = json.loads((self._folder / batch_id / ABOUT).read_text(encoding="utf-8"))
+            about: dict[str, Any] = json.loads((self._folder / batch_id / ABOUT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found
+        return about
 
 
 def _n_done(log: Path) -> int:
-    found = [match[1] for line in tail(log) if (match := _PROGRESS.search(line))]
-    return int(found[-1]) if found else 0
+    counts = [match[1] for line in tail(log) if (match := _PROGRESS.search(line))]
+    return int(counts[-1]) if counts else 0
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:

@@ -11,5 +11,5 @@ Annotate = Callable[[Request], str | None]
 
 
 def cell_parts(purpose: str, seed: int, request: Request) -> tuple[str | int, ...]:
-    """What a draw for one cell depends on; two cards of one seed still draw apart."""
+    """Returns what a draw for one cell depends on; two cards of one seed still draw apart."""
     return (purpose, seed, request.model_id, request.sample_id, request.prompt_variant_id, request.repetition)

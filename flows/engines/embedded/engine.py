@@ -20,7 +20,7 @@ class EmbeddedEngine(Engine):
         self._served_model = f"promptaudit/{card.model}"
 
     async def answer(self, request: Request) -> Answer:
-        """The annotator's completion, its time measured, without tokens."""
+        """Returns the annotator's completion, its time measured, without tokens."""
         # lets writers, bars and signals have their turn: nothing else here ever waits
         await asyncio.sleep(0)
         started = time.perf_counter()
@@ -37,7 +37,7 @@ class EmbeddedEngine(Engine):
 
 
 def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> EmbeddedEngine:
-    """The engine of an embedded card: lexical, random, simulated, noisy, examinee or matcher.
+    """Returns the engine of an embedded card: lexical, random, simulated, noisy, examinee or matcher.
 
     Answers depend on the card's seed and the request alone. Raises CardError for a simulated card whose `samples` point
     at no distribution, ValueError for a noisy card without `landed`.

@@ -11,7 +11,8 @@ import re
 from flows.engines import Question, Request
 from flows.engines.embedded.annotator import Annotate, cell_parts
 from flows.engines.embedded.draws import uniform
-from flows.engines.embedded.matching_judge import ONES, TENS, matches
+from flows.engines.embedded.matching_judge import matches
+from flows.engines.embedded.tokens import ONES, TENS
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 
@@ -72,8 +73,8 @@ def examinee_annotator(card: ModelCard) -> Annotate:
 
     Raises ValueError for a card without `examinee`; when asked, EngineError for a request without a question.
     """
-    told = card.examinee
-    if told is None:
+    wanted = card.examinee
+    if wanted is None:
         msg = f"card of model '{card.model}' does not say what it knows"
         raise ValueError(msg)
 
@@ -85,12 +86,14 @@ def examinee_annotator(card: ModelCard) -> Annotate:
         sample = (card.seed, request.model_id, request.task_id, request.sample_id)
         template = (card.seed, request.model_id, request.prompt_variant_id)
         draw = uniform("knows", *sample)
-        if uniform(*cell_parts("noise", card.seed, request)) < told.noise:
+        if uniform(*cell_parts("noise", card.seed, request)) < wanted.noise:
             draw = uniform(*cell_parts("knows anew", card.seed, request))
-        known = told.accuracy + (2 * uniform("effect", *template) - 1) * told.template_effect
+        known = wanted.accuracy + (2 * uniform("effect", *template) - 1) * wanted.template_effect
         meant = _meant(question, request.labels, draw, uniform("wrong", *sample), is_right=draw < known)
-        in_prose = uniform("prose", *sample, request.prompt_variant_id) < told.prose * uniform("prose share", *template)
-        return _said(question, request, meant, uniform("form", *sample, request.prompt_variant_id), in_prose=in_prose)
+        in_prose = uniform("prose", *sample, request.prompt_variant_id) < wanted.prose * uniform(
+            "prose share", *template
+        )
+        return _worded(question, request, meant, uniform("form", *sample, request.prompt_variant_id), in_prose=in_prose)
 
     return annotate
 
@@ -121,24 +124,24 @@ def _raised(text: str, more: int) -> str:
     return _DIGITS.sub(lambda digits: str(int(digits[0]) + more), text, count=1)
 
 
-def _said(question: Question, request: Request, meant: int | str, form: float, *, in_prose: bool) -> str:
+def _worded(question: Question, request: Request, meant: int | str, form: float, *, in_prose: bool) -> str:
     prompt = "\n".join(content for _, content in request.messages)
     if isinstance(meant, str):
         if in_prose:
             return GIVEN[int(form * len(GIVEN))].format(said=in_words(meant))
         return f"\\boxed{{{meant.strip('$')}}}" if form >= BARE and "\\boxed" in prompt else meant
-    said = (question.options or request.labels)[meant]
+    words = (question.options or request.labels)[meant]
     # an option that reads as a sign ("3") has no words beside it
-    is_sign = said.casefold() in {sign.casefold() for sign in question.signs}
+    is_sign = words.casefold() in {sign.casefold() for sign in question.signs}
     if in_prose and not is_sign:
-        return CHOSEN[int(form * len(CHOSEN))].format(said=said)
+        return CHOSEN[int(form * len(CHOSEN))].format(said=words)
     if not question.signs:
-        return said
+        return words
     sign = question.signs[meant]
     shown = next((wrapped for wrapped in (f"({sign})", f"[{sign}]") if wrapped in prompt), sign)
     if form < BARE:
         return shown
-    return f"{sign}. {said}" if form < (1 + BARE) / 2 else f"The answer is {shown}."
+    return f"{sign}. {words}" if form < (1 + BARE) / 2 else f"The answer is {shown}."
 
 
 def in_words(text: str) -> str:
@@ -158,8 +161,8 @@ def _number_in_words(match: re.Match[str]) -> str:
         return match[0]
     minus = "minus " if part["minus"] else ""
     if top is not None and bottom is not None:
-        said = _fraction_in_words(top, bottom)
-        return minus + (said if whole is None else f"{whole_in_words(whole)} and {said}")
+        words = _fraction_in_words(top, bottom)
+        return minus + (words if whole is None else f"{whole_in_words(whole)} and {words}")
     decimals = "".join(f" {ONES[int(digit)]}" for digit in part["decimals"] or "")
     return f"{minus}{whole_in_words(int(figures))}{' point' if decimals else ''}{decimals}"
 
@@ -171,7 +174,7 @@ def _fraction_in_words(top: int, bottom: int) -> str:
 
 
 def whole_in_words(number: int) -> str:
-    """A whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
+    """Returns a whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
     if number < len(ONES):
         return ONES[number]
     if number < 100:  # noqa: PLR2004 - tens and ones

@@ -47,7 +47,7 @@ def lexical_annotator(card: ModelCard) -> Annotate:
 
 
 def without_input(content: str, text: str) -> str:
-    """The message without the sample's input: every occurrence of a long one, the last whole one of a short one."""
+    """Returns the message without the sample's input: every occurrence of a long one, the last whole one of a short one."""
     if not text.strip():
         return content
     if len(text) >= LONG_INPUT:
@@ -60,7 +60,7 @@ def without_input(content: str, text: str) -> str:
 
 
 def label_profiles(prompt: str, labels: Sequence[str]) -> tuple[Mapping[str, int], npt.NDArray[np.float64]]:
-    """N-gram to row, and the (n-grams, labels) weights whose columns are unit vectors (zero for a label without any).
+    """Returns n-gram to row, and the (n-grams, labels) weights whose columns are unit vectors (zero for a label without any).
 
     A gram weighs 1 + log of its summed weight in a profile, times the log of how few profiles hold it: what stands around
     every label tells them apart by nothing.
@@ -98,9 +98,9 @@ def _lists(prompt: str, labels: tuple[str, ...]) -> list[tuple[list[str], str, s
     """Labels mentioned in a row ("a, b or c"; mostly one alone), with the text back to the one before and on to the next."""
     # the longest first, so that "person of note" is not a mention of "person"
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    found = re.finditer(rf"(?<!\w)(?:{names})(?!\w)", prompt, re.IGNORECASE)
+    matches = re.finditer(rf"(?<!\w)(?:{names})(?!\w)", prompt, re.IGNORECASE)
     lists: list[tuple[list[str], int, int]] = []
-    for match in found:
+    for match in matches:
         if lists and _BETWEEN.fullmatch(prompt, lists[-1][2], match.start()):
             listed, start, _ = lists.pop()
             lists.append(([*listed, match[0].casefold()], start, match.end()))

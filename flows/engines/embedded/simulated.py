@@ -15,7 +15,7 @@ INVALID = "I cannot say."
 
 
 def distribution_of(card: ModelCard, sample_id: str) -> dict[str, float]:
-    """Label to probability for a sample of a simulated card: its true p_τ. What is missing to 1 answers "I cannot say.".
+    """Returns label to probability for a sample of a simulated card: its true p_τ. What is missing to 1 answers "I cannot say.".
 
     The one `samples` names, else one by a hash of the id, which no seed changes. Raises ValueError for a card that is
     not simulated.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from models_registry.cards import ModelCard
@@ -14,7 +15,7 @@ DEFAULT_KEY_ENV = "OPENAI_API_KEY"
 
 
 def key_of(card: ModelCard) -> str:
-    """The key in the card's variable, "" where there is none; raises EngineError for one no header can carry."""
+    """Returns the key in the card's variable, "" where there is none; raises EngineError for one no header can carry."""
     key = os.environ.get(key_env(card), "").strip()
     if not key.isascii() or not key.isprintable():
         msg = f"model '{card.model}': the key in {key_env(card)} holds characters no header can carry"
@@ -23,12 +24,17 @@ def key_of(card: ModelCard) -> str:
 
 
 def key_env(card: ModelCard) -> str:
-    """The name of the variable that holds the card's key."""
+    """Returns the name of the variable that holds the card's key."""
     return card.api_key_env or DEFAULT_KEY_ENV
 
 
+def key_advice(card: ModelCard, status: int | None) -> str:
+    """Returns which variable the key is read from, for the message of a 401; "" for every other status."""
+    return f"; its key is read from {key_env(card)}" if status == HTTPStatus.UNAUTHORIZED else ""
+
+
 def base_urls(card: ModelCard) -> tuple[str, ...]:
-    """Where the card is asked: its own addresses, else OPENAI_BASE_URL, else OpenAI's."""
+    """Returns where the card is asked: its own addresses, else OPENAI_BASE_URL, else OpenAI's."""
     return card.base_url or (os.environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL,)
 
 
@@ -57,7 +63,7 @@ def _problem(card: ModelCard, url: str, key: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine: localhost, 127.0.0.0/8 or ::1.
+    """Returns whether the host is this machine: localhost, 127.0.0.0/8 or ::1.
 
     A name under `.localhost` is whatever the resolver makes of it, now or when the request is sent, so it is any host.
     """

@@ -48,7 +48,7 @@ class Body:
         self.learnt: list[str] = []
 
     def sampling(self, request: Request) -> dict[str, Any]:
-        """The sampling parameters of a request: those the card writes and the server takes.
+        """Returns the sampling parameters of a request: those the card writes and the server takes.
 
         `seed` is the card's plus the repetition less 1, so that repetitions are different draws and each can be drawn again.
         """
@@ -60,7 +60,7 @@ class Body:
         return sent
 
     def of(self, request: Request) -> dict[str, Any]:
-        """The whole body of a chat completion."""
+        """Returns the whole body of a chat completion."""
         messages = [{"role": role, "content": content} for role, content in request.messages]
         body = {"model": self._card.model, "messages": messages, **self.sampling(request), **self._card.extra_body}
         if request.answer_schema is not None:
@@ -68,14 +68,14 @@ class Body:
         return body
 
     def sent_as(self, request: Request) -> str:
-        """JSON of the parameters as sent, and of the way a schema was, for the prediction's row."""
+        """Returns JSON of the parameters as sent, and of the way a schema was, for the prediction's row."""
         sent = {name: value for name, value in self.of(request).items() if name not in _NO_PARAMETERS}
         if request.answer_schema is not None:
             sent["structured_output"] = self._ways[0]
         return json.dumps(sent, sort_keys=True, ensure_ascii=False)
 
     def learn(self, status: int, error: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-        """Whether a refusal of `body` was over a parameter that is left out or renamed from now on.
+        """Returns whether a refusal of `body` was over a parameter that is left out or renamed from now on.
 
         True also where another request has learnt it meanwhile: the request is worth sending again.
         """

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any
 
 from flows.engines import Answer, Attempt
-from flows.engines.openai_api.faults import Failure, described, judged
+from flows.engines.openai_api.faults import Failure, described, verdict_on
 from flows.engines.scrub import one_line, without_values
 
 MAX_TOKENS = 2**31 - 1
@@ -31,7 +31,7 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     sampling: str | None = None,
     attempts: Sequence[Attempt] = (),
 ) -> Answer | Failure:
-    """The answer in a 200's body, or why it is none: no JSON, no choice, or an error reported with status 200.
+    """Returns the answer in a 200's body, or why it is none: no JSON, no choice, or an error reported with status 200.
 
     The completion is the message's content, else the arguments of its first function call, else its refusal; verbatim
     (lone surrogates and NULs too), but for the exact values of `secrets`; a value that stands in what was `sent` is no
@@ -39,15 +39,15 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     in the content stays there.
     """
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError) as error:
         # the error's own text may quote the body, the type says enough
         return Failure(
             "again", f"an answer of {len(body)} bytes that is no JSON ({type(error).__name__})", HTTPStatus.OK
         )
-    choices = found.get("choices") if isinstance(found, dict) else None
+    choices = parsed.get("choices") if isinstance(parsed, dict) else None
     if not isinstance(choices, list) or not choices:
-        return _without_choices(found)
+        return _without_choices(parsed)
     choice = choices[0] if isinstance(choices[0], dict) else {}
     if choice.get("finish_reason") == "abort":
         # vLLM when it is stopped: a 200 with what there was so far
@@ -61,7 +61,7 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
     refusal = refusal if isinstance(refusal, str) else ""
     completion = content or _arguments(message.get("tool_calls")) or refusal
     reasoning = message.get("reasoning_content") or message.get("reasoning")
-    usage = found.get("usage")
+    usage = parsed.get("usage")
     count = _counter(usage if isinstance(usage, dict) else {})
     finish_reason = _short(choice.get("finish_reason"), secrets)
     kept = without_values(completion, hidden)
@@ -76,21 +76,21 @@ def read_completion(  # noqa: PLR0913 - what came, and what the row keeps beside
         completion_tokens=count("completion_tokens"),
         latency_ms=latency_ms,
         sampling=sampling,
-        served_model=_short(found.get("model"), secrets),
-        system_fingerprint=_short(found.get("system_fingerprint"), secrets),
+        served_model=_short(parsed.get("model"), secrets),
+        system_fingerprint=_short(parsed.get("system_fingerprint"), secrets),
         request_id=_id(request_id, secrets),
         attempts=attempts,
     )
 
 
-def _without_choices(found: object) -> Failure:
-    error = found.get("error") if isinstance(found, dict) else None
+def _without_choices(parsed: object) -> Failure:
+    error = parsed.get("error") if isinstance(parsed, dict) else None
     if not isinstance(error, dict):
         return Failure("again", "an answer without choices", HTTPStatus.OK)
     # gateways report the error of the model behind them with status 200
     code = error.get("code")
     status = code if isinstance(code, int) and code >= HTTPStatus.BAD_REQUEST else HTTPStatus.INTERNAL_SERVER_ERROR
-    return Failure(judged(status, error), described(error), HTTPStatus.OK)
+    return Failure(verdict_on(status, error), described(error), HTTPStatus.OK)
 
 
 def _text(content: object) -> str | None:

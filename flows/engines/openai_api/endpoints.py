@@ -38,7 +38,7 @@ class Endpoint:
 
 
 def open_endpoints(card: ModelCard, key: str, http: BoundedClient) -> list[Endpoint]:
-    """The card's endpoints in its order, else OPENAI_BASE_URL, else OpenAI's own.
+    """Returns the card's endpoints in its order, else OPENAI_BASE_URL, else OpenAI's own.
 
     Raises EngineError in one line for a URL that is malformed or holds credentials, and for a host other than this machine
     without a key.

@@ -7,11 +7,10 @@ import contextlib
 import math
 from dataclasses import replace
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import NoReturn
 
-from flows.engines import Answer, Attempt, Engine, MayTry, Request, Served, always
-from flows.engines.openai_api.addresses import key_env, key_of
+from flows.engines import Answer, Attempt, Engine, MayTry, Request, ServedModel, always
+from flows.engines.openai_api.addresses import key_advice, key_of
 from flows.engines.openai_api.body import Body
 from flows.engines.openai_api.bounded_http import bounded_client
 from flows.engines.openai_api.endpoints import Endpoint, open_endpoints
@@ -44,7 +43,7 @@ class OpenAIEngine(Engine):
         self._secrets = (key,) if key else ()
         self._http = bounded_client(card.limits.max_connections, card.limits.timeout_s, self._secrets)
         endpoints = open_endpoints(card, key, self._http)
-        self.served = Served(", ".join(endpoint.host for endpoint in endpoints))
+        self.served = ServedModel(", ".join(endpoint.host for endpoint in endpoints))
         body = Body(card)
         self.notes = body.learnt
         self._sending = Sending(body, card.limits.timeout_s, self._secrets)
@@ -59,7 +58,7 @@ class OpenAIEngine(Engine):
         return pressure_of(self._lanes.paces, self.max_connections, _lanes.clock())
 
     async def answer(self, request: Request) -> Answer:
-        """The answer to one request after at most `limits.max_attempts` tries; safe to call from many tasks at once.
+        """Returns the answer to one request after at most `limits.max_attempts` tries; safe to call from many tasks at once.
 
         A try that found no connection does not count: it waits until an endpoint is back, for up to 5 minutes. Once the
         model cannot be asked at all, who comes later gets the same EngineError, and who waits goes without an answer.
@@ -126,9 +125,7 @@ class OpenAIEngine(Engine):
         return all(pace.n_failed >= most and not pace.is_reached for pace in paces)
 
     def _stop(self, pace: Pace[Endpoint], failure: Failure, failed: list[Attempt]) -> NoReturn:
-        advice = (
-            f"; its key is read from {key_env(self._card)}" if failure.http_status == HTTPStatus.UNAUTHORIZED else ""
-        )
+        advice = key_advice(self._card, failure.http_status)
         text = one_line(failure.text, self._secrets)
         msg = f"model '{self._card.model}' at {pace.endpoint.host}: {text}{advice}"
         self.give_up(msg)

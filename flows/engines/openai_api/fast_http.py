@@ -7,7 +7,7 @@ processor time (options, pydantic copies, httpx2's layers), this way 330 µs, of
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass
 from urllib.request import getproxies, proxy_bypass
 
@@ -16,7 +16,7 @@ import httpx2
 from yarl import URL
 
 from flows.engines.openai_api.addresses import is_loopback
-from flows.engines.openai_api.bounded_http import MAX_BODY_BYTES, PACKINGS, BodyTooLarge
+from flows.engines.openai_api.bounded_http import MAX_BODY_BYTES, PACKINGS, capped
 
 CONNECT_S = 10.0  # a host that drops packets is as dead as one that refuses
 CHUNK_BYTES = 64 * 1024
@@ -45,7 +45,7 @@ class Wire:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, body: bytes) -> Reply:
-        """The endpoint's reply; raises BodyTooLarge over 64 MB, TimeoutError, aiohttp.ClientError and OSError."""
+        """Returns the endpoint's reply; raises BodyTooLarge over 64 MB, TimeoutError, aiohttp.ClientError and OSError."""
         session = self._session or self._open()
         async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
             packing = response.headers.get("content-encoding", "").strip().lower()
@@ -76,7 +76,7 @@ class Wire:
 
 
 def proxy_of(url: URL) -> URL | None:
-    """The proxy that the environment names for a URL; None for this machine and for hosts in NO_PROXY."""
+    """Returns the proxy that the environment names for a URL; None for this machine and for hosts in NO_PROXY."""
     host = url.host or ""
     if is_loopback(host) or proxy_bypass(host):
         return None
@@ -88,27 +88,25 @@ def proxy_of(url: URL) -> URL | None:
 
 
 async def _read(response: aiohttp.ClientResponse, packing: str) -> bytes:
-    """The body, unpacked and counted as it comes; a connection with more to come is not used again."""
+    """Returns the body, unpacked and counted as it comes; a connection with more to come is not used again."""
     if packing not in PACKINGS:
         msg = "an answer packed neither by gzip nor by deflate"
         raise aiohttp.ClientPayloadError(msg)
-    # 32: gzip or zlib, as it says itself
-    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32) if packing not in ("", "identity") else None
-    body = bytearray()
-    async for part in response.content.iter_chunked(CHUNK_BYTES):
-        body += part if unpacking is None else _unpacked(unpacking, part, MAX_BODY_BYTES + 1 - len(body))
-        if len(body) > MAX_BODY_BYTES:
-            msg = f"an answer of more than {MAX_BODY_BYTES} bytes"
-            raise BodyTooLarge(msg)
-    if unpacking is not None and not unpacking.eof:
+    parts: AsyncIterable[bytes] = response.content.iter_chunked(CHUNK_BYTES)
+    if packing not in ("", "identity"):
+        parts = _unpacked(parts)
+    return b"".join([part async for part in capped(parts, MAX_BODY_BYTES)])
+
+
+async def _unpacked(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yields what gzip or deflate packed, at most one byte over the cap of a body at once."""
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: gzip or zlib, as it says itself
+    async for part in parts:
+        try:
+            yield unpacking.decompress(part, MAX_BODY_BYTES + 1)
+        except zlib.error:
+            msg = "an answer that cannot be unpacked"
+            raise aiohttp.ClientPayloadError(msg) from None
+    if not unpacking.eof:
         msg = "a packed answer that ends too early"
         raise aiohttp.ClientPayloadError(msg)
-    return bytes(body)
-
-
-def _unpacked(unpacking: zlib._Decompress, part: bytes, most: int) -> bytes:
-    try:
-        return unpacking.decompress(part, most)
-    except zlib.error:
-        msg = "an answer that cannot be unpacked"
-        raise aiohttp.ClientPayloadError(msg) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 
+from flows.engines.pacing.retry import retry_after
 from models_registry.cards import Sampling
 
 Verdict = Literal["again", "never", "stop"]
@@ -55,8 +56,8 @@ class Failure:
     is_learnt: bool = False  # over a parameter that the next try leaves out
 
 
-def judged(status: int, error: Mapping[str, Any]) -> Verdict:
-    """The verdict on an HTTP error of `status` with the `code`, `type`, `param` and `message` of its body.
+def verdict_on(status: int, error: Mapping[str, Any]) -> Verdict:
+    """Returns the verdict on an HTTP error of `status` with the `code`, `type`, `param` and `message` of its body.
 
     stop: key, quota, model, address, or a sampling parameter the model does not take: no other request would fare better.
     never: this request is too long, filtered or malformed. again: 408, 409, 425, 429 and every 5xx.
@@ -76,21 +77,29 @@ def judged(status: int, error: Mapping[str, Any]) -> Verdict:
     return "stop" if error.get("param") in Sampling.model_fields else "never"
 
 
+def failure_of(status: int, error: Mapping[str, Any], headers: Mapping[str, str]) -> Failure:
+    """Returns the failure that a response stands for which is no success; redirects are not followed."""
+    text = described(error)
+    if status < HTTPStatus.BAD_REQUEST:
+        text = "a redirect, which is not followed; correct base_url"
+    return Failure(verdict_on(status, error), f"HTTP {status}: {text}", status, retry_after(headers))
+
+
 def error_of(body: str) -> dict[str, Any]:
-    """The error object of a body, wherever servers put it; a body that is no JSON object is its own `message`."""
+    """Returns the error object of a body, wherever servers put it; a body that is no JSON object is its own `message`."""
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         return {"message": body}
-    if isinstance(found, list) and found:
-        found = found[0]
-    error = found.get("error", found) if isinstance(found, dict) else body
+    if isinstance(parsed, list) and parsed:
+        parsed = parsed[0]
+    error = parsed.get("error", parsed) if isinstance(parsed, dict) else body
     if isinstance(error, dict):
         return error
     return {"message": str(error)}
 
 
 def described(error: Mapping[str, Any]) -> str:
-    """`code: message` of an error object, or what there is of it."""
+    """Returns `code: message` of an error object, or what there is of it."""
     parts = [str(error[name]) for name in ("code", "message") if error.get(name) not in (None, "")]
     return ": ".join(parts) or json.dumps(dict(error), ensure_ascii=False)

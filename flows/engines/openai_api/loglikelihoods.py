@@ -39,7 +39,7 @@ class Asking:
 async def loglikelihoods(
     asking: Asking, messages: Sequence[tuple[str, str]], options: Sequence[str]
 ) -> list[Loglikelihood]:
-    """The log-likelihood of each option as the assistant's reply, in their order, without the token that ends a reply.
+    """Returns the log-likelihood of each option as the assistant's reply, in their order, without the token that ends a reply.
 
     The prompt's tokens, then each prompt with its option; the option's tokens are those after what both have in common.
     Where a tokenizer draws the end of the prompt and the beginning of an option into one token, that token counts for the
@@ -50,9 +50,9 @@ async def loglikelihoods(
     tokenized = {"messages": sent, "add_generation_prompt": True}
     prompt = await _post(asking, f"{base.removesuffix('/v1')}/tokenize", tokenized)
     replies = [_post(asking, f"{base}/chat/completions", _continued(sent, option)) for option in options]
-    found = await asyncio.gather(*replies)
+    readings = await asyncio.gather(*replies)
     try:
-        return [_read(prompt["tokens"], reply) for reply in found]
+        return [_read(prompt["tokens"], reply) for reply in readings]
     except (LookupError, TypeError):
         raise _refused(asking, "its answer is not vLLM's") from None
 
@@ -69,8 +69,8 @@ def _continued(messages: Sequence[Mapping[str, str]], option: str) -> dict[str, 
     }
 
 
-def _read(prompt: Sequence[int], found: Mapping[str, Any]) -> Loglikelihood:
-    ids, logprobs = found["prompt_token_ids"], found["prompt_logprobs"]
+def _read(prompt: Sequence[int], reply: Mapping[str, Any]) -> Loglikelihood:
+    ids, logprobs = reply["prompt_token_ids"], reply["prompt_logprobs"]
     n_common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(prompt, ids, strict=False)))
     # by its id: the most likely token may stand beside it
     nats = sum(float(logprobs[place][str(ids[place])]["logprob"]) for place in range(n_common, len(ids)))
@@ -81,8 +81,8 @@ async def _post(asking: Asking, url: str, body: Mapping[str, Any]) -> dict[str, 
     try:
         reply = await asking.http.post(url, json={**asking.fields, **body}, headers=dict(asking.headers))
         if reply.status_code == HTTPStatus.OK:
-            found: dict[str, Any] = reply.json()
-            return found
+            answer: dict[str, Any] = reply.json()
+            return answer
         text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}"
     except (httpx2.HTTPError, BodyTooLarge, ValueError) as error:
         text = f"{type(error).__name__}: {error}"

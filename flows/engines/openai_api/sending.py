@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -14,9 +15,8 @@ from flows.engines.openai_api.body import Body
 from flows.engines.openai_api.bounded_http import BodyTooLarge
 from flows.engines.openai_api.completions import read_completion
 from flows.engines.openai_api.fast_http import Reply
-from flows.engines.openai_api.faults import Failure, described, error_of, judged
+from flows.engines.openai_api.faults import Failure, error_of, failure_of
 from flows.engines.pacing.lanes import Turn, clock
-from flows.engines.pacing.retry import retry_after
 
 MAX_KNOWN = 4096
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
@@ -32,7 +32,7 @@ class Sending:
         self._known: dict[tuple[int, bool, int], str] = {}
 
     async def send(self, turn: Turn, request: Request, failed: Sequence[Attempt]) -> Answer | Failure:
-        """The answer, with `failed` as its attempts, or why there is none."""
+        """Returns the answer, with `failed` as its attempts, or why there is none."""
         pace, sent_at = turn
         body = self._body.of(request)
         sampling = self._sampling(request)
@@ -55,7 +55,7 @@ class Sending:
         else:
             pace.accepted(sent_at, now, reply.headers, len(raw) // 4)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
-            return self._judged(reply, body)
+            return self._refusal(reply, body)
         return read_completion(
             reply.body,
             reply.headers.get("x-request-id"),
@@ -78,14 +78,12 @@ class Sending:
             return Failure("again", f"{type(error).__name__}: {error}")
         return None
 
-    def _judged(self, reply: Reply, body: Mapping[str, Any]) -> Failure:
+    def _refusal(self, reply: Reply, body: Mapping[str, Any]) -> Failure:
         error = error_of(reply.body.decode("utf-8", "replace"))
-        text = f"HTTP {reply.status}: {described(error)}"
-        if reply.status < HTTPStatus.BAD_REQUEST:
-            text = f"HTTP {reply.status}: a redirect, which is not followed; correct base_url"
+        failure = failure_of(reply.status, error, reply.headers)
         if reply.status in _REFUSED and self._body.learn(reply.status, error, body):
-            return Failure("again", text, reply.status, is_learnt=True)
-        return Failure(judged(reply.status, error), text, reply.status, retry_after(reply.headers))
+            return replace(failure, verdict="again", is_learnt=True)
+        return failure
 
     def _sampling(self, request: Request) -> str:
         # it differs by repetition, by schema and by what was learnt, and costs 6 µs

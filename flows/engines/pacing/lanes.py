@@ -32,13 +32,13 @@ class Lanes:
         self._timer: asyncio.TimerHandle | None = None
 
     def take(self, avoid: Pace[Any] | None = None) -> Turn | None:
-        """An endpoint at once; None where the request has to wait for one."""
+        """Returns an endpoint at once; None where the request has to wait for one."""
         if self._waiting or self.is_closed:
             return None
         return self._pick(clock(), avoid)
 
     async def wait(self, avoid: Pace[Any] | None = None) -> Turn | None:
-        """An endpoint as soon as one opens, another than `avoid` if one is open; in the order of asking.
+        """Returns an endpoint as soon as one opens, another than `avoid` if one is open; in the order of asking.
 
         None where none could be reached for 5 minutes, or after `close`. Cancelling leaves no trace.
         """
@@ -78,7 +78,7 @@ class Lanes:
         self.serve()
 
     def is_hopeless(self, now: float) -> bool:
-        """Whether none was reached for so long that nobody should wait."""
+        """Returns whether none was reached for so long that nobody should wait."""
         return self.is_closed or all(
             pace.down_since is not None and now - pace.down_since > MAX_UNREACHABLE_S for pace in self.paces
         )
@@ -88,10 +88,10 @@ class Lanes:
             pace = self.paces[0]
             return (pace, pace.take(now)) if pace.opens_at(now) <= now else None
         is_down = all(pace.down_since is not None for pace in self.paces)
-        found = [pace for pace in self.paces if pace.opens_at(now, is_alone=is_down) <= now]
-        if not found:
+        ready = [pace for pace in self.paces if pace.opens_at(now, is_alone=is_down) <= now]
+        if not ready:
             return None
-        best = min(found, key=lambda pace: (pace is avoid, pace.load, pace.turn))
+        best = min(ready, key=lambda pace: (pace is avoid, pace.load, pace.turn))
         best.turn = next(self._turns)
         return best, best.take(now)
 

@@ -45,7 +45,7 @@ class Pace(Generic[Endpoint]):
         self._is_calm = True  # nothing holds back but the ceiling
 
     def opens_at(self, now: float, *, is_alone: bool = True) -> float:
-        """When it takes the next request: not after `now` for at once, infinite for when an answer is there."""
+        """Returns when it takes the next request: not after `now` for at once, infinite for when an answer is there."""
         if self._is_calm:
             return now if self.in_flight < self.window.ceiling else math.inf
         if self.down_since is not None:
@@ -122,7 +122,7 @@ class Pace(Generic[Endpoint]):
             self._probe = None
 
     def held_back(self, now: float) -> tuple[int, float, float]:
-        """Requests that may be in flight, requests/s that may be sent, and seconds until the next may be."""
+        """Returns requests that may be in flight, requests/s that may be sent, and seconds until the next may be."""
         allowed = 0 if self.down_since is not None else int(self.window.size)
         return allowed, self.rate.per_second(now), max(self._paused_until - now, 0.0)
 

@@ -11,19 +11,19 @@ from flows.engines.pacing.pace import Pace
 
 
 def pressure_of(paces: Sequence[Pace[Any]], max_connections: int, now: float) -> str:
-    """E.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, "" where nothing is held back."""
+    """Returns e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, "" where nothing is held back."""
     down = [now - pace.down_since for pace in paces if pace.down_since is not None]
     if len(down) == len(paces):
         return f"unreachable for {max(down):.0f} s"
-    held = [pace.held_back(now) for pace in paces]
+    limits = [pace.held_back(now) for pace in paces]
     parts = []
-    allowed = min(sum(size for size, _, _ in held), max_connections)
+    allowed = min(sum(size for size, _, _ in limits), max_connections)
     if allowed < max_connections:
         parts.append(f"{allowed} of {max_connections} connections")
-    rate = sum(per_second for _, per_second, _ in held)
+    rate = sum(per_second for _, per_second, _ in limits)
     if rate < math.inf:
         parts.append(f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s")  # noqa: PLR2004 - two digits are enough
-    pause = min(seconds for _, _, seconds in held)
+    pause = min(seconds for _, _, seconds in limits)
     if pause:
         parts.append(f"waits {pause:.0f} s as asked")
     if not parts:

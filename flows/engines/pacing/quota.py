@@ -15,7 +15,7 @@ _WHOLE = re.compile(rf"(?:{_PART.pattern})+")
 
 
 def seconds_of(text: str) -> float | None:
-    """Seconds of a Go duration (`6m0s`, `20ms`, `1h2m3.5s`) or of a plain number, in [0, 300]; None for anything else."""
+    """Returns seconds of a Go duration (`6m0s`, `20ms`, `1h2m3.5s`) or of a plain number, in [0, 300]; None for anything else."""
     text = text.strip()
     try:
         seconds = float(text)
@@ -50,7 +50,7 @@ class Quota:
             self._tokens_at = now + reset if left == 0 or left < tokens else -math.inf
 
     def opens_at(self, now: float, n_in_flight: int) -> float:
-        """When the next request may be sent; not after `now` where it may be at once."""
+        """Returns when the next request may be sent; not after `now` where it may be at once."""
         opens = self._tokens_at
         if self._left is not None and self._left <= 0:
             if now >= self._reset_at:

@@ -45,7 +45,7 @@ class Rate:
         self._n_vain = 0
 
     def per_second(self, now: float) -> float:
-        """Requests/s that may be sent now."""
+        """Returns requests/s that may be sent now."""
         if self.limit == math.inf:
             return math.inf
         since = max(now - max(self._learnt_at, self._resumed_at), 0.0)
@@ -54,7 +54,7 @@ class Rate:
         return float(self.limit * (1 + (1 - BELOW) * (since / self._plateau_s - 1) ** 3))
 
     def opens_at(self, now: float) -> float:
-        """When the next request may be sent; not after `now` where it may be at once."""
+        """Returns when the next request may be sent; not after `now` where it may be at once."""
         if self.limit == math.inf:
             return now
         if self.per_second(now) > (FORGOTTEN_SEARCH if self._growth else FORGOTTEN) * self.limit:

@@ -16,7 +16,7 @@ _dice = random.SystemRandom()
 
 
 def wait_before(next_try: int, asked_for: float | None = None) -> float:
-    """Seconds to wait before try `next_try` (2 is the first that waits).
+    """Returns seconds to wait before try `next_try` (2 is the first that waits).
 
     0.5 s doubled each time up to 60 s, or what the server asked for where that is longer: one that asks for 20 ms would use
     up every try in a tenth of a second. Either is spread by chance, so that workers do not come back together: ours over its
@@ -27,7 +27,7 @@ def wait_before(next_try: int, asked_for: float | None = None) -> float:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds the server asks for, in [0, 300]: `retry-after-ms`, else `Retry-After` in seconds or as an HTTP date.
+    """Returns seconds the server asks for, in [0, 300]: `retry-after-ms`, else `Retry-After` in seconds or as an HTTP date.
 
     None where neither stands or can be read; a date gone by is 0.
     """

@@ -25,25 +25,25 @@ _NO_FLAGS = ("start_timeout_s",)  # ours to wait by
 
 
 def interpreter() -> Path:
-    """The Python of vLLM's environment: PROMPTAUDIT_VLLM_PYTHON, else `infra/vllm/.venv/bin/python` of the checkout.
+    """Returns the Python of vLLM's environment: PROMPTAUDIT_VLLM_PYTHON, else `infra/vllm/.venv/bin/python` of the checkout.
 
     Raises EngineError where there is none. Links are kept: a resolved one would leave its environment behind.
     """
     named = Settings().vllm_python
-    found = named or Path(__file__).resolve().parents[3] / IN_CHECKOUT
-    if not found.is_file():
+    python = named or Path(__file__).resolve().parents[3] / IN_CHECKOUT
+    if not python.is_file():
         advice = (
             "as PROMPTAUDIT_VLLM_PYTHON says"
             if named
             else "set PROMPTAUDIT_VLLM_PYTHON to the Python of an environment with vLLM; infra/vllm has one to set up"
         )
-        msg = f"no vLLM at {found}: {advice}"
+        msg = f"no vLLM at {python}: {advice}"
         raise EngineError(msg)
-    return found.absolute()
+    return python.absolute()
 
 
 def arguments(card: ModelCard) -> list[str]:
-    """The model and the card's settings as flags, `--name=value` in one word, so that no value is read as a flag.
+    """Returns the model and the card's settings as flags, `--name=value` in one word, so that no value is read as a flag.
 
     A setting that is not written gives no flag; yes and no give `--name` and `--no-name`.
     """

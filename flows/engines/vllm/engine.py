@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, Served, always, silent
-from flows.engines.openai_api.addresses import base_urls, key_env, key_of
+from flows.engines import Answer, Attempt, Engine, MayTry, Request, Say, ServedModel, always, silent
+from flows.engines.openai_api.addresses import base_urls, key_advice, key_of
 from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
 from flows.engines.openai_api.engine import OpenAIEngine
 from flows.engines.openai_api.faults import described, error_of
@@ -40,7 +40,7 @@ class VllmServerEngine(Engine):
         self.max_connections = card.limits.max_connections
         self._card, self._may_try, self._say = card, may_try, say
         self._server: VllmProcess | None = None
-        self._asked: OpenAIEngine | None = None
+        self._engine: OpenAIEngine | None = None
         self._watching: asyncio.Task[None] | None = None
         self._unweighed: str | None = None  # why the first options that could not be weighed were not
         self._http = bounded_client(self.max_connections, card.limits.timeout_s)
@@ -48,7 +48,7 @@ class VllmServerEngine(Engine):
     @property
     def pressure(self) -> str:
         """What the servers make this engine hold back."""
-        return "" if self._asked is None else self._asked.pressure
+        return "" if self._engine is None else self._engine.pressure
 
     async def open(self) -> None:
         """Starts the server where the card names none, and reads what it serves: the model's own name, version, context."""
@@ -59,17 +59,17 @@ class VllmServerEngine(Engine):
         key = key_of(card)
         self._http.secrets = (key,) if key else ()
         self._card = card
-        self._asked = OpenAIEngine(card, self._may_try)
-        self.notes = self._asked.notes
+        self._engine = OpenAIEngine(card, self._may_try)
+        self.notes = self._engine.notes
         self.served = await read_served(self._http, card)
         if self._server is not None:
-            self._watching = asyncio.create_task(self._watch(self._server, self._asked))
+            self._watching = asyncio.create_task(self._watch(self._server, self._engine))
 
     async def answer(self, request: Request) -> Answer:
-        """The answer to one request; a first one may take 20 s, in which vLLM compiles."""
-        asked = self._opened()
+        """Returns the answer to one request; a first one may take 20 s, in which vLLM compiles."""
+        engine = self._opened()
         try:
-            answer = await asked.answer(request)
+            answer = await engine.answer(request)
         except EngineError as error:
             self._refuse_ended(error.attempts)
             raise
@@ -82,19 +82,19 @@ class VllmServerEngine(Engine):
     async def _weighed(self, request: Request) -> str | None:
         """How likely the request's replies are, as raw keeps it; None where this one cannot be weighed, a long prompt's."""
         try:
-            found = await self.loglikelihoods(request, request.replies)
+            likelihoods = await self.loglikelihoods(request, request.replies)
         except EngineError as error:
             self._refuse_ended(())
             self._unweighed = self._unweighed or f"could not weigh the options of some prompts: {one_line(str(error))}"
             return None
         weights = [
             {"nats": each.nats, "n_tokens": each.n_tokens, "n_characters": len(reply)}
-            for each, reply in zip(found, request.replies, strict=True)
+            for each, reply in zip(likelihoods, request.replies, strict=True)
         ]
         return json.dumps(weights)
 
     async def loglikelihoods(self, request: Request, options: Sequence[str]) -> list[Loglikelihood]:
-        """How likely each option is as the reply, in nats; for the scoring method `option_loglikelihood`.
+        """Returns how likely each option is as the reply, in nats; for the scoring method `option_loglikelihood`.
 
         Of several endpoints the first is asked. Raises EngineError, and tries nothing again.
         """
@@ -115,8 +115,8 @@ class VllmServerEngine(Engine):
 
     def give_up(self, reason: str) -> None:
         """Lets whoever waits go without an answer."""
-        if self._asked is not None:
-            self._asked.give_up(reason)
+        if self._engine is not None:
+            self._engine.give_up(reason)
 
     async def close(self) -> None:
         """Closes the connections, and ends the server where it was started and nobody else asks it."""
@@ -127,24 +127,24 @@ class VllmServerEngine(Engine):
         try:
             if watching is not None:
                 watching.cancel()
-            if self._asked is not None:
-                await self._asked.close()
+            if self._engine is not None:
+                await self._engine.close()
             await self._http.aclose()
         finally:
             if server is not None:
                 await SERVERS.give_back(self._card)
 
     def _opened(self) -> OpenAIEngine:
-        if self._asked is None:
+        if self._engine is None:
             msg = "the engine is not open"
             raise RuntimeError(msg)
-        return self._asked
+        return self._engine
 
-    async def _watch(self, server: VllmProcess, asked: OpenAIEngine) -> None:
+    async def _watch(self, server: VllmProcess, engine: OpenAIEngine) -> None:
         """Waits for the server to end: who asks it would otherwise wait minutes for it to come back."""
         while (why := server.ended()) is None:  # noqa: ASYNC110 - nothing else tells of a process that ends
             await asyncio.sleep(PEEK_S)
-        asked.give_up(why)
+        engine.give_up(why)
 
     def _refuse_ended(self, attempts: Sequence[Attempt]) -> None:
         if self._server is not None and self._server.ended() is not None:
@@ -153,18 +153,18 @@ class VllmServerEngine(Engine):
             raise error
 
 
-async def read_served(http: httpx2.AsyncClient, card: ModelCard) -> Served:
-    """What the card's servers say they serve; where they differ, each of their answers, and the shortest context.
+async def read_served(http: httpx2.AsyncClient, card: ModelCard) -> ServedModel:
+    """Returns what the card's servers say they serve; where they differ, each of their answers, and the shortest context.
 
     `served_model` is what lies behind the name that the model is asked by, where the server tells. Raises EngineError for
     a server that is not there, refuses the key, is none of vLLM's protocol or does not serve the card's model.
     """
-    found = [await _read_one(http, card, url) for url in base_urls(card)]
-    contexts = [length for _, _, length in found if length is not None]
-    return Served(
+    servers = [await _read_one(http, card, url) for url in base_urls(card)]
+    contexts = [length for _, _, length in servers if length is not None]
+    return ServedModel(
         ", ".join(urlsplit(url).netloc for url in base_urls(card)),
-        engine_version=_joined([version for version, _, _ in found]),
-        served_model=_joined([model for _, model, _ in found]),
+        engine_version=_joined([version for version, _, _ in servers]),
+        served_model=_joined([model for _, model, _ in servers]),
         context_length=min(contexts, default=None),
     )
 
@@ -196,14 +196,12 @@ async def _get(http: httpx2.AsyncClient, card: ModelCard, url: str) -> dict[str,
     where = f"model '{card.model}' at {urlsplit(url).netloc}"
     try:
         reply = await http.get(url, headers=dict(_headers(card)))
-        text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}"
-        if reply.status_code == httpx2.codes.UNAUTHORIZED:
-            text += f"; its key is read from {key_env(card)}"
-        found = reply.json() if reply.is_success else None
+        text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}{key_advice(card, reply.status_code)}"
+        parsed = reply.json() if reply.is_success else None
     except (httpx2.HTTPError, BodyTooLarge, ValueError) as error:
-        text, found = f"{type(error).__name__}: {error}", None
-    if isinstance(found, dict):
-        return found
+        text, parsed = f"{type(error).__name__}: {error}", None
+    if isinstance(parsed, dict):
+        return parsed
     msg = f"{where}: {one_line(text, (key,))}"
     raise EngineError(msg)
 

@@ -18,13 +18,13 @@ LEFT_S = 24 * 3600.0  # a log that an error names stays so long
 
 
 def make_folder() -> Path:
-    """A new folder; those in which nothing has lived for a day go."""
+    """Returns a new folder; those in which nothing has lived for a day go."""
     _sweep()
     return Path(tempfile.mkdtemp(prefix=FOLDER, dir=_base()))
 
 
 def open_log(folder: Path) -> BinaryIO:
-    """The folder's log, held by whoever it is handed to: as long as one of them lives, nobody sweeps the folder."""
+    """Returns the folder's log, held by whoever it is handed to: as long as one of them lives, nobody sweeps the folder."""
     log = open(folder / LOG, "xb", opener=_private)  # noqa: SIM115 - the caller closes it
     fcntl.flock(log, fcntl.LOCK_EX)
     return log

@@ -9,7 +9,7 @@ from pathlib import Path
 from flows.engines.scrub import one_line
 
 TAIL_BYTES = 64 * 1024
-_TOLD = re.compile(r"(?:[\w.]*(?:Error|Exception)(?::|$)|\berror:|\bValue error,).*")
+_CAUSE = re.compile(r"(?:[\w.]*(?:Error|Exception)(?::|$)|\berror:|\bValue error,).*")
 _DIED = re.compile(r"engine core exited unexpectedly")  # a warning, but all that it says of a killed one
 _NO_CAUSE = ("See root cause above", "See stack trace (above)", " INFO ", " WARNING ")
 
@@ -17,11 +17,11 @@ _NO_CAUSE = ("See root cause above", "See stack trace (above)", " INFO ", " WARN
 def last_words(log: Path) -> str:
     """The last line of a log that names an error and not another one's consequence, else its last line but for warnings."""
     lines = tail(log)
-    told = [match[0] for line in lines if not _is_no_cause(line) and (match := _TOLD.search(line))]
-    told = told or [match[0] for line in lines if (match := _DIED.search(line))]
+    causes = [match[0] for line in lines if not _is_no_cause(line) and (match := _CAUSE.search(line))]
+    causes = causes or [match[0] for line in lines if (match := _DIED.search(line))]
     lines = [line for line in lines if "warn" not in line.casefold()]
     secrets = [os.environ.get(name, "") for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")]
-    return one_line((told or lines or ["it said nothing"])[-1], secrets)
+    return one_line((causes or lines or ["it said nothing"])[-1], secrets)
 
 
 def _is_no_cause(line: str) -> bool:
@@ -29,7 +29,7 @@ def _is_no_cause(line: str) -> bool:
 
 
 def tail(log: Path) -> list[str]:
-    """The last lines of a log, blank ones left out; none where it cannot be read."""
+    """Returns the last lines of a log, blank ones left out; none where it cannot be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL_BYTES))

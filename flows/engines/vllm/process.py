@@ -40,15 +40,15 @@ class VllmProcess:
     def __init__(self, card: ModelCard) -> None:
         self._name = card.model
         python = interpreter()
-        self._held = _held_port()
-        port: int = self._held.getsockname()[1]
+        self._reserved = _reserved_port()
+        port: int = self._reserved.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{port}/v1"
         self._folder = make_folder()
         self.log = self._folder / LOG
         try:
             self._process = self._started([str(python), *words(card, port)])
         except OSError as error:
-            self._held.close()
+            self._reserved.close()
             remove_folder(self._folder)
             msg = f"model '{self._name}': vLLM cannot be started: {error}"
             raise EngineError(msg) from None
@@ -78,17 +78,17 @@ class VllmProcess:
                     raise self.blamed()
                 await asyncio.sleep(PEEK_S)
         # nobody else can take the port any more
-        self._held.close()
+        self._reserved.close()
 
     def ended(self) -> str | None:
-        """None while it runs, else how it ended and its last words."""
+        """Returns None while it runs, else how it ended and its last words."""
         if self._ended is None and (code := self._process.poll()) is not None:
             how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
             self._ended = f"{how}: {last_words(self.log)}"
         return self._ended
 
     def blamed(self) -> EngineError:
-        """The error of a server that ended by itself; it names the log, which therefore stays."""
+        """Returns the error of a server that ended by itself; it names the log, which therefore stays."""
         self._is_blamed = True
         return EngineError(f"model '{self._name}': vLLM {self.ended()}; its log: {self.log}")
 
@@ -106,26 +106,26 @@ class VllmProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-            self._held.close()
+            self._reserved.close()
             remove_folder(self._folder, keep_log=self._is_blamed)
 
 
 def words(card: ModelCard, port: int) -> list[str]:
-    """What vLLM's interpreter is given to serve a card at a port of loopback, under the name the card has for it."""
+    """Returns what vLLM's interpreter is given to serve a card at a port of loopback, under the name the card has for it."""
     served = [f"--served-model-name={card.model}", "--host=127.0.0.1", f"--port={port}"]
     return ["-m", MODULE, *arguments(card), *served, *FLAGS]
 
 
-def _held_port() -> socket.socket:
+def _reserved_port() -> socket.socket:
     """A socket that holds a free port until the server listens.
 
     It is bound and does not listen: the server, which binds with SO_REUSEADDR as well, gets the port, and nobody who asks
     the system for a free one.
     """
-    held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    held.bind(("127.0.0.1", 0))
-    return held
+    reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
 
 
 async def _is_healthy(http: httpx2.AsyncClient, base_url: str) -> bool:

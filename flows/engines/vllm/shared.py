@@ -19,7 +19,7 @@ Start = Callable[[ModelCard, Say], Awaitable[VllmProcess]]
 
 
 async def started(card: ModelCard, say: Say) -> VllmProcess:
-    """A server that answers; raises EngineError in one line where none comes up."""
+    """Returns a server that answers; raises EngineError in one line where none comes up."""
     settings, began = card.vllm or VllmServer(), time.monotonic()
     process = VllmProcess(card)
     try:
@@ -54,7 +54,7 @@ class Servers:
         self._slots: dict[tuple[str, ...], _Slot] = {}
 
     async def borrow(self, card: ModelCard, say: Say) -> VllmProcess:
-        """The server of a card; raises what starting it raised, to all who wait for it at once."""
+        """Returns the server of a card; raises what starting it raised, to all who wait for it at once."""
         slot = self._slots.setdefault(tuple(arguments(card)), _Slot())
         slot.n_borrowers += 1
         try:

@@ -22,8 +22,9 @@ from flows.evidence.verify.unknown_tables import check_files, check_tables
 from flows.marts.seal import Seal, has_seals, marts, row_counts, seals
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection
+from flows.warehouse.run_names import one_run
 from flows.warehouse.sql import sql
-from models_registry.errors import UsageError, WarehouseError, nearest
+from models_registry.errors import WarehouseError
 
 Known = tuple[str, str | None, str | None]
 """Id, audit and state of a run; without audit and state of rows that no run opened."""
@@ -306,12 +307,8 @@ def _chosen(runs: list[Known], audit_run_id: str | None) -> list[Known]:
     """Returns all of the runs, or the one whose id begins so; raises UsageError where none or several do."""
     if audit_run_id is None:
         return runs
-    chosen = [row for row in runs if row[0].startswith(audit_run_id)]
-    if len(chosen) != 1:
-        what = "several runs begin with" if chosen else "no run is"
-        msg = f"{what} {audit_run_id[:80]!r}{nearest(audit_run_id, [row[0] for row in runs])}"
-        raise UsageError(msg)
-    return chosen
+    chosen = one_run([row[0] for row in runs], audit_run_id, kind="run")
+    return [row for row in runs if row[0] == chosen]
 
 
 def _tables_of(con: Connection, run: str) -> list[str]:

@@ -18,9 +18,9 @@ import pytest
 from pydantic import ValidationError
 
 from flows.engines import Answer, Request
-from flows.engines.batches import download, lines
+from flows.engines.batches import lines, provider
 from flows.engines.batches.openai_batches import BatchApi
-from flows.engines.batches.protocol import Seen
+from flows.engines.batches.protocol import BatchStatus
 from flows.engines.pacing import retry
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
@@ -58,7 +58,7 @@ async def submit(batches: BatchApi, requests: list[Request]) -> str:
         return await batches.submit(draft, RUN)
 
 
-async def ended(batches: BatchApi, batch_id: str) -> Seen:
+async def ended(batches: BatchApi, batch_id: str) -> BatchStatus:
     while (seen := await batches.look(batch_id)) is None or not seen.is_ended:
         await batches.wait(0.02)
     return seen
@@ -91,7 +91,7 @@ def server(_running: RunningBatchServer) -> RunningBatchServer:
 def test_a_batch_from_its_requests_to_its_answers(server: RunningBatchServer, tmp_path: Path) -> None:
     requests = requests_of("one", "two", "three")
 
-    async def run(batches: BatchApi) -> tuple[list[Seen], dict[str, Answer]]:
+    async def run(batches: BatchApi) -> tuple[list[BatchStatus], dict[str, Answer]]:
         batch_id = await submit(batches, requests)
         looks = []
         while not looks or not looks[-1].is_ended:
@@ -129,7 +129,7 @@ def test_what_becomes_of_a_request_that_failed(server: RunningBatchServer, tmp_p
 def test_an_expired_and_a_cancelled_batch_give_their_finished_part(server: RunningBatchServer, tmp_path: Path) -> None:
     requests = requests_of("<<expire>>", "plain")
 
-    async def run(batches: BatchApi) -> tuple[Seen, Seen]:
+    async def run(batches: BatchApi) -> tuple[BatchStatus, BatchStatus]:
         expired = await ended(batches, await submit(batches, requests))
         server.behave(seconds=60)
         batch_id = await submit(batches, requests)
@@ -177,7 +177,7 @@ def test_a_parameter_that_is_refused_is_left_out_of_the_next_batch(server: Runni
 def test_a_batch_that_failed_as_a_whole_says_why(server: RunningBatchServer, tmp_path: Path) -> None:
     server.reset(fails="invalid_json_line")
 
-    async def run(batches: BatchApi) -> Seen:
+    async def run(batches: BatchApi) -> BatchStatus:
         return await ended(batches, await submit(batches, requests_of("one")))
 
     seen = using(card(server), tmp_path, run)
@@ -259,7 +259,7 @@ def test_a_draft_takes_so_many_requests_and_so_many_bytes(
 def test_results_that_cannot_be_fetched(
     server: RunningBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, error: str
 ) -> None:
-    monkeypatch.setattr(download, "MAX_BYTES", 10_000_000)
+    monkeypatch.setattr(provider, "MAX_DOWNLOAD_BYTES", 10_000_000)
     server.behave(content=content)
     with pytest.raises(EngineError, match=error) as raised:
         using(card(server), tmp_path, lambda batches: results(batches, requests_of("one")))
@@ -279,7 +279,7 @@ def test_results_may_come_packed(server: RunningBatchServer, tmp_path: Path) -> 
 def test_a_look_without_an_answer_is_no_end(server: RunningBatchServer, tmp_path: Path) -> None:
     server.behave(lose_looks=2)
 
-    async def run(batches: BatchApi) -> list[Seen | None]:
+    async def run(batches: BatchApi) -> list[BatchStatus | None]:
         batch_id = await submit(batches, requests_of("one"))
         return [await batches.look(batch_id) for _ in range(3)]
 
@@ -295,7 +295,7 @@ def test_a_look_without_an_answer_is_no_end(server: RunningBatchServer, tmp_path
 def test_fields_of_other_types_are_no_trouble(server: RunningBatchServer, tmp_path: Path) -> None:
     server.behave(hostile_batch=True)
 
-    async def run(batches: BatchApi) -> tuple[Seen | None, list[str]]:
+    async def run(batches: BatchApi) -> tuple[BatchStatus | None, list[str]]:
         batch_id = await submit(batches, requests_of("one"))
         assert [pair async for pair in batches.answers(batch_id)] == []
         return await batches.look(batch_id), await batches.find(RUN)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from flows.engines import Answer
-from flows.engines.batches.protocol import Seen
+from flows.engines.batches.protocol import BatchStatus
 from flows.engines.batches.vllm_batches import MODULE, VllmBatch
 from flows.engines.vllm import command_line
 from flows.system.child_processes import MARK
@@ -97,12 +97,12 @@ def test_a_python_without_vllm_is_one_line_of_its_log(tmp_path: Path, monkeypatc
 def test_a_batch_whose_folder_is_gone_is_handed_over_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPTAUDIT_VLLM_PYTHON", sys.executable)
 
-    async def run() -> tuple[Seen | None, list[Any]]:
+    async def run() -> tuple[BatchStatus | None, list[Any]]:
         batches = VllmBatch(card(), tmp_path)
         return await batches.look("vllm-0"), [pair async for pair in batches.answers("vllm-0")]
 
     seen, answers = asyncio.run(run())
-    assert seen == Seen(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
+    assert seen == BatchStatus(state="lost", is_ended=True, n_requests=0, n_done=0, error="its folder is gone")
     assert answers == []
 
 
@@ -172,7 +172,7 @@ def test_a_tiny_model_answers_a_batch(model: Path, tmp_path: Path) -> None:
         request_of(answer_schema=schema, prediction_id="schema"),
     ]
 
-    async def run() -> tuple[Seen, dict[str, Answer]]:
+    async def run() -> tuple[BatchStatus, dict[str, Answer]]:
         batches = VllmBatch(made, tmp_path)
         try:
             with batches.draft() as draft:

@@ -20,6 +20,7 @@ from flows.engines.embedded.simulated import INVALID, distribution_of
 from models_registry.cards import ModelCard
 from models_registry.registry import Entry
 from tests.support.engine_requests import LABELS, PROMPT, request_of
+from tests.support.shell import outputs_by_hash_seed
 
 DETAIL = """Classify the question by the type of its answer. Reply with the label alone.
 - number: a count, date, amount, price, distance, speed or percentage; how many, how much, how long, when, what year
@@ -161,13 +162,7 @@ def test_answers_do_not_depend_on_the_process() -> None:
         "asked = [request_of(q, prompt=DETAIL, sample_id=q) for q, _ in QUESTIONS];"
         "print([completions(open_annotator(m), asked) for m in made])"
     )
-    root = str(Path(__file__).parents[3])
-    outputs = []
-    for seed in ("1", "2"):
-        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": root}
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        outputs.append(done.stdout)
+    outputs = outputs_by_hash_seed(code)
     assert "number" in outputs[0]
     assert outputs[0] == outputs[1]
 

@@ -6,13 +6,10 @@ import asyncio
 import functools
 import itertools
 import statistics
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +28,7 @@ from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from models_registry.registry import load_registry
 from tests.support.engine_requests import request_of
+from tests.support.shell import outputs_by_hash_seed
 from udfs.scoring.math.equal import MathEqual
 from udfs.scoring.option_letter import read_option
 from udfs.scoring.token_f1 import token_f1
@@ -344,12 +342,6 @@ def test_its_answers_do_not_depend_on_order_or_process() -> None:
         "found = [annotate(r) for r in asked];"
         "print(found == [annotate(r) for r in reversed(asked)][::-1], found)"
     )
-    root = str(Path(__file__).parents[3])
-    outputs = []
-    for seed in ("1", "2"):
-        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": root}
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        outputs.append(done.stdout)
+    outputs = outputs_by_hash_seed(code)
     assert outputs[0].startswith("True ")
     assert outputs[0] == outputs[1]

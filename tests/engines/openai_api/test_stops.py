@@ -16,7 +16,8 @@ from flows.engines.pacing import retry
 from models_registry.cards import ModelCard
 from models_registry.errors import EngineError
 from tests.support.engine_requests import request_of
-from tests.support.openai_server import RunningServer, completion_of, running_server
+from tests.support.loopback import completion_of
+from tests.support.openai_server import RunningServer, running_server
 
 
 def card(server: RunningServer, **limits: Any) -> ModelCard:

@@ -59,8 +59,8 @@ def test_a_card_becomes_one_word_a_flag() -> None:
     ]
 
 
-def test_a_held_port_is_given_to_the_server_and_to_nobody_else() -> None:
-    with vllm_process._held_port() as held, socket.socket() as server, socket.socket() as other:
+def test_a_reserved_port_is_given_to_the_server_and_to_nobody_else() -> None:
+    with vllm_process._reserved_port() as held, socket.socket() as server, socket.socket() as other:
         address = held.getsockname()
         with pytest.raises(OSError, match="in use"):
             other.bind(address)
