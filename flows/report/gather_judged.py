@@ -55,8 +55,9 @@ def gather_judged(ask: Ask) -> Judged:
     if judges:
         found.comparisons = ask(query("comparisons"))
         found.controls = ask(query("controls"))
-        found.rulings = ask(query("rulings"))
-        found.disagreements = ask(query("disagreements"))
+        if ask(query("unscored_kind"))[0]["is_there"]:
+            found.rulings = ask(query("rulings"))
+            found.disagreements = ask(query("disagreements"))
     return found
 
 
