@@ -1,4 +1,4 @@
-"""Gives the measures to DuckDB under their SQL names, and tells dbt's macros which runs a build is about."""
+"""Registers the measures in DuckDB under their SQL names, and tells dbt's macros which runs a build derives."""
 
 from __future__ import annotations
 
@@ -143,15 +143,15 @@ def register(conn: DuckDBPyConnection) -> None:
 
 
 class Plugin(BasePlugin):
-    """dbt-duckdb plugin `udfs.plugin`: every connection of dbt knows the measures."""
+    """The dbt-duckdb plugin `udfs.plugin`, which gives every connection of dbt the measures."""
 
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
-        """Registers the measures, and learns which runs are retired."""
+        """Registers the measures on a connection, and reads which runs are retired."""
         register(conn)
         self._left_out = {} if _named(RUN_IDS) else _retired(conn)
 
     def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
-        """Tells the macros `in_this_build` and `compared_in_this_build` what the build is about."""
+        """Sets the session variables that the macros `in_this_build` and `compared_in_this_build` read."""
         runs = _named(RUN_IDS)
         if runs:
             cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")

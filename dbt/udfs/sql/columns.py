@@ -25,7 +25,7 @@ _ARROW_TYPES = {"VARCHAR": pa.string(), "INTEGER": pa.int32(), "DOUBLE": pa.floa
 
 
 class Entries(NamedTuple):
-    """Parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1]."""
+    """The parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1]."""
 
     lists: list[Column]
     offsets: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Gives SQL the comparison of two runs."""
+"""Lets SQL call the comparison of two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives SQL the measures of one group of answers: entropy, sensitivity, consistency and their intervals."""
+"""Lets SQL call the measures of one group of answers: entropy, sensitivity, consistency and their intervals."""
 
 from __future__ import annotations
 

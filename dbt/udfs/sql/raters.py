@@ -1,4 +1,4 @@
-"""Gives SQL the agreement of raters."""
+"""Lets SQL call the agreement of raters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives SQL what reads text: the answer in a completion, and the verdict in a reply of a judge."""
+"""Lets SQL call the readers of text: of the answer in a completion, and of the verdict in a judge's reply."""
 
 from __future__ import annotations
 

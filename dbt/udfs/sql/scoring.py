@@ -1,4 +1,4 @@
-"""Gives SQL what scores completions."""
+"""Lets SQL call the scoring methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from udfs.scoring.option_letter import OptionReading
 from udfs.sql.columns import Column, null_for_nan, row_structs, values_of
 
 MATHEMATICS = MathEqual()
-"""One worker for all chunks of a build: it starts with the first formula, and ends with this process."""
+"""The comparison of final answers for a whole build; its worker starts with the first formula and ends with the process."""
 
 
 def score_token_f1(completion: Column, references: Column) -> Column:

@@ -1,4 +1,4 @@
-"""Gives SQL the prompt stability of groups of annotators."""
+"""Lets SQL call the prompt stability of groups of annotators."""
 
 from __future__ import annotations
 

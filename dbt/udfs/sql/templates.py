@@ -1,4 +1,4 @@
-"""Gives SQL the measures over the templates of a task: spread, rule against judge, rankings."""
+"""Lets SQL call the measures over the templates of a task: spread, rule against judge, rankings."""
 
 from __future__ import annotations
 
