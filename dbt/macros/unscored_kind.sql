@@ -1,4 +1,4 @@
-{# What kept an answer from a score, as a state; NULL where it is scored. This is the one place that reads the words of `reason`. #}
+{# What kept an answer from a score, as a state; NULL where it is scored. No other place reads the words of `reason`. #}
 {% macro unscored_kind(reason) -%}
     case
         when {{ reason }} is null then null
@@ -11,8 +11,8 @@
     end
 {%- endmacro %}
 
-{# Gives rows that an earlier version scored their `unscored_kind`. As a post-hook it runs where columns may have been added alone:
-   the incremental materialization looks at no hooks where the table is known to be this project's own. #}
+{# Gives rows that an earlier version scored their `unscored_kind`. This post-hook runs only where columns may have been added:
+   the incremental materialization ignores hooks where the table is known to be this project's own. #}
 {% macro fill_unscored_kind() -%}
     update {{ this }} set unscored_kind = {{ unscored_kind('reason') }}
     where unscored_kind is null and score_state = 'unscored'
