@@ -1,1 +1,1 @@
-"""What may be run: cards, their loader and the samples they name. Knows nothing of Prefect, DuckDB or dbt."""
+"""Defines what may be run: cards, their loader and the samples they name. It imports neither Prefect nor DuckDB nor dbt."""

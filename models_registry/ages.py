@@ -1,4 +1,4 @@
-"""Spans of time as cards write them."""
+"""Reads spans of time as cards write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def age_of(text: str) -> timedelta:
-    """`36h`, `2d`, `90m` or `1w` as a span of time, more than nothing; raises ValueError."""
+    """Returns the span of time of a text such as `36h`, `2d`, `90m` or `1w`; raises ValueError for any other text and for 0."""
     found = _AGE.fullmatch(text.strip())
     if found is None or int(found[1]) == 0:
         msg = "an age is a whole number with m, h, d or w, such as 36h or 2d"
@@ -19,6 +19,6 @@ def age_of(text: str) -> timedelta:
 
 
 def sound_age(text: str) -> str:
-    """The text itself, once it is an age; raises ValueError."""
+    """Returns the text itself where it is a span of time; raises ValueError elsewhere."""
     age_of(text)
     return text

@@ -1,4 +1,4 @@
-"""Cards of audits, and of the rephrasers and judges they name."""
+"""Defines the cards of audits, and of the rephrasers and judges they name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Strategy = Literal["simple", "detail", "one_shot", "structured"]
 
 
 class RephraserCard(Card):
-    """What rewords an instruction."""
+    """A rephraser of instructions."""
 
     kind: Literal["rules", "model", "fixed"] = Field(description="how it rewords")
     seed: int = Field(0, description="rules: seed of its choices")
@@ -67,7 +67,7 @@ OF_RUBRICS = ("question", "options", "references", "completion", "instructions",
 
 
 class Controls(Card):
-    """Answers whose verdict is known, hidden among those a judge rules on, so many a task and kind."""
+    """The numbers, a task and kind, of answers with a known verdict that are hidden among those a judge rules on."""
 
     right: int = Field(8, ge=0, le=1000, description="the reference itself")
     wrong: int = Field(8, ge=0, le=1000, description="another option, or the reference of another sample")
@@ -118,7 +118,7 @@ class JudgeCard(Card):
 
 
 class Rephrasing(Card):
-    """How many wordings are made, by whom."""
+    """The number of wordings, and the rephraser that makes them."""
 
     rephraser: Name = Field(description="a rephraser card")
     variants: int | None = Field(None, ge=1, le=10_000, description="wordings, the original among them")
@@ -140,19 +140,19 @@ class Rephrasing(Card):
 
     @property
     def wanted(self) -> int:
-        """Rephrasings that are wanted beside the original, at each temperature where there are some."""
+        """Returns the number of rephrasings that are wanted beside the original, for each temperature where there are some."""
         return self.variants_per_temperature or (self.variants or 1) - 1
 
 
 class Repetitions(Card):
-    """How often each wording is asked."""
+    """The number of times each wording is asked."""
 
     original: int = Field(10, ge=1, le=10_000, description="the original wording")
     variants: int = Field(2, ge=1, le=10_000, description="each rephrasing; 2 separates wording from noise")
 
 
 class Samples(Card):
-    """Which rows are asked."""
+    """The choice of the rows that are asked."""
 
     limit: int | None = Field(None, ge=1, description="at most so many; default: all")
     seed: int = Field(42, description="seed of the hash that orders the rows")
@@ -160,7 +160,7 @@ class Samples(Card):
 
 
 class FormatLimits(Card):
-    """What a variant's answers must keep to, checked before anything is aggregated."""
+    """The limits that a variant's answers must keep, checked before anything is aggregated."""
 
     max_invalid_rate: Rate = Field(0.1, description="share of landed answers that are not valid")
     max_invalid_rate_at_first: Rate = Field(
@@ -174,14 +174,14 @@ class FormatLimits(Card):
 
 
 class Budget(Card):
-    """Where a run stops."""
+    """The limits at which a run stops."""
 
     max_usd: float | None = Field(None, ge=0, description="US dollars")
     max_requests: int | None = Field(None, ge=0, description="requests")
 
 
 def sound_schedule(value: str) -> str:
-    """The expression, where it is one of cron's five fields."""
+    """Returns the text itself where it is a cron expression of five fields; raises ValueError elsewhere."""
     fields = value.split()
     try:
         CronSim(value, datetime(2026, 1, 1, tzinfo=UTC))
@@ -195,7 +195,7 @@ def sound_schedule(value: str) -> str:
 
 
 class Retention(Card):
-    """What of older runs is kept in the warehouse; what goes is in files beside it before."""
+    """The number of older runs whose raw rows the warehouse keeps; others are written to files beside it before they leave."""
 
     raw_nights: int | None = Field(
         None, ge=1, description="how many of the newest complete runs keep their raw rows; default: all"
@@ -203,7 +203,7 @@ class Retention(Card):
 
 
 class AuditCard(Card):
-    """A design: tasks × models × strategies × wordings × repetitions; and what is held against its runs."""
+    """An audit: the design tasks × models × strategies × wordings × repetitions, and the gate for its runs."""
 
     tasks: Names = Field(min_length=1, description="task cards")
     models: Names = Field(min_length=1, description="model cards")

@@ -1,4 +1,4 @@
-"""What every card shares: frozen, every field described, unknown keys refused."""
+"""Defines the base of every card: frozen, every field described, unknown keys refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f
 
 
 def listed(value: object) -> object:
-    """One name alone as a list of one."""
+    """Returns a list of one for a name alone; anything else as it is."""
     return [value] if isinstance(value, str) else value
 
 
@@ -21,16 +21,16 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(listed)]
 
 
 class Card(BaseModel):
-    """What every card shares."""
+    """The base of every card."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, str_max_length=100_000, defer_build=True
     )
 
     def canonical_json(self) -> str:
-        """The card as one line of JSON: set fields only, keys sorted, so that equal cards are equal text."""
+        """Returns the card as one line of JSON: set fields only, keys sorted, so that equal cards are equal text."""
         return json.dumps(self.model_dump(mode="json", exclude_defaults=True), sort_keys=True, ensure_ascii=False)
 
     def fingerprint(self) -> str:
-        """The first 16 hex digits of the sha256 of `canonical_json`."""
+        """Returns the first 16 hex digits of the sha256 of `canonical_json`."""
         return hashlib.sha256(self.canonical_json().encode("utf-8", "backslashreplace")).hexdigest()[:16]

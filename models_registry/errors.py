@@ -1,4 +1,4 @@
-"""The error tree. Every error is one line and carries the exit code the command ends with.
+"""Defines the error tree. Every error is one line and has the exit code that the command ends with.
 
 PromptauditError                 1 line, exit_code
 ├── UsageError              2    a wrong option, argument or setting
@@ -22,7 +22,7 @@ from typing import Any
 
 
 class PromptauditError(Exception):
-    """Base of every error a user can meet; `str(error)` is the one line shown."""
+    """The base of every error a user can meet; `str(error)` is the one line shown."""
 
     exit_code = 2
 
@@ -30,21 +30,21 @@ class PromptauditError(Exception):
         super().__init__(" ".join(message.split()))
 
     def __str__(self) -> str:
-        """The kind of error and its line."""
+        """Returns the kind of error and its line."""
         return f"{type(self).__name__}: {super().__str__()}"
 
     @property
     def errors(self) -> tuple[PromptauditError, ...]:
-        """The errors it stands for: itself."""
+        """Returns the errors that this one stands for: itself."""
         return (self,)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What the command shows: one line an error."""
+        """Returns what the command shows: one line an error."""
         return tuple(str(error) for error in self.errors)
 
     def at(self, where: str) -> PromptauditError:
-        """The same error with the place it comes from in front."""
+        """Returns the same error with the place it comes from in front."""
         return type(self)(f"{where}: {super().__str__()}")
 
 
@@ -107,21 +107,21 @@ class SeveralErrors(PromptauditError):
         self.exit_code = min(error.exit_code for error in errors)
 
     def __str__(self) -> str:
-        """A line an error."""
+        """Returns one line an error."""
         return "\n".join(self.lines)
 
     @property
     def errors(self) -> tuple[PromptauditError, ...]:
-        """The errors, in the order they were found."""
+        """Returns the errors, in the order in which they were found."""
         return self._errors
 
     def at(self, where: str) -> PromptauditError:
-        """The same errors, each with the place it comes from in front."""
+        """Returns the same errors, each with the place it comes from in front."""
         return SeveralErrors([error.at(where) for error in self._errors])
 
 
 def raise_all(errors: Iterable[PromptauditError]) -> None:
-    """Raises what there is to raise: one error as it is, several as SeveralErrors, equal lines once; nothing for none."""
+    """Raises one error as it is and several as SeveralErrors, equal lines once; does nothing where there are none."""
     different = {line: error for error in errors for line in (str(error),)}
     if len(different) == 1:
         raise next(iter(different.values()))
@@ -130,7 +130,7 @@ def raise_all(errors: Iterable[PromptauditError]) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`; nearest: x` for the closest known name, else the first few known ones, else nothing."""
+    """Returns `; nearest: x` for the closest known name, else the first few known ones, else an empty text."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if close:

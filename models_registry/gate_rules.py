@@ -1,4 +1,4 @@
-"""The rules of a gate, parsed: frozen, comparable, written back as the grammar has them."""
+"""Defines the parsed rules of a gate: frozen, comparable, written back as the grammar has them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _BARE = re.compile(r"[^\s\"<>=!\x00-\x1f\x7f]+")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Which rows a rule selects: a column against a text, a number or yes and no; `op` is one of < <= > >= = !=."""
+    """A condition on the rows of a rule: a column against a text, a number or yes and no; `op` is one of < <= > >= = !=."""
 
     column: str
     op: str
     value: str | float | bool
 
     def __str__(self) -> str:
-        """As the grammar writes it."""
+        """Returns the condition as the grammar writes it."""
         return f"{self.column} {self.op} {_written(self.value)}"
 
 
@@ -40,11 +40,11 @@ class ValueRule:
 
     @property
     def table(self) -> str:
-        """The mart it reads."""
+        """Returns the mart that the rule reads."""
         return self.columns.table
 
     def __str__(self) -> str:
-        """The rule as the grammar writes it: equal for rules that mean the same, whatever their spaces."""
+        """Returns the rule as the grammar writes it: equal for rules that mean the same, whatever their spaces."""
         return f"{self.column} {self.op} {_written(self.limit)}{_at(self.conditions)}"
 
 
@@ -58,13 +58,13 @@ class VerdictRule:
     conditions: tuple[Condition, ...]
 
     def is_about(self, measure: str) -> bool:
-        """Whether a measure of rpt_run_comparisons is one that the rule selects."""
+        """Returns whether the rule selects a measure of rpt_run_comparisons."""
         if self.measure is None:
             return (measure == COUNTED) == (self.verdict == "changed")
         return measure == self.measure or (self.measure in BY_METHOD and measure.startswith(self.measure + ":"))
 
     def __str__(self) -> str:
-        """The rule as the grammar writes it."""
+        """Returns the rule as the grammar writes it."""
         on = "" if self.measure is None else f" on {_written(self.measure)}"
         against = "" if self.reference == LAST_NIGHT else f" against {_written(self.reference)}"
         return f"no {self.verdict}{on}{against}{_at(self.conditions)}"

@@ -1,4 +1,4 @@
-"""Cards of models: what executes one, where it is, how it draws, what it bears and costs."""
+"""Defines the cards of models: the engine and address of each, its sampling, its limits and its price."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_POINTS = 1_000
 
 
 class Sampling(Card):
-    """How the model draws its answer; sent as written, nothing sent that is not written."""
+    """The sampling parameters of a model, sent as they are written; what is not written is not sent."""
 
     temperature: float | None = Field(None, ge=0, le=10, description="sampling temperature")
     top_p: float | None = Field(None, gt=0, le=1, description="nucleus sampling")
@@ -43,12 +43,12 @@ class Sampling(Card):
 
     @property
     def token_cap(self) -> int | None:
-        """The most tokens a completion may have; None without a cap."""
+        """Returns the most tokens a completion may have; None without a cap."""
         return self.max_tokens or self.max_completion_tokens
 
 
 class Grid(Card):
-    """Values that are asked as models of their own, each with each: `name temperature=0.5 top_p=0.9`."""
+    """The values of sampling parameters whose combinations are models of their own: `name temperature=0.5 top_p=0.9`."""
 
     temperature: tuple[Annotated[float, Field(ge=0, le=10)], ...] = Field((), description="sampling temperatures")
     top_p: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field((), description="nucleus sampling")
@@ -69,13 +69,13 @@ class Grid(Card):
         return self
 
     def points(self) -> list[dict[str, float]]:
-        """Every combination, temperatures slowest."""
+        """Returns every combination, temperatures slowest."""
         axes = [[(name, value) for value in values] for name, values in self if values]
         return [dict(point) for point in itertools.product(*axes)]
 
 
 class Limits(Card):
-    """What the other side bears."""
+    """The limits of a provider."""
 
     max_connections: int = Field(16, ge=1, le=4096, description="requests in flight at once")
     requests_per_minute: int | None = Field(None, ge=1, description="requests a minute")
@@ -85,7 +85,7 @@ class Limits(Card):
 
 
 class Price(Card):
-    """US dollars a million tokens; 0 for one's own machines."""
+    """The price in US dollars a million tokens; 0 for one's own machines."""
 
     input_usd_per_mtok: float = Field(ge=0, description="prompt tokens")
     output_usd_per_mtok: float = Field(ge=0, description="completion tokens")
@@ -96,7 +96,7 @@ def _price(value: object) -> object:
 
 
 class WeakOn(Card):
-    """A weakness of the `simulated` annotator: samples that it answers by the wording, until a prompt says what mends it."""
+    """A weakness of the `simulated` annotator: samples whose answer follows the wording until a prompt has the mending text."""
 
     pattern: str = Field(max_length=1000, description="RE2; the samples whose text it matches")
     distribution: dict[str, float] = Field(
@@ -119,7 +119,7 @@ class WeakOn(Card):
 
 
 class SimulatedAnswers(Card):
-    """What the `simulated` annotator draws from: one distribution a sample, independent draws a cell."""
+    """The distributions of the `simulated` annotator: one a sample, with independent draws for each cell."""
 
     distributions: tuple[dict[str, float], ...] = Field(
         min_length=1, description="label to probability; what is missing to 1 is an invalid answer"
@@ -152,7 +152,7 @@ def _refuse_no_distribution(name: str, distribution: Mapping[str, float]) -> Non
 
 
 class Examinee(Card):
-    """What the `examinee` answers of multiple-choice and open questions: it has the key, and errs as it is told."""
+    """The answers of the `examinee` to multiple-choice and open questions: it has the key, and errs as the card says."""
 
     accuracy: Rate = Field(0.7, description="the share of questions it knows")
     template_effect: Rate = Field(
@@ -166,7 +166,7 @@ class Examinee(Card):
 
 
 class Batching(Card):
-    """How requests are handed over and answers fetched."""
+    """The way in which batches of requests are handed over and their answers fetched."""
 
     runner: Literal["api", "vllm"] = Field(
         "api", description="the provider's Batch API, or vLLM's run_batch on this machine"
@@ -176,7 +176,7 @@ class Batching(Card):
 
 
 class VllmServer(Card):
-    """How vLLM serves the model; a name a setting, no raw arguments, and no code of the model's ever runs."""
+    """The settings with which vLLM serves the model: named ones, no raw arguments. The model's own code never runs."""
 
     max_model_len: int | None = Field(None, ge=1, description="tokens of prompt and completion; default: the model's")
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field("auto", description="type of the weights")
@@ -274,16 +274,16 @@ class ModelCard(Card):
 
     @property
     def is_by_vllm(self) -> bool:
-        """Whether vLLM answers, as a server or in a batch on this machine."""
+        """Returns whether vLLM answers, as a server or in a batch on this machine."""
         return self.engine == "vllm_server" or (self.batch is not None and self.batch.runner == "vllm")
 
     @property
     def takes_schemas(self) -> bool:
-        """Whether the engine can be held to a JSON schema."""
+        """Returns whether the engine can be held to a JSON schema."""
         return self.engine in ("openai_api", "vllm_server", "batch")
 
     def at(self, point: Mapping[str, float]) -> Self:
-        """The card at one point of its grid."""
+        """Returns the card at one point of its grid."""
         return self.model_copy(update={"grid": None, "sampling": self.sampling.model_copy(update=dict(point))})
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""`{name}` placeholders, put in once: what is put in is never read again, every other brace is text."""
+"""Fills `{name}` placeholders in one pass: what is put in is never read again, and every other brace is text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def placeholders(template: str) -> tuple[str, ...]:
-    """Names used in a template, in order, repeats kept."""
+    """Returns the names used in a template, in their order, repeats kept."""
     return tuple(_PLACEHOLDER.findall(template))
 
 
 def substitute(template: str, values: Mapping[str, str]) -> str:
-    """The template with each `{name}` that `values` has put in; unknown names stay text."""
+    """Returns the template with each `{name}` that `values` has filled in; unknown names stay text."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)

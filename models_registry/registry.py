@@ -37,7 +37,7 @@ KINDS: Mapping[str, type[Card]] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A card with where it stands: its registry's root, its file relative to it, and the lines of its fields."""
+    """A card and its place: its registry's root, its file relative to that, and the lines of its fields."""
 
     card: Card
     root: Path
@@ -45,7 +45,7 @@ class Entry:
     lines: Mapping[tuple[str | int, ...], int]
 
     def where(self, *path: str | int) -> str:
-        """`file line n` of the field at `path`, or of the nearest thing around it."""
+        """Returns `file line n` of the field at `path`, or of the nearest thing around it."""
         while path and path not in self.lines:
             path = path[:-1]
         return f"{self.file} line {self.lines.get(path, 1)}"
@@ -53,13 +53,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Cards by kind and id; a later folder's card wins over an earlier one of the same id."""
+    """The cards by kind and id; a later folder's card wins over an earlier one of the same id."""
 
     entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
     roots: tuple[Path, ...] = ()
 
     def entry(self, kind: str, name: str, asked_by: str = "") -> Entry:
-        """The card `name` of `kind`; raises UnknownCard with the nearest name."""
+        """Returns the card `name` of `kind`; raises UnknownCard with the nearest name."""
         known = self.entries.get(kind, {})
         if name not in known:
             by = f" in {asked_by}" if asked_by else ""
@@ -68,31 +68,31 @@ class Registry:
         return known[name]
 
     def model(self, name: str) -> ModelCard:
-        """The model card of that id."""
+        """Returns the model card of that id; raises UnknownCard."""
         return self.entry("models", name).card  # type: ignore[return-value]
 
     def task(self, name: str) -> TaskCard:
-        """The task card of that id."""
+        """Returns the task card of that id; raises UnknownCard."""
         return self.entry("tasks", name).card  # type: ignore[return-value]
 
     def rephraser(self, name: str) -> RephraserCard:
-        """The rephraser card of that id."""
+        """Returns the rephraser card of that id; raises UnknownCard."""
         return self.entry("rephrasers", name).card  # type: ignore[return-value]
 
     def templates(self, name: str) -> TemplateCard:
-        """The template card of that id."""
+        """Returns the template card of that id; raises UnknownCard."""
         return self.entry("templates", name).card  # type: ignore[return-value]
 
     def judge(self, name: str) -> JudgeCard:
-        """The judge card of that id."""
+        """Returns the judge card of that id; raises UnknownCard."""
         return self.entry("judges", name).card  # type: ignore[return-value]
 
     def audit(self, name: str) -> AuditCard:
-        """The audit card of that id."""
+        """Returns the audit card of that id; raises UnknownCard."""
         return self.entry("audits", name).card  # type: ignore[return-value]
 
     def models_of(self, audit_id: str) -> tuple[str, ...]:
-        """The models an audit asks: a card with a grid stands for each of its points."""
+        """Returns the models an audit asks; a card with a grid stands for each of its points."""
         return tuple(point for name in self.audit(audit_id).models for point in self._points_of(name))
 
     def _points_of(self, name: str) -> list[str]:
@@ -101,7 +101,7 @@ class Registry:
         return [name] if grid is None else [point_name(name, point) for point in grid.points()]
 
     def data_root(self, task_id: str) -> Path:
-        """The folder a task's data path starts from: its card's, or the last registry that has the file.
+        """Returns the folder a task's data path starts from: its card's, or the last registry that has the file.
 
         So a shipped card whose data does not ship finds them in a registry of the user's.
         """
@@ -112,13 +112,13 @@ class Registry:
         return next((root for root in reversed(self.roots) if (root / path).exists()), entry.root)
 
     def used_by(self, audit_id: str) -> dict[str, dict[str, Entry]]:
-        """Every card an audit reaches, by kind and id, itself included; raises CardError where one cannot be reached."""
+        """Returns every card an audit reaches, by kind and id, itself included; raises CardError where one cannot be reached."""
         used, errors = self.reached_by(audit_id)
         raise_all(errors)
         return used
 
     def reached_by(self, audit_id: str) -> tuple[dict[str, dict[str, Entry]], list[PromptauditError]]:
-        """Every card an audit reaches, by kind and id, itself included; and an error for each that it names in vain.
+        """Returns every card an audit reaches, by kind and id, itself included, and an error for each name without a card.
 
         Raises UnknownCard where the audit itself is none.
         """
@@ -164,7 +164,7 @@ class Registry:
         return found
 
     def fingerprint(self, audit_id: str) -> str:
-        """16 hex digits over every card the audit reaches."""
+        """Returns 16 hex digits over every card the audit reaches."""
         used = {
             f"{kind}/{name}": entry.card.fingerprint()
             for kind, entries in self.used_by(audit_id).items()
@@ -174,7 +174,7 @@ class Registry:
 
 
 def load_registry(paths: Sequence[Path] = ()) -> Registry:
-    """The shipped cards, then those of each folder in `paths`; raises CardError, every error of every card at once."""
+    """Returns the shipped cards and those of each folder in `paths`; raises CardError, every error of every card at once."""
     entries: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
     errors: list[PromptauditError] = []
     for root in (SHIPPED, *paths):
@@ -208,7 +208,7 @@ def _named_by(name: str, entry: Entry) -> Iterator[tuple[str, str, str]]:
 
 
 def point_name(name: str, point: Mapping[str, float]) -> str:
-    """The id of a model card at one point of its grid: `name temperature=0.5 top_p=0.9`."""
+    """Returns the id of a model card at one point of its grid: `name temperature=0.5 top_p=0.9`."""
     return " ".join([name, *(f"{parameter}={value:.15g}" for parameter, value in point.items())])
 
 
@@ -325,7 +325,7 @@ def _shown(value: object) -> str:
 
 
 def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
-    """A YAML mapping with every scalar as the text written (an empty one None), and the line of each path.
+    """Returns a YAML mapping with every scalar as the text written (an empty one None), and the line of each path.
 
     Refused in one line: over 1 MB, not UTF-8, malformed, duplicate keys, aliases, more than one document.
     """

@@ -18,7 +18,7 @@ from models_registry.tables import escape, read_text_table
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One text with its gold label or its reference answers where there are some, and the data's other columns."""
+    """A text with its gold label or its reference answers where there are some, and the data's other columns."""
 
     sample_id: str
     text: str
@@ -29,20 +29,20 @@ class Sample:
 
     @property
     def has_key(self) -> bool:
-        """Whether it is known what is right."""
+        """Returns whether there is a gold label or a reference answer."""
         return self.gold_label is not None or bool(self.references)
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSamples:
-    """What is asked, and the rows kept out as examples, one a label."""
+    """The samples that are asked, and the rows kept out as examples, one a label."""
 
     samples: tuple[Sample, ...]
     examples: Mapping[str, str]
 
 
 def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *, with_examples: bool) -> ChosenSamples:
-    """The samples of a task: all, or the `limit` of smallest seeded hash, class-balanced when asked.
+    """Returns the samples of a task: all, or the `limit` of smallest seeded hash, class-balanced when asked.
 
     with_examples: one row a label is kept out of the samples first, unless the card lists examples.
     """
@@ -65,7 +65,7 @@ def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *,
 
 
 def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
-    """Why the data of a task cannot be had on this machine, None where it can; a hub is not asked.
+    """Returns why the data of a task cannot be had on this machine, None where it can; a hub is not asked.
 
     Data that does not ship has a count of rows in its card: without it a file that is not there is an error of the card.
     """
@@ -101,7 +101,7 @@ def _limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
 
 
 def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
-    """Every row of a task's data; raises DataError naming every column that is missing, or the row and what is wrong with it."""
+    """Returns every row of a task's data; raises DataError with every missing column, or the row and what is wrong in it."""
     data = task.data
     shown = f"task '{task_id}': {data.path or data.hub}"
     if lacking := lacking_data(task_id, task, root):

@@ -21,7 +21,7 @@ _SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 
 def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool = False) -> pl.DataFrame:
-    """All rows with every column as String, missing values null; `shown` names the file in errors.
+    """Returns all rows with every column as String, missing values null; `shown` names the file in errors.
 
     CSV: an empty field is an empty string, unless its column also quotes empty strings: then the bare one is missing.
     JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
@@ -191,7 +191,7 @@ def _as_text(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def escape(text: str) -> tuple[str, bool]:
-    r"""The text with lone surrogates written as \udXXX, and whether there were any: UTF-8 cannot hold them."""
+    r"""Returns the text with lone surrogates, which UTF-8 cannot hold, written as \udXXX, and whether there were any."""
     try:
         text.encode()
     except UnicodeEncodeError:

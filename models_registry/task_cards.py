@@ -1,4 +1,4 @@
-"""Cards of tasks: a question put to every sample, its labels, its prompt and its data."""
+"""Defines the cards of tasks: a question put to every sample, its labels, its prompt and its data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the defau
 
 
 class RegexReader(Card):
-    """The first group of the first match (the whole match without a group), in RE2 syntax."""
+    """A reader of the first group of the first match (the whole match without a group), in RE2 syntax."""
 
     regex: str = Field(max_length=1000, description="RE2 pattern")
 
@@ -56,7 +56,7 @@ class RegexReader(Card):
 
 
 class JsonFieldReader(Card):
-    """A field of the JSON object that the completion is; dots go deeper."""
+    """A reader of a field of the JSON object that the completion is; dots go deeper."""
 
     json_field: str = Field(min_length=1, max_length=200, description="name of the field, a.b for b inside a")
 
@@ -75,7 +75,7 @@ DEFAULT_MESSAGES = (Message(role="user", content="{instruction} {output_format}\
 
 
 class Data(Card):
-    """Where samples come from: a file of the registry or a Hugging Face dataset (extra `datasets`)."""
+    """The source of samples: a file of the registry or a Hugging Face dataset (extra `datasets`)."""
 
     path: str | None = Field(None, description="CSV, JSONL or Parquet, relative to the registry")
     hub: str | None = Field(
@@ -249,17 +249,17 @@ class TaskCard(Card):
 
     @property
     def scoring_methods(self) -> tuple[ScoringMethod, ...]:
-        """The rules that score this task's completions."""
+        """Returns the rules that score this task's completions."""
         return self.scoring or SCORED_BY[self.kind][:1]
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """The labels alone, in the card's order."""
+        """Returns the names of the labels, in the card's order."""
         return tuple(item.label for item in self.labels)
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a finite number."""
+    """Returns whether the text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:

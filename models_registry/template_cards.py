@@ -1,4 +1,4 @@
-"""Cards of templates: whole prompts of a question, which are the prompt variants of multiple-choice and open tasks."""
+"""Defines the cards of templates: whole prompts of a question, the prompt variants of multiple-choice and open tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Example(Card):
 
 
 class Template(Card):
-    """One whole prompt, with {question} and, where there are options, {options}; other columns of the data by name."""
+    """A whole prompt, with {question} and, where there are options, {options}; other columns of the data by name."""
 
     text: str = Field(min_length=1, description="the prompt: {question}, {options}, {examples}, columns of the data")
     system: str | None = Field(None, min_length=1, description="a system message before it, without placeholders")
@@ -88,12 +88,12 @@ class Template(Card):
 
     @property
     def signs(self) -> tuple[str, ...]:
-        """The enumerators, as many as there are."""
+        """Returns the enumerators, as many as there are."""
         return SIGNS[self.enumerators] if isinstance(self.enumerators, str) else self.enumerators
 
     @property
     def has_options(self) -> bool:
-        """Whether it is a template of a multiple-choice question."""
+        """Returns whether it is a template of a multiple-choice question."""
         return "options" in placeholders(self.text)
 
 

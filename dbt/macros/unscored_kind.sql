@@ -1,10 +1,19 @@
-{# What kind of reason keeps an answer from being scored, as `reason` of fct_scores words it; `scored` where there is none. #}
+{# What kept an answer from a score, as a state; NULL where it is scored. No other place reads the words of `reason`. #}
 {% macro unscored_kind(reason) -%}
     case
-        when {{ reason }} is null then 'scored'
+        when {{ reason }} is null then null
         when {{ reason }} = 'error' then 'no_answer'
         when {{ reason }} in ('no gold label', 'no reference') then 'no_key'
-        when {{ reason }} in ('error of the judge', 'not judged') then 'no_ruling'
+        when {{ reason }} = 'not judged' then 'not_judged'
+        when {{ reason }} = 'error of the judge' then 'judge_failed'
+        when {{ reason }} in ('timeout', 'too long', 'too much memory') then 'over_limit'
         else 'not_read'
     end
+{%- endmacro %}
+
+{# Gives rows that an earlier version scored their `unscored_kind`. This post-hook runs only where columns may have been added:
+   the incremental materialization ignores hooks where the table is known to be this project's own. #}
+{% macro fill_unscored_kind() -%}
+    update {{ this }} set unscored_kind = {{ unscored_kind('reason') }}
+    where unscored_kind is null and score_state = 'unscored'
 {%- endmacro %}

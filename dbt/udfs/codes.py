@@ -1,4 +1,4 @@
-"""Arbitrary integer codes (hashes, -1, gaps) turned into 0..n-1, so that arrays can be indexed by them."""
+"""Turns arbitrary integer codes (hashes, -1, gaps) into 0..n-1, so that arrays can be indexed by them."""
 
 from __future__ import annotations
 

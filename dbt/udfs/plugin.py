@@ -1,4 +1,4 @@
-"""Gives the measures to DuckDB under their SQL names, and tells dbt's macros which runs a build is about."""
+"""Registers the measures in DuckDB under their SQL names, and tells dbt's macros which runs a build derives."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from udfs import COMPARISON_IDS, RUN_IDS
+from udfs.comparison import Compared
 from udfs.measures.consistency import Consistency
 from udfs.measures.consistency_rate import ConsistencyRate
 from udfs.measures.sensitivity import SensitivityInterval
 from udfs.raters.kappa import Agreement
+from udfs.reading import Reading
 from udfs.resampling import TwoWayMean
+from udfs.scoring.math.equal import MathReading
+from udfs.scoring.verdict import Verdict
 from udfs.sql import comparison, measures, raters, reading, scoring, stability, templates
-from udfs.sql.columns import Column, doubles_struct
+from udfs.sql.columns import Column, doubles_struct, row_type
 from udfs.sql.retired import RETIRED_RUNS
+from udfs.stability.prompt_stability import StabilityRow
 from udfs.templates.rankings import RankingConsistency
 from udfs.templates.rule_against_judge import RuleAgainstJudge
 from udfs.templates.spread import Spread
@@ -63,23 +68,23 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     "prompt_stability": (
         stability.prompt_stability,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "VARCHAR[]", "VARCHAR", "BOOLEAN", "BIGINT", "INTEGER"],
-        f"{stability.ROW}[]",
+        f"{row_type(StabilityRow)}[]",
     ),
     "prompt_stability_of_all": (
         stability.prompt_stability_of_all,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "VARCHAR[]", "VARCHAR"],
-        f"{stability.ROW}[]",
+        f"{row_type(StabilityRow)}[]",
     ),
     # text
     "read_answer": (
         reading.read_answer,
         ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR"],
-        "STRUCT(label VARCHAR, is_blank BOOLEAN, is_refusal BOOLEAN, is_read BOOLEAN, reason VARCHAR)",
+        row_type(Reading),
     ),
-    "read_verdict": (reading.read_verdict, ["VARCHAR"], "STRUCT(is_match BOOLEAN, reason VARCHAR)"),
+    "read_verdict": (reading.read_verdict, ["VARCHAR"], row_type(Verdict)),
     # scoring methods
     "token_f1": (scoring.score_token_f1, ["VARCHAR", "VARCHAR[]"], "DOUBLE"),
-    "math_equal": (scoring.score_math_equal, ["VARCHAR", "VARCHAR[]"], "STRUCT(is_equal BOOLEAN, reason VARCHAR)"),
+    "math_equal": (scoring.score_math_equal, ["VARCHAR", "VARCHAR[]"], row_type(MathReading)),
     "likeliest_option": (
         scoring.score_option_loglikelihood,
         ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR"],
@@ -111,12 +116,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     "compare_answers": (
         comparison.compare_answers,
         [*["BIGINT[]"] * 8, "VARCHAR[]", "VARCHAR", "BIGINT", "INTEGER"],
-        f"{comparison.ROW}[]",
+        f"{row_type(Compared)}[]",
     ),
     "compare_accuracies": (
         comparison.compare_accuracies,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER"],
-        f"{comparison.ROW}[]",
+        f"{row_type(Compared)}[]",
     ),
     "detectable_difference": (comparison.detectable_difference, ["DOUBLE", "INTEGER"], "DOUBLE"),
 }
@@ -138,15 +143,15 @@ def register(conn: DuckDBPyConnection) -> None:
 
 
 class Plugin(BasePlugin):
-    """dbt-duckdb plugin `udfs.plugin`: every connection of dbt knows the measures."""
+    """The dbt-duckdb plugin `udfs.plugin`, which gives every connection of dbt the measures."""
 
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
-        """Registers the measures, and learns which runs are retired."""
+        """Registers the measures on a connection, and reads which runs are retired."""
         register(conn)
         self._left_out = {} if _named(RUN_IDS) else _retired(conn)
 
     def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
-        """Tells the macros `in_this_build` and `compared_in_this_build` what the build is about."""
+        """Sets the session variables that the macros `in_this_build` and `compared_in_this_build` read."""
         runs = _named(RUN_IDS)
         if runs:
             cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")

@@ -1,4 +1,4 @@
-"""Reads a completion: the label it gives, whether it is blank, whether it refuses.
+"""Reads a completion: the label it gives, whether it is blank, and whether it refuses.
 
 A reader is the task card's: `exact` (equal to a label after trimming all white space), `first_integer` (the first
 integer in the text), `label_in_text` (a label as whole words; two different labels are no answer), `{"regex": pattern}`
@@ -23,13 +23,13 @@ MAX_JSON_DEPTH = 32
 
 
 class Reading(NamedTuple):
-    """What a completion was read as."""
+    """The reading of a completion: its label, where it has one, and whether it is blank, a refusal, or read at all."""
 
     label: str | None
     is_blank: bool
     is_refusal: bool
-    is_read: bool = False  # a label, or any answer where none is looked for
-    reason: str | None = None  # of an option that could not be read
+    is_read: bool = False  # it gives a label, or any answer where the reader looks for none
+    reason: str | None = None  # why an option could not be read
 
 
 Answer = tuple[str, str, Sequence[str], str | None]
@@ -37,7 +37,7 @@ Answer = tuple[str, str, Sequence[str], str | None]
 
 
 def read_answers(answers: Sequence[Answer]) -> list[Reading]:
-    """Returns readings of many completions; options are read a template's signs at a time, twice as fast as one by one."""
+    """Returns readings of many completions. Options with the same signs are read together, twice as fast as one by one."""
     choices: dict[int, OptionReading] = {}
     for reader in {answer[1] for answer in answers}:
         name, signs = _parsed(reader)

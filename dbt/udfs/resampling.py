@@ -1,4 +1,4 @@
-"""Uncertainty: seeded bootstrap weights, two-way jackknife variances and t intervals."""
+"""Measures uncertainty: seeded bootstrap weights, two-way jackknife variances and t intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONVERGED = 1e-12
 
 
 class Interval(NamedTuple):
-    """A figure's lower and upper bound; NaN where undefined."""
+    """The lower and upper bound of a figure; NaN where undefined."""
 
     low: float
     high: float
@@ -79,7 +79,7 @@ def weights(rng: np.random.Generator, n_units: int, n_resamples: int) -> NDArray
 def resampled_units(
     seed: int, purpose: int, sizes: Sequence[int], n_resamples: int, n_rows: int
 ) -> Iterator[NDArray[np.float64]]:
-    """The weights of seeded resamples within strata of these sizes, in chunks; the same draws for equal arguments.
+    """Yields the weights of seeded resamples within strata, in chunks; equal arguments give equal draws.
 
     Small ones are kept: a task has as many samples as the next, and would draw the same again. At most 16 tables of 4 MB
     stay in memory.
@@ -113,7 +113,7 @@ def _kept_weights(seed: int, purpose: int, sizes: tuple[int, ...], n_resamples: 
 
 
 def chunks(n_resamples: int, n_rows: int) -> Iterator[int]:
-    """Sizes of the chunks in which resamples are taken so that n_rows floats of each fit in memory."""
+    """Yields the sizes of the chunks in which resamples are taken so that n_rows floats of each fit in memory."""
     size = max(1, min(n_resamples, _CHUNK_CELLS // max(1, n_rows)))
     for start in range(0, n_resamples, size):
         yield min(size, n_resamples - start)
@@ -140,8 +140,16 @@ def percentile_interval(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
     return bounds if replicates.ndim > 1 else bounds[0]
 
 
+def mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the mean over the first axis of what is defined; NaN where nothing is."""
+    is_defined = ~np.isnan(figures)
+    n_defined = is_defined.sum(axis=0)
+    sums = np.where(is_defined, figures, 0.0).sum(axis=0)
+    return np.where(n_defined > 0, sums / np.maximum(n_defined, 1), np.nan)
+
+
 class TwoWayVariance(NamedTuple):
-    """Parts of the variance of a mean over samples and variants (V_variants, V_both)."""
+    """The parts V_variants and V_both of the variance of a mean over samples and variants."""
 
     variants: float
     both: float

@@ -26,7 +26,7 @@ def rebuild_runs(
     A retired run has no raw rows to derive from and keeps its marts, unless its archive is landed again first.
     """
     if restore_first and audit_run_id is None:
-        msg = "--restore lands the archive of one run again: which?"
+        msg = "--restore lands the archive of one run again; name the run"
         raise UsageError(msg)
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):

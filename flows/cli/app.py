@@ -28,9 +28,12 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 gate failed, 2 usage or card error, 3 could not measure, 4 budget reached, 130 interrupted.",
 )
 
-MaxUsd = Annotated[float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop before more is spent.")]
+MaxUsd = Annotated[
+    float | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop the run before it spends more.")
+]
 MaxRequests = Annotated[
-    int | None, typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop before more is asked.")
+    int | None,
+    typer.Option(min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop the run before it makes more requests."),
 ]
 AuditName = Annotated[str, typer.Argument(help="An audit card.", envvar="PROMPTAUDIT_AUDIT")]
 RunName = Annotated[str, typer.Argument(help="A run: an id, latest, latest~1, an audit, a baseline.")]
@@ -105,11 +108,9 @@ def shared(
     warehouse: Annotated[Path | None, typer.Option(envvar="PROMPTAUDIT_WAREHOUSE", help="The DuckDB file.")] = None,
     registry: Annotated[list[Path] | None, typer.Option(help="A folder of cards beside the shipped ones.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", envvar="PROMPTAUDIT_JSON", help="Machine-readable result.")
+        bool, typer.Option("--json", envvar="PROMPTAUDIT_JSON", help="Write a machine-readable result.")
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", envvar="PROMPTAUDIT_QUIET", help="Say nothing but results.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", envvar="PROMPTAUDIT_QUIET", help="Print results only.")] = False,
     debug: Annotated[bool, typer.Option("--debug", envvar="PROMPTAUDIT_DEBUG", help="Show tracebacks.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")

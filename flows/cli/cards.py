@@ -43,16 +43,16 @@ def _next_step(folder: Path) -> str:
 @app.command()
 def trust(
     folder: Annotated[Path, typer.Argument(help="A folder of cards.")] = Path("registry"),
-    list_: Annotated[bool, typer.Option("--list", help="Show everything that is trusted instead.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Take the folder's trust back instead.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List everything that is trusted, and trust nothing.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Withdraw the trust in the folder.")] = False,
 ) -> None:
-    """Trust the hosts that a folder's model cards send keys to; asked for once, and again when a card changes them."""
+    """Trust the hosts that a folder's model cards send keys to: once, and again when a card changes them."""
     from flows.trust.command import forget_folder, list_trusted, trust_folder
     from flows.trust.terminal import lines_of
 
     settings = state.settings()
     if list_ and forget:
-        msg = "--list and --forget are two things; give one"
+        msg = "give one of --list and --forget"
         raise UsageError(msg)
     act = forget_folder if forget else trust_folder
     done = list_trusted(settings) if list_ else act(settings, folder)

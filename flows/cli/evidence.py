@@ -20,10 +20,10 @@ def verify(
     what: Annotated[str | None, typer.Argument(help="A run, or a report's file; default: every run.")] = None,
     seal: Annotated[
         str | None,
-        typer.Option(envvar="PROMPTAUDIT_SEAL", help="A seal that was kept elsewhere: 12 of its digits or more."),
+        typer.Option(envvar="PROMPTAUDIT_SEAL", help="A seal that was kept elsewhere: at least 12 of its digits."),
     ] = None,
 ) -> int:
-    """Hold what stands in the warehouse and its copies against the seals, and name what differs."""
+    """Compare the warehouse and its copies with the seals, and list what differs."""
     from flows.evidence.terminal import lines_of
     from flows.report.verify_file import verify_report, verify_with_pages
 
@@ -43,10 +43,10 @@ def verify(
 @app.command()
 def erase(
     sample: Annotated[str, typer.Option(help="The id of a sample, as its data has it.")],
-    task: Annotated[str | None, typer.Option(help="Its task; default: in every task.")] = None,
-    reason: Annotated[str | None, typer.Option(help="Why, kept beside the sample's id.")] = None,
+    task: Annotated[str | None, typer.Option(help="The sample's task; default: every task.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason, which is kept beside the sample's id.")] = None,
 ) -> None:
-    """Take a sample's texts out of every run, copy and report, and leave a sealed note that they were."""
+    """Remove a sample's texts from every run, copy and report, and leave a sealed note of it."""
     from flows.erase.erase import erase as erase_sample
     from flows.erase.terminal import lines_of
     from flows.system.child_processes import guarded
@@ -61,7 +61,8 @@ def erase(
 @app.command()
 def trace(
     figures: Annotated[
-        list[str], typer.Argument(help="Figures or rows as the report prints them: rpt_audit.sensitivity.4f1c2a9b0d3e.")
+        list[str],
+        typer.Argument(help="Names of figures or rows as the report prints them: rpt_audit.sensitivity.4f1c2a9b0d3e."),
     ],
     text: Annotated[
         str | None,
@@ -75,7 +76,7 @@ def trace(
     ] = False,
     lineage: Annotated[bool, typer.Option(help="Follow the column down to raw columns.")] = True,
 ) -> int:
-    """Follow a printed figure to what it rests on: formula, raw answers, prompts, models, data, cards, code, run."""
+    """Show what a printed figure was made from: formula, raw answers, prompts, models, data, cards, code, run."""
     from flows.evidence.trace.command import RecomputedTrace, trace_figures
 
     settings, progress = state.settings(), state.progress()

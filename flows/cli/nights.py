@@ -17,10 +17,11 @@ WIDTH = 130  # of a table that no terminal shows
 def nightly(
     audit: AuditName = "nightly",
     new: Annotated[
-        bool, typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night, however new the last one is.")
+        bool,
+        typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night, even if the last one is recent."),
     ] = False,
 ) -> int:
-    """Continue or start tonight's run; compare it with last night, check its gate, report, tell."""
+    """Continue or start tonight's run, compare it with last night, check its gate, report, and send messages."""
     from flows.nightly.night import night
     from flows.nightly.terminal import lines_of
     from flows.settings import registry_of
@@ -70,18 +71,21 @@ def deploy(
 
 @app.command()
 def compare(
-    base: Annotated[str, typer.Argument(help="What is held against: RUN, RUN:MODEL, or a model of the newest run.")],
-    candidate: Annotated[str, typer.Argument(help="What is judged.")] = "latest",
+    base: Annotated[str, typer.Argument(help="The base: RUN, RUN:MODEL, or a model of the newest run.")],
+    candidate: Annotated[str, typer.Argument(help="The candidate, in the same form.")] = "latest",
     min_effect: Annotated[
         float | None,
-        typer.Option(min=0, max=1, envvar="PROMPTAUDIT_MIN_EFFECT", help="Smallest difference; default: the card's."),
+        typer.Option(
+            min=0, max=1, envvar="PROMPTAUDIT_MIN_EFFECT", help="Smallest difference that counts; default: the card's."
+        ),
     ] = None,
     resamples: Annotated[
-        int | None, typer.Option(min=100, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Swaps a test.")
+        int | None,
+        typer.Option(min=100, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Number of exchanges for each test."),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Show every measure, not those that differ alone.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Show every measure, not only those that differ.")] = False,
 ) -> None:
-    """Hold two runs, or two models, against each other: what differs by more than chance, and why."""
+    """Compare two runs or two models: show what differs by more than chance, and why."""
     from flows.comparison.compare_named import compare_runs
 
     settings, registry = state.load()
@@ -110,7 +114,7 @@ def check(
         Path | None, typer.Option(envvar="PROMPTAUDIT_MARKDOWN", help="Write the outcome as Markdown.")
     ] = None,
 ) -> int:
-    """Hold a run against its audit's gate: exit code 0, 1 (a rule failed) or 3 (one could not be measured)."""
+    """Check a run against its audit's gate: exit code 0, 1 (a rule failed) or 3 (one could not be measured)."""
     from flows.gate.check_named import check_named
     from flows.gate.formats import write_junit, write_markdown
     from flows.gate.terminal import lines_of
@@ -129,9 +133,9 @@ def check(
 def accept(
     run: RunName,
     reason: Annotated[str, typer.Option(help="Why the failure is accepted.")],
-    until: Annotated[str, typer.Option(help="Until when: a day, that day included, or an instant in UTC.")],
+    until: Annotated[str, typer.Option(help="The end of the waiver: a day, which is included, or an instant in UTC.")],
 ) -> None:
-    """Accept what a run's gate fails, for a while: a waiver of each failed rule and row."""
+    """Accept the failures of a run's gate for a while: waive each failed rule and row."""
     from flows.gate.accept import waive_run
     from flows.gate.check_named import rules_of
     from flows.gate.terminal import lines_of_accepted
@@ -167,9 +171,9 @@ def history(
     audit: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_AUDIT", help="An audit; default: the newest run's.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_LIMIT", help="At most so many nights.")] = 30,
+    limit: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_LIMIT", help="The most nights to show.")] = 30,
 ) -> None:
-    """A measure over the nights: a table and a sparkline a series."""
+    """Show a measure over the nights: a table and a sparkline for each series."""
     from flows.history.measure import history as history_of
     from flows.history.terminal import renderables_of
 

@@ -19,7 +19,7 @@ def sql(
         str, typer.Option("--format", envvar="PROMPTAUDIT_FORMAT", help="table, csv or json.")
     ] = "table",
 ) -> None:
-    """Ask the published copy, closed in: no files, no network, limited memory and time."""
+    """Run a query on the published copy, without files or network and with limited memory and time."""
     from flows.query.ask import FORMATS, ask
 
     if format_ not in FORMATS:
@@ -34,7 +34,9 @@ def report(
     audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
     format_: Annotated[
         str,
-        typer.Option("--format", envvar="PROMPTAUDIT_REPORT_FORMAT", help="html; md, for chat; csv, a line a figure."),
+        typer.Option(
+            "--format", envvar="PROMPTAUDIT_REPORT_FORMAT", help="html, md (for chat) or csv (one line a figure)."
+        ),
     ] = "html",
     text: Annotated[
         str | None,
@@ -89,19 +91,23 @@ def report(
 def annotate(
     audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="Write a blinded sheet to fill in: a CSV file.")] = None,
-    take: Annotated[Path | None, typer.Option(help="Take a filled-in sheet's rulings in as verdicts.")] = None,
+    take: Annotated[Path | None, typer.Option(help="Read the rulings of a filled-in sheet as verdicts.")] = None,
     annotator: Annotated[
         str | None,
-        typer.Option(envvar="PROMPTAUDIT_ANNOTATOR", help="--take: who ruled; or a column 'annotator' says it a row."),
+        typer.Option(
+            envvar="PROMPTAUDIT_ANNOTATOR", help="--take: the person who ruled; or the sheet has a column 'annotator'."
+        ),
     ] = None,
-    answers: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: how many.")] = 100,
+    answers: Annotated[
+        int, typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: the number of answers.")
+    ] = 100,
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="--sheet: seed of the sample.")] = 42,
     task: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="--sheet: answers to one task; default: to all.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="--sheet: write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="--sheet: replace an existing file.")] = False,
 ) -> None:
-    """Have people rule on answers, beside the judges: write a sheet, fill is_match in with yes or no, take it in.
+    """Have people rule on answers, beside the judges: write a sheet, fill is_match in with yes or no, and read it back.
 
     In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
     """

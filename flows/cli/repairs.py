@@ -28,7 +28,7 @@ def diagnose(
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
-    top: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="At most so many of each list.")] = 10,
+    top: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="The most entries of each list.")] = 10,
     text: Annotated[
         str | None,
         typer.Option(
@@ -36,7 +36,7 @@ def diagnose(
         ),
     ] = None,
 ) -> None:
-    """What a run points to: sensitive samples, inconsistent groups, confused labels, formats; or that nothing stands out."""
+    """List what stands out in a run: sensitive samples, inconsistent groups, confused labels, formats."""
     from dataclasses import replace
 
     from flows.diagnosis.diagnose import diagnose as diagnosis_of
@@ -61,7 +61,9 @@ def try_(
     ] = None,
     edited: Annotated[
         bool,
-        typer.Option("--edited", envvar="PROMPTAUDIT_EDITED", help="The task's card as it is now, in place of --add."),
+        typer.Option(
+            "--edited", envvar="PROMPTAUDIT_EDITED", help="Try the task's card as it is now, in place of --add."
+        ),
     ] = False,
     task: TaskOption = None,
     model: ModelOption = None,
@@ -76,9 +78,11 @@ def try_(
     ] = True,
     filler: Annotated[
         str | None,
-        typer.Option(envvar="PROMPTAUDIT_FILLER", help="A text that says nothing; default: one in English."),
+        typer.Option(envvar="PROMPTAUDIT_FILLER", help="A text without meaning; default: one in English."),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", envvar="PROMPTAUDIT_PLAN", help="Price it; ask nothing.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", envvar="PROMPTAUDIT_PLAN", help="Print the cost and ask nothing.")
+    ] = False,
     max_usd: MaxUsd = None,
     max_requests: MaxRequests = None,
 ) -> None:

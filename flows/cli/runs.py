@@ -24,7 +24,7 @@ def run(
         typer.Option("--rephrase", envvar="PROMPTAUDIT_REPHRASE", help="Make the prompt variants again, in a new run."),
     ] = False,
     prompts: Annotated[
-        Path | None, typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="Prompt variants that a person edited.")
+        Path | None, typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="A file of prompt variants that a person edited.")
     ] = None,
     max_usd: MaxUsd = None,
     max_requests: MaxRequests = None,
@@ -64,11 +64,12 @@ def import_(
     ] = None,
     policy: Annotated[str, typer.Option(envvar="PROMPTAUDIT_POLICY", help="warn, quarantine or fail.")] = "warn",
     resamples: Annotated[
-        int, typer.Option(min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Resamples an interval.")
+        int,
+        typer.Option(min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Number of resamples for each interval."),
     ] = 1000,
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed of the resamples.")] = 20250601,
 ) -> None:
-    """Take recorded predictions in as a run; then validate, transform, publish and report."""
+    """Import recorded predictions as a run; then validate, transform, publish and report."""
     from flows.system.helper_processes import CHECKS, DBT, start
 
     settings = state.settings()
@@ -110,7 +111,7 @@ def plan(
         Path | None, typer.Option(help="Write the prompt variants to a CSV or JSONL file to edit.")
     ] = None,
 ) -> None:
-    """Requests, tokens and USD of an audit, and of subsamples of it; calls nothing."""
+    """Print the requests, tokens and USD of an audit and of subsamples of it. It makes no request."""
     from flows.audit.estimate import estimate_audit
     from flows.audit.terminal import lines_of_estimate
 
@@ -129,10 +130,10 @@ def plan(
 def rebuild(
     audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: every run.")] = None,
     restore: Annotated[
-        bool, typer.Option("--restore", help="Land the raw rows of a retired run again first, from its archive.")
+        bool, typer.Option("--restore", help="First land the raw rows of a retired run again, from its archive.")
     ] = False,
 ) -> None:
-    """Derive the marts again from what has landed, and publish."""
+    """Derive the marts again from the landed answers, and publish."""
     from flows.audit.rebuild import rebuild_runs
 
     settings, _ = state.load()

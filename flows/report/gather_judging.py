@@ -55,7 +55,9 @@ def gather_judging(ask: Ask) -> JudgingData:
     if not tasks:
         return JudgingData()
     judges = ask(query("judges"))
-    of_judges = ("comparisons", "controls", "rulings", "disagreements") if judges else ()
+    of_judges = ["comparisons", "controls"] if judges else []
+    if judges and ask(query("unscored_kind"))[0]["is_there"]:  # no copy of a version before that column
+        of_judges += ["rulings", "disagreements"]
     return JudgingData(
         spreads=[row for row in spreads if row["task_id"] in tasks],
         rankings=[row for row in ask(query("rankings")) if row["task_id"] in tasks],

@@ -1,4 +1,4 @@
-"""Two runs compared on what both have: differences, intervals, and p-values from exchanging samples and variants."""
+"""Compares two runs on what both have: differences, intervals, and p-values from exchanging samples and variants."""
 
 from udfs.comparison.accuracies import compare_accuracies
 from udfs.comparison.answers import compare_answers

@@ -1,4 +1,4 @@
-"""Compare the accuracies that two runs of one group have under one scoring method."""
+"""Compares the accuracies of two runs of one group under one scoring method."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from udfs.codes import dense_codes
 from udfs.comparison.availability import lacking
 from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, Compared, compared, not_comparable
 from udfs.comparison.differences import differences
-from udfs.comparison.matching import MIN_REDRAWN, match_variants
+from udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
 from udfs.comparison.rates import Rates
 
 MEASURES = ("accuracy", "accuracy_std")
 
 
 class _Table(NamedTuple):
-    """Accuracies that both runs have, shape (2 n_slots, N), NaN where missing."""
+    """The accuracies that both runs have, shape (2 n_slots, N), NaN where missing."""
 
     value: NDArray[np.float64]
     stratum: NDArray[np.int64]
@@ -93,18 +93,16 @@ def _rows(
 def _table(
     side: NDArray[np.int64], sample: NDArray[np.int64], variant: NDArray[np.int64], accuracy: NDArray[np.float64]
 ) -> _Table | str:
-    unit, samples = dense_codes(sample)
-    in_run = np.zeros((2, len(samples)), np.bool_)
-    in_run[side, unit] = True
-    in_both = in_run[0] & in_run[1]
-    kept = in_both[unit]
-    if in_both.sum() < 2:
+    kept = samples_of_both(side, sample)
+    if kept is None:
         return OTHER_SAMPLES
-    slots = match_variants(side[kept], variant[kept], np.zeros(int(kept.sum()), np.int64))
+    side, variant, accuracy = side[kept], variant[kept], accuracy[kept]
+    unit, samples = dense_codes(sample[kept])
+    slots = match_variants(side, variant, np.zeros(len(side), np.int64))
     n_slots = len(slots.stratum)
     value = np.full((2, n_slots, len(samples)), np.nan)
     has_slot = slots.slot >= 0
-    value[side[kept][has_slot], slots.slot[has_slot], unit[kept][has_slot]] = accuracy[kept][has_slot]
+    value[side[has_slot], slots.slot[has_slot], unit[has_slot]] = accuracy[has_slot]
     value[:, np.isnan(value).any(axis=0)] = np.nan
     is_given = ~np.isnan(value[0])
     value = value[:, is_given.any(axis=1)][:, :, is_given.any(axis=0)]

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha of runs put together anew, from sums over samples."""
+"""Computes Krippendorff's alpha of exchanged and resampled runs from sums over samples."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums, mean_defined
+from udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums
+from udfs.resampling import mean_defined
 from udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
 
 _SAMPLES_AT_ONCE = 256
 
 
 class AlphaSums:
-    """What a sample adds to the sums that alpha is made of, at one level of measurement."""
+    """The sums over samples that alpha is made of, at one level of measurement."""
 
     def __init__(self, numbers: Floats, level: Level) -> None:
-        """Take the labels as numbers, which only interval level looks at."""
+        """Takes the labels as numbers, shape (n_labels,); only interval level reads them."""
         self.level = level
         self.numbers = numbers - numbers.mean() if len(numbers) else numbers  # squares of small numbers round less
         self.pairs = list(combinations(range(len(numbers)), 2)) if level == "ordinal" else []
@@ -72,7 +73,7 @@ class AlphaSums:
 
 
 class Alphas:
-    """Mean over groups of the mean over replicates of alpha; `pss_inter` and `pss_intra`."""
+    """The measures `pss_inter` and `pss_intra`: the mean over groups of the mean over replicates of alpha."""
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class Alphas:
         level: Level,
         n_units: int,
     ) -> None:
-        """Take the labels that annotators gave.
+        """Takes the labels that annotators gave.
 
         Args:
             name: of the measure.
@@ -115,15 +116,15 @@ class Alphas:
         return both[0], both[1]
 
     def resampled(self, weight: Floats) -> Pair:
-        """See Figures."""
+        """Returns the figures of resampled samples; see `Figures`."""
         return self._means([[(weight @ first, weight @ second) for first, second in group] for group in self._columns])
 
     def exchanged(self, moves: Floats) -> Pair:
-        """See Figures."""
+        """Returns the figures of exchanged samples; see `Figures`."""
         return self._means([[exchanged_sums(moves, *columns) for columns in group] for group in self._columns])
 
     def dealt(self, chosen: Floats) -> Pair:
-        """See Figures."""
+        """Returns the figures of the chosen variants and of the others; see `Figures`."""
         by_run = chosen.reshape(len(chosen), 2, -1)
         return self._means(
             [
@@ -133,7 +134,7 @@ class Alphas:
         )
 
     def halves(self) -> tuple[Figures, Figures]:
-        """See Figures."""
+        """Returns the measure of every other sample, and of the rest."""
         first, second = (
             Alphas(
                 self.names[0],

@@ -1,4 +1,4 @@
-"""Compare the labels that two runs of one group got: every measure made of labels."""
+"""Compares the labels of two runs of one group in every measure that is made of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers that two runs share, as one table: both runs x asks x repetitions x samples."""
+"""Puts the answers that two runs share into one table: both runs x asks x repetitions x samples."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
 from udfs.comparison.compared import FEW_VARIANTS, OTHER_SAMPLES, OTHER_VARIANTS
-from udfs.comparison.matching import MIN_REDRAWN, match_variants
+from udfs.comparison.matching import MIN_REDRAWN, match_variants, samples_of_both
 from udfs.stability.ratings import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswersTable:
-    """Answers that stand in both runs. An ask is a slot (a pair of variants) under one paraphrase temperature.
+    """The answers that both runs have. An ask is a slot (a pair of variants) under one paraphrase temperature.
 
     Attributes:
         labels: shape (2, n_asks, n_repetitions, n_samples), codes of labels, N/A the last one; -1 where the answer is
@@ -74,12 +74,8 @@ def answers_table(
     n_classes: int,
 ) -> AnswersTable | str:
     """Returns the answers that both runs have, or why there are none. Arguments are those of `compare_answers`."""
-    unit, samples = dense_codes(sample)
-    in_run = np.zeros((2, len(samples)), np.bool_)
-    in_run[side, unit] = True
-    in_both = in_run[0] & in_run[1]
-    kept = in_both[unit]
-    if in_both.sum() < 2:
+    kept = samples_of_both(side, sample)
+    if kept is None:
         return OTHER_SAMPLES
     kind_code, kinds = dense_codes(temperature * 2 + is_original)
     slots = match_variants(side[kept], variant[kept], kind_code[kept])

@@ -1,4 +1,4 @@
-"""Which measures a run has anything to say on, before it meets the other."""
+"""Decides which measures the answers of one run allow, and why a measure is lacking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a difference more than other wordings would make of it? Whole variants exchanged between the runs."""
+"""Tests whether a difference is larger than other wordings would make it, by exchanging whole variants between the runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLEARLY_NOISE = 0.2
 
 
 class ByVariants(NamedTuple):
-    """Per measure, shape (n_measures,) each."""
+    """The p-values, standard errors and added variances of the measures, shape (n_measures,) each."""
 
     p_value: Floats
     standard_error: Floats

@@ -1,4 +1,4 @@
-"""Label churn: how much more the same cell disagrees across two runs than within each of them."""
+"""Measures label churn: how much more the same cell disagrees across two runs than within each of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from udfs.resampling import t_quantile
 
 
 class Churn(NamedTuple):
-    """Disagreement within runs, across them, and what lies between; NaN where undefined."""
+    """The disagreement within runs, across them, and their difference with its bounds and test; NaN where undefined."""
 
     within: float
     across: float

@@ -1,4 +1,4 @@
-"""What the comparison of two runs says about one measure, and the smallest difference it could have seen."""
+"""Puts the comparison of two runs in one measure into a row, and computes the smallest difference it could have found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASKED_ONCE = "asked once: noise and change cannot be told apart"
 
 
 class Compared(NamedTuple):
-    """One measure in two runs, on what both have; NaN where undefined.
+    """The comparison of two runs in one measure, on what both have; NaN where undefined.
 
     Attributes:
         measure: its name.

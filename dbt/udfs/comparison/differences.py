@@ -1,4 +1,4 @@
-"""Difference of each measure between two runs with its p-value, interval and standard error."""
+"""Computes the difference of each measure between two runs with its p-value, interval and standard error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_RESAMPLES = 2000
 
 
 class Difference(NamedTuple):
-    """Of one measure, second run less first; NaN where undefined."""
+    """The difference of one measure, second run less first; NaN where undefined."""
 
     measure: str
     first: float

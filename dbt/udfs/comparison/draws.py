@@ -1,4 +1,4 @@
-"""Seeded exchanges between two runs: of whole samples, of whole variants; and resamples of samples."""
+"""Draws seeded exchanges of whole samples and of whole variants between two runs, and resamples of samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAMPLES, _VARIANTS, _RESAMPLES = 6, 7, 8  # purposes of the generators
 
 
 def exchanged_samples(seed: int, n_samples: int, n_draws: int) -> Iterator[Floats]:
-    """Whether each sample's rows change places, in chunks of draws: shape (n, n_samples), 0 or 1."""
+    """Yields whether each sample's rows change places, in chunks of draws of shape (n, n_samples), 0 or 1."""
     rng = generator(seed, _SAMPLES)
     for n in chunks(n_draws, n_samples):
         bits = np.frombuffer(rng.bytes(n * (-(-n_samples // 8))), np.uint8).reshape(n, -1)
@@ -23,13 +23,13 @@ def exchanged_samples(seed: int, n_samples: int, n_draws: int) -> Iterator[Float
 
 
 def resampled_samples(seed: int, n_samples: int, n_draws: int) -> Iterator[Floats]:
-    """How often each sample is drawn, in chunks of draws: shape (n, n_samples)."""
+    """Yields how often each sample is drawn, in chunks of draws of shape (n, n_samples)."""
     for weight in resampled_units(seed, _RESAMPLES, [n_samples], n_draws, n_samples):
         yield weight.T
 
 
 def exchanged_variants(seed: int, stratum: NDArray[np.int64], n_draws: int) -> Floats:
-    """Which variants make up the first run when whole variants change places.
+    """Returns which variants make up the first run when whole variants change places.
 
     The two of a shared wording change places or do not; those of a stratum of other wordings are dealt anew, the same
     number to each run.

@@ -1,4 +1,4 @@
-"""What tests and intervals need of a measure: its figures of samples drawn anew, and of samples or variants exchanged."""
+"""Defines what tests and intervals need of a measure: its figures of resampled samples and of exchanged samples or variants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCK_CELLS = 1 << 17  # of one temporary: it stays in the processor's cache
 
 
 class Figures(Protocol):
-    """Measures of two runs that are worked out together.
+    """Measures of two runs that are computed together.
 
     Attributes:
         names: of the measures.
@@ -60,13 +60,7 @@ def exchanged_sums(
 
 
 def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Rows in blocks of which a temporary of n_columns stays in the cache."""
+    """Yields blocks of rows, so small that an array of a block and n_columns stays in the processor's cache."""
     step = max(1, _BLOCK_CELLS // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(n_rows, start + step))
-
-
-def mean_defined(figures: Floats) -> Floats:
-    """Returns the mean over the first axis of what is defined; NaN where nothing is."""
-    n_defined = (~np.isnan(figures)).sum(axis=0)
-    return np.asarray(np.where(n_defined > 0, np.nansum(figures, axis=0) / np.maximum(n_defined, 1), np.nan))

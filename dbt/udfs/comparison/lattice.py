@@ -1,4 +1,4 @@
-"""Entropy and distances of one label's p_tau in many runs at once: by counting where shares are few, else by sorting."""
+"""Computes entropy and distances of one label's p_tau in many runs at once: by counting where shares are few, else by sorting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BINS_A_SAMPLE = 4  # with more bins than this many a sample, sorting is quicker
 
 
 class Terms(NamedTuple):
-    """Sums over samples and over ordered pairs of samples, shape (n_runs,) each."""
+    """One label's sums over samples and over ordered pairs of samples, shape (n_runs,) each."""
 
     nats: Floats
     distances: Floats

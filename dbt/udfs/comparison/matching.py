@@ -1,4 +1,4 @@
-"""Which variant of one run stands against which of the other: equal wordings, else wordings of one kind."""
+"""Matches the variants of two runs: equal wordings, else wordings of one kind."""
 
 from __future__ import annotations
 
@@ -15,8 +15,22 @@ MIN_REDRAWN = 10
 """Fewest variants a side from which wordings that differ between the runs are compared."""
 
 
+def samples_of_both(side: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    """Returns whether each entry is of a sample that both runs have, of shape (n,); None with fewer than two such samples.
+
+    Args:
+        side: shape (n,), 0 base, 1 candidate.
+        sample: shape (n,), codes, the same in both runs.
+    """
+    unit, samples = dense_codes(sample)
+    in_run = np.zeros((2, len(samples)), np.bool_)
+    in_run[side, unit] = True
+    in_both = in_run[0] & in_run[1]
+    return in_both[unit] if in_both.sum() >= 2 else None
+
+
 class Slots(NamedTuple):
-    """Pairs of variants, one of each run.
+    """The pairs of variants, one of each run.
 
     Attributes:
         slot: shape (n,), the pair that each entry belongs to, -1 for a variant that is left out.

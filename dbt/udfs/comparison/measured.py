@@ -1,4 +1,4 @@
-"""The measures of a table of answers, ready to be put together anew."""
+"""Makes the measures of a table of answers, ready for exchanges and resamples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from udfs.stability.krippendorff import Level
 
 
 def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures]:
-    """Returns the measures that the table has something to say on, those worked out together in one."""
+    """Returns the measures that the table's answers allow; those that are computed together are one `Figures`."""
     n_asked = (table.labels[0] >= 0).sum(axis=1)
     n_asks = np.zeros((table.n_slots, table.n_samples), np.int64)  # of each slot and sample
     np.add.at(n_asks, table.ask_slot, n_asked > 0)

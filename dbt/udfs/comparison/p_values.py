@@ -1,4 +1,4 @@
-"""How often chance makes a difference as large as the one observed."""
+"""Counts how often chance makes a difference as large as the observed one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ ROUNDING = 1e-9  # differences closer than this are equal
 
 
 class Exceeding:
-    """Counts of draws whose difference is as large as the observed one, either way."""
+    """The counts of draws whose difference is as large as the observed one, either way."""
 
     def __init__(self, difference: Floats) -> None:
-        """Take the observed differences, shape (n_measures,)."""
+        """Takes the observed differences, shape (n_measures,)."""
         self._size = np.abs(difference)
         self._n = np.zeros(len(difference), np.int64)
         self._n_draws = np.zeros(len(difference), np.int64)
 
     def add(self, differences: Floats, which: NDArray[np.bool_] | None = None) -> None:
-        """Count draws of shape (n_measures, n_draws), for some of the measures or all; undefined ones count as large."""
+        """Counts draws of shape (n_measures, n_draws), for some of the measures or all; undefined ones count as large."""
         which = np.ones(len(self._size), np.bool_) if which is None else which
         is_smaller = np.abs(differences) < (self._size - ROUNDING)[:, None]
         self._n[which] += (~is_smaller[which]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Means over variants of the variant's mean over samples, and their spread: micro-F1, invalid rate, accuracy."""
+"""Computes means over variants of the variant's mean over samples, and their spread: micro-F1, invalid rate, accuracy."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from udfs.comparison.figures import Figures, Floats, Pair, exchanged_sums
 
 
 class Rates:
-    """Mean, and where asked the standard deviation (ddof 0), over variants of their mean value over samples."""
+    """The mean over variants of their mean value over samples and, where asked, its standard deviation (ddof 0)."""
 
     def __init__(self, names: tuple[str, ...], value: Floats, is_given: NDArray[np.bool_]) -> None:
-        """Take a value per cell.
+        """Takes a value per cell.
 
         Args:
             names: of the mean, and of the standard deviation if it is a measure too.
@@ -34,22 +34,22 @@ class Rates:
         ]
 
     def resampled(self, weight: Floats) -> Pair:
-        """See Figures."""
+        """Returns the figures of resampled samples; see `Figures`."""
         first, second = (self._of_sums(weight @ columns) for columns in self._columns)
         return first, second
 
     def exchanged(self, moves: Floats) -> Pair:
-        """See Figures."""
+        """Returns the figures of exchanged samples; see `Figures`."""
         first, second = (self._of_sums(sums) for sums in exchanged_sums(moves, *self._columns))
         return first, second
 
     def dealt(self, chosen: Floats) -> Pair:
-        """See Figures."""
+        """Returns the figures of the chosen variants and of the others; see `Figures`."""
         first, second = (self._figures(self._unit_means, taken * self._has_mean) for taken in (chosen, 1 - chosen))
         return first, second
 
     def halves(self) -> tuple[Figures, Figures]:
-        """See Figures."""
+        """Returns the measures of every other sample, and of the rest."""
         first, second = (Rates(self.names, self._value[:, start::2], self._is_given[:, start::2]) for start in (0, 1))
         return first, second
 

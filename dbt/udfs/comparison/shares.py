@@ -1,4 +1,4 @@
-"""Sensitivity and consistency of runs put together anew: both are sums over labels of what the shares p_tau are."""
+"""Computes sensitivity and consistency of exchanged and resampled runs: both are sums over labels of terms of p_tau."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class _GoldClass(NamedTuple):
 
 
 class Shares:
-    """Sensitivity, and where gold classes are known consistency."""
+    """The measure sensitivity and, where gold classes are known, consistency."""
 
     def __init__(
         self, share: Floats, is_given: NDArray[np.bool_], gold: NDArray[np.int64], lattice: int | None
     ) -> None:
-        """Take the share of each label in each cell.
+        """Takes the share of each label in each cell.
 
         Args:
             share: shape (n_classes, 2 n_slots, N), 0 where a cell is missing.
@@ -91,7 +91,10 @@ class Shares:
         self._published = (sizes @ sizes - sizes.sum()) / (sizes @ sizes) if len(sizes) else 0.0
 
     def resampled(self, weight: Floats) -> Pair:
-        """See Figures; pairs of a sample with itself are left out and put back at the published share."""
+        """Returns the figures of resampled samples; see `Figures`.
+
+        Pairs of a sample with itself are left out and put back at the published share.
+        """
         n = weight @ self._is_defined
         small = weight.astype(np.float32)  # numbers of samples are whole and small: four bytes hold them exactly
         distances, n_pairs = np.zeros((2, len(n))), np.zeros(len(n))
@@ -106,7 +109,7 @@ class Shares:
         return first, second
 
     def exchanged(self, moves: Floats) -> Pair:
-        """See Figures."""
+        """Returns the figures of exchanged samples; see `Figures`."""
         n = np.full(len(moves), self._is_defined.sum())
         small = moves.astype(np.float32)
         distances, n_pairs = np.zeros((2, len(n))), np.zeros(len(n))
@@ -123,7 +126,7 @@ class Shares:
         return first, second
 
     def dealt(self, chosen: Floats) -> Pair:
-        """See Figures."""
+        """Returns the figures of the chosen variants and of the others; see `Figures`."""
         runs = [taken.astype(np.float32) for taken in (chosen, 1 - chosen)]
         nats, n, distances, n_pairs = np.zeros((4, 2, len(chosen)))
         # a full table dealt into equal numbers has the same number of variants everywhere
@@ -154,7 +157,7 @@ class Shares:
         return np.asarray((taken @ self._is_given[:, samples]).astype(np.int64))
 
     def halves(self) -> tuple[Figures, Figures]:
-        """See Figures; neighbours are of one gold class, so that classes are halved too."""
+        """Returns the measures of every other sample, and of the rest: neighbours share a gold class, so classes are halved."""
         share, is_given, gold = self._parts
         first, second = (
             Shares(share[:, :, start::2], is_given[:, start::2], gold[start::2], self._lattice) for start in (0, 1)

@@ -1,6 +1,6 @@
-"""Two threads for measures side by side, and none of the linear algebra's own.
+"""Runs measures side by side in two threads, each product of matrices in one thread.
 
-Each product of matrices here is small. Where other work has the processors, a library that shares each one among its
+The products of matrices here are small. Where other work has the processors, a library that shares each product among its
 threads waits for all of them at every product: 214 s against 29 s for two runs of 5,000 samples x 20 variants, B = 10,000,
 on two processors with ten programs running.
 """
@@ -33,6 +33,6 @@ def _in_one_thread() -> AbstractContextManager[object]:
 
 @contextmanager
 def side_by_side() -> Iterator[ThreadPoolExecutor]:
-    """A pool in which array operations run beside each other, each product of matrices in one thread."""
+    """Yields a pool in which array operations run beside each other, each product of matrices in one thread."""
     with _in_one_thread(), ThreadPoolExecutor(_THREADS) as pool:
         yield pool

@@ -1,1 +1,1 @@
-"""Agreement of judges, people and rules."""
+"""The agreement of judges, people and rules."""

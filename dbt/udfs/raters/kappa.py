@@ -1,4 +1,4 @@
-"""Agreement of raters beyond chance: Cohen's kappa of two, Fleiss' kappa of several, and a judge's Youden index."""
+"""Measures the agreement of raters beyond chance: Cohen's kappa of two, Fleiss' kappa of several, a judge's Youden index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNRATED = -1
 
 
 class Agreement(NamedTuple):
-    """How far one set of raters agrees on the items that each of them rated; NaN where undefined."""
+    """The agreement of one set of raters on the items that all of them rated; NaN where undefined."""
 
     cohen_kappa: float
     fleiss_kappa: float
@@ -89,7 +89,7 @@ def agreement(item: NDArray[np.int64], rater: NDArray[np.int64], rating: NDArray
 
     Args:
         item: shape (n,), dense codes.
-        rater: shape (n,), dense codes; a rater who rated nothing is not known of.
+        rater: shape (n,), dense codes; a rater who rated nothing does not count.
         rating: shape (n,), dense codes of the categories, at most one per (item, rater). Missing ones are left out.
 
     Returns:

@@ -1,6 +1,6 @@
-"""The scoring methods: how a completion becomes right or wrong, each a unit of its own that knows neither SQL nor files.
+"""The scoring methods: each decides whether a completion is right, in a module of its own without SQL or files.
 
-A method's version goes with its scores: scores of another version are not compared with them, and are made anew.
+Every score carries the version of its method. Scores of different versions are not compared; a rebuild makes the old ones anew.
 """
 
 from udfs.scoring import option_letter, option_loglikelihood, token_f1, verdict

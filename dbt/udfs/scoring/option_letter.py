@@ -1,7 +1,7 @@
 r"""Reads which option a completion commits to, from the options' signs alone.
 
-Rigid on purpose: what an option says is never looked at, so "fifty years" is no choice even where option B reads "fifty
-years". How much of a score's spread such rigidity makes is the question the rule is here for, beside a judge.
+The rule is rigid on purpose: it never looks at an option's text, so "fifty years" is no choice even where option B is "fifty
+years". Set beside a judge, it shows how much of a score's spread such rigidity makes.
 
 Every word and mark of the text becomes one character, its class: N for "answer", L for "is", S for a sign. Whether an S
 is a choice is told by short patterns over the classes before and behind it, and the last S that is one counts. The
@@ -33,7 +33,7 @@ REACH = 32
 
 
 class OptionReading(NamedTuple):
-    """The option that is chosen, counted from 0, or why there is none."""
+    """The place of the chosen option, counted from 0, or the reason why there is none."""
 
     index: int | None  # type: ignore[assignment]  # hides tuple.index
     reason: str | None

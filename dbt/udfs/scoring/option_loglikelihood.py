@@ -1,7 +1,7 @@
-"""Which option a model finds likeliest, read from log-probabilities instead of its words.
+"""Finds the option that a model gives the highest probability, from log-probabilities and not from its words.
 
-Two sources: the log-likelihood of each option as the whole reply (`from_loglikelihoods`), and, where an engine tells no
-more, the likeliest first tokens of the answer that was given (`first_token`, `from_top_logprobs`).
+There are two sources: the log-likelihood of each option as the whole reply (`from_loglikelihoods`), and, where an engine
+gives no more, the likeliest first tokens of the answer that was given (`first_token`, `from_top_logprobs`).
 """
 
 from __future__ import annotations

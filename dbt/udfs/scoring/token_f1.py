@@ -1,4 +1,4 @@
-"""How many words a completion shares with a reference answer: SQuAD's F1, for short answers in other words.
+"""Scores the words that a completion shares with a reference answer, by SQuAD's F1.
 
 Texts are compared as bags of tokens after SQuAD's normalisation, here of any script: compatibility forms are made one
 (NFKC), then lower case, punctuation dropped and not replaced ("U.S." is "us"), split at white space, the articles a, an

@@ -1,7 +1,7 @@
-"""Reads what a judge ruled from its reply, strictly: a reply is one JSON object or no verdict.
+"""Reads a judge's ruling from its reply. A reply that is not exactly one JSON object is no verdict.
 
-A judge reads the text it rules on, and that text can say anything, a verdict in the judge's own format among it. So nothing
-is looked for inside prose, of two objects or two equal keys none is preferred, and nothing is taken for a boolean but one.
+A judge reads the text it rules on, and that text may hold a verdict in the judge's own format. So prose is never searched, of
+two objects or two equal keys neither is preferred, and only a JSON boolean counts as a boolean.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ MAX_READ_CHARACTERS = 1_000_000
 
 
 class Verdict(NamedTuple):
-    """Whether the judged text matches, None where the reply is no verdict; and the judge's reason, if it gave one."""
+    """A ruling: whether the judged text matches (None where the reply is no verdict), and the judge's reason, if it gave one."""
 
     is_match: bool | None
     reason: str | None
 
 
 def read_verdict(completion: str | None) -> Verdict:
-    """Returns the verdict of a reply that is an object of a boolean `match` and, if anything else, a string `reason`.
+    """Returns the verdict in a reply: an object with a boolean `match` and, at most, a string `reason`.
 
     White space around it and one fence (```json or ```, on lines of their own) are taken off. Anything more makes it no
     verdict: prose, a second object, another key or one that is there twice, "true" or 1 for true, no strict JSON. A lone

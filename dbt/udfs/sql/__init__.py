@@ -1,1 +1,1 @@
-"""Calls of the measures by SQL: columns of DuckDB in, Arrow arrays out."""
+"""Lets SQL call the measures: columns of DuckDB in, Arrow arrays out."""

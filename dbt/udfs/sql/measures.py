@@ -1,4 +1,4 @@
-"""Gives SQL the measures of one group of answers: entropy, sensitivity, consistency and their intervals."""
+"""Lets SQL call the measures of one group of answers: entropy, sensitivity, consistency and their intervals."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from udfs.sql.columns import (
     Column,
     all_present,
     doubles,
+    draws,
     flattened,
     integers,
     list_array,
     null_for_nan,
     present,
+    present_groups,
     structs,
-    values_of,
     whole,
 )
 
@@ -94,9 +95,8 @@ def consistency_of_classes(
 ) -> Column:
     """Returns the consistency of each group's gold classes, pooled. Entries without gold are left out; a NULL label is N/A."""
     groups = _gold_groups("consistency", gold, sample, label, p).groups
-    scalars = zip(groups, values_of(seed), values_of(n_resamples), strict=True)
-    # without a seed there is nothing to draw from
-    rows = [consistency.consistency(*group, s or 0, 0 if s is None else b or 0) for group, s, b in scalars]
+    scalars = zip(groups, draws(seed, n_resamples), strict=True)
+    rows = [consistency.consistency(*group, *drawn) for group, drawn in scalars]
     return structs(rows, consistency.Consistency._fields)
 
 
@@ -138,18 +138,11 @@ def _gold_groups(function: str, gold: Column, sample: Column, label: Column, p: 
 
 
 def two_way_interval(sample: Column, variant: Column, value: Column) -> Column:
-    """Returns the mean over variants of each group, its spread and its interval."""
-    entries = flattened("two_way_interval", {"sample": sample, "variant": variant, "value": value})
-    kept = all_present(entries.lists)
-    samples, variants = (integers(array) for array in entries.lists[:2])
-    values = doubles(entries.lists[2])
+    """Returns the mean over variants of each group, its spread and its interval, as structs of `TwoWayMean`."""
+    groups = present_groups("two_way_interval", {"sample": sample, "variant": variant, "value": value})
     rows = [
-        resampling.two_way_interval(
-            dense_codes(samples[group][kept[group]])[0],
-            dense_codes(variants[group][kept[group]])[0],
-            values[group][kept[group]],
-        )
-        for group in entries.groups()
+        resampling.two_way_interval(dense_codes(samples)[0], dense_codes(variants)[0], values)
+        for samples, variants, values in groups
     ]
     return structs(rows, resampling.TwoWayMean._fields)
 

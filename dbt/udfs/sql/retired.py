@@ -1,4 +1,4 @@
-"""Which runs are retired: their raw rows are in the archive and not in the warehouse, so their marts cannot be derived again."""
+"""Finds retired runs: their raw rows are in the archive and not in the warehouse, so their marts cannot be derived again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives SQL what scores completions."""
+"""Lets SQL call the scoring methods."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import lru_cache
 import pyarrow as pa
 
 from udfs.scoring import option_loglikelihood, token_f1
-from udfs.scoring.math.equal import MathEqual
+from udfs.scoring.math.equal import MathEqual, MathReading
 from udfs.scoring.option_letter import OptionReading
-from udfs.sql.columns import Column, null_for_nan, values_of
+from udfs.sql.columns import Column, null_for_nan, row_structs, values_of
 
 MATHEMATICS = MathEqual()
-"""One worker for all chunks of a build: it starts with the first formula, and ends with this process."""
+"""The comparison of final answers for a whole build; its worker starts with the first formula and ends with the process."""
 
 
 def score_token_f1(completion: Column, references: Column) -> Column:
@@ -25,12 +25,7 @@ def score_token_f1(completion: Column, references: Column) -> Column:
 def score_math_equal(completion: Column, references: Column) -> Column:
     """Returns whether each completion's final answer equals a reference, and why that is not known."""
     pairs = [(text, known or []) for text, known in zip(values_of(completion), values_of(references), strict=True)]
-    readings = MATHEMATICS.equal_all(pairs)
-    arrays: list[Column] = [
-        pa.array([reading.is_equal for reading in readings], pa.bool_()),
-        pa.array([reading.reason for reading in readings], pa.string()),
-    ]
-    return pa.StructArray.from_arrays(arrays, ["is_equal", "reason"])
+    return row_structs(MATHEMATICS.equal_all(pairs), MathReading)
 
 
 def score_option_loglikelihood(

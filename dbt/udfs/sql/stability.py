@@ -1,9 +1,8 @@
-"""Gives SQL the prompt stability of groups of annotators."""
+"""Lets SQL call the prompt stability of groups of annotators."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -12,15 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
-from udfs.sql.columns import Column, all_present, doubles, flattened, integers, list_array, present, values_of
+from udfs.sql.columns import Column, all_present, doubles, draws, flattened, integers, present, row_lists, values_of
 from udfs.stability import prompt_stability as stability
 from udfs.stability.krippendorff import LEVELS, Level
-
-_STABILITY_TYPES = {"str": "VARCHAR", "int": "INTEGER", "float": "DOUBLE", "bool | None": "BOOLEAN"}
-_STABILITY_COLUMNS = {field.name: _STABILITY_TYPES[str(field.type)] for field in fields(stability.StabilityRow)}
-_ARROW_TYPES = {"VARCHAR": pa.string(), "INTEGER": pa.int32(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
-ROW = f"STRUCT({', '.join(f'{name} {kind}' for name, kind in _STABILITY_COLUMNS.items())})"
-"""The SQL type of one row."""
 
 
 def prompt_stability(
@@ -76,8 +69,8 @@ def _stability(
 
     tables: list[list[stability.StabilityRow]] = []
     known: dict[bytes, list[stability.StabilityRow]] = {}
-    scalars = zip(values_of(level), values_of(is_balanced), values_of(seed), values_of(n_resamples), strict=True)
-    for group, (own_level, balanced, own_seed, resamples) in zip(entries.groups(), scalars, strict=True):
+    scalars = zip(values_of(level), values_of(is_balanced), draws(seed, n_resamples), strict=True)
+    for group, (own_level, balanced, drawn) in zip(entries.groups(), scalars, strict=True):
         own = kept[group]
         if not own.any():
             tables.append([])
@@ -96,21 +89,15 @@ def _stability(
             numbers,
             own_level,
         )
-        draws = (own_seed or 0, 0 if own_seed is None else resamples or 0)
         is_cut = bool(balanced) and table.is_uneven()
         # a model that always answers with a label has one table under every filter
-        key = table.key(is_cut, *draws)
+        key = table.key(is_cut, *drawn)
         if key not in known:
             known[key] = stability.prompt_stability(
-                *table, is_balanced=is_cut, seed=draws[0], n_resamples=draws[1], is_all_alone=is_all_alone
+                *table, is_balanced=is_cut, seed=drawn[0], n_resamples=drawn[1], is_all_alone=is_all_alone
             )
         tables.append(known[key])
-    flat = [row for table in tables for row in table]
-    arrays = [
-        pa.array([getattr(row, name) for row in flat], _ARROW_TYPES[kind], from_pandas=True)
-        for name, kind in _STABILITY_COLUMNS.items()
-    ]
-    return list_array(tables, pa.StructArray.from_arrays(arrays, list(_STABILITY_COLUMNS)))
+    return row_lists(tables, stability.StabilityRow)
 
 
 class _Table(NamedTuple):

@@ -1,4 +1,4 @@
-"""The alpha of one series, and alpha without each unit, in closed form: totals less what the unit adds to them."""
+"""Computes alpha of one series, and alpha without each unit, in closed form: totals less what the unit adds to them."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _CHUNK = 1 << 14  # units at once at ordinal level, where each needs a row of la
 
 
 class SeriesTable(Protocol):
-    """Pairable values of one series."""
+    """The pairable values of one series."""
 
     @property
     def label_counts(self) -> NDArray[np.float64]:
-        """Pairable values of each label, shape (n_labels + 2,): then a phantom label, then nothing (missing)."""
+        """Returns the pairable values of each label, shape (n_labels + 2,): the labels, a phantom label, and 0 for missing."""
 
     @property
     def n_values(self) -> NDArray[np.int32]:
-        """Pairable values of each unit, shape (n_units,); 0 where the unit has fewer than two."""
+        """Returns the pairable values of each unit, shape (n_units,); 0 where the unit has fewer than two."""
 
     def alpha(self) -> float:
-        """Krippendorff's alpha of the whole series."""
+        """Returns Krippendorff's alpha of the whole series."""
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """The same without each unit, shape (n_units,)."""
+        """Returns alpha without each unit, shape (n_units,)."""
 
     def with_unit(self, extra: NDArray[np.float64]) -> SeriesTable:
-        """The series with one unit more in the totals, given by its label counts, shape (n_labels + 2,)."""
+        """Returns the series with one unit more in the totals, given by its label counts, shape (n_labels + 2,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NominalTable:
-    """Nominal level: expected disagreement needs the squares of the label counts alone."""
+    """A series at nominal level, whose expected disagreement needs the squares of the label counts alone."""
 
     codes: NDArray[np.int64]
     n_values: NDArray[np.int32]
@@ -47,20 +47,20 @@ class NominalTable:
     extra_observed: float = 0.0
 
     def alpha(self) -> float:
-        """See SeriesTable."""
+        """Returns alpha; see `SeriesTable`."""
         n = self.label_counts.sum()
         expected = n**2 - self.label_counts @ self.label_counts
         return float(alpha(self.observed.sum() + self.extra_observed, n, expected))
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """See SeriesTable."""
+        """Returns alpha without each unit; see `SeriesTable`."""
         n = self.label_counts.sum() - self.n_values
         overlap = self.label_counts.take(self.codes).sum(axis=0)
         squares = self.label_counts @ self.label_counts - 2 * overlap + self.squares
         return alpha(self.observed.sum() + self.extra_observed - self.observed, n, n**2 - squares)
 
     def with_unit(self, extra: NDArray[np.float64]) -> NominalTable:
-        """See SeriesTable."""
+        """Returns the series with one unit more; see `SeriesTable`."""
         n = extra.sum()
         observed = (n**2 - extra @ extra) / (n - 1)
         return replace(self, label_counts=self.label_counts + extra, extra_observed=float(observed))
@@ -68,7 +68,7 @@ class NominalTable:
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalTable:
-    """Interval level: n, sum and sum of squares, of the whole and of each unit."""
+    """A series at interval level: n, sum and sum of squares, of the whole and of each unit."""
 
     numbers: NDArray[np.float64]
     n_values: NDArray[np.int32]
@@ -82,19 +82,19 @@ class IntervalTable:
         return np.stack([np.ones_like(self.numbers), self.numbers, self.numbers**2]) @ self.label_counts
 
     def alpha(self) -> float:
-        """See SeriesTable."""
+        """Returns alpha; see `SeriesTable`."""
         moments = self._moments()
         return float(alpha(self.observed.sum() + self.extra_observed, moments[0], interval_expected(*moments)))
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """See SeriesTable."""
+        """Returns alpha without each unit; see `SeriesTable`."""
         n, sums, squares = self._moments()
         n = n - self.n_values
         expected = interval_expected(n, sums - self.sums, squares - self.squares)
         return alpha(self.observed.sum() + self.extra_observed - self.observed, n, expected)
 
     def with_unit(self, extra: NDArray[np.float64]) -> IntervalTable:
-        """See SeriesTable."""
+        """Returns the series with one unit more; see `SeriesTable`."""
         n = extra.sum()
         observed = interval_expected(n, extra @ self.numbers, extra @ self.numbers**2) / (n - 1)
         return replace(self, label_counts=self.label_counts + extra, extra_observed=float(observed))
@@ -102,7 +102,7 @@ class IntervalTable:
 
 @dataclass(frozen=True)
 class OrdinalTable:
-    """Ordinal level: leaving out a unit moves the marginals and so every distance; coincidences carry the rest."""
+    """A series at ordinal level, where leaving out a unit moves the marginals and so every distance."""
 
     n_values: NDArray[np.int32]
     counts: NDArray[np.int64]  # (n_labels, n_units)
@@ -118,13 +118,13 @@ class OrdinalTable:
         return np.asarray(2 * np.einsum("cu,cu->u", positions, laplacian @ positions), np.float64)
 
     def alpha(self) -> float:
-        """See SeriesTable."""
+        """Returns alpha; see `SeriesTable`."""
         positions = ordinal_positions(self.label_counts[:, None])
         n = self.label_counts.sum()
         return float(alpha(self._observed(positions)[0], n, 2 * n * (self.label_counts @ positions[:, 0] ** 2)))
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """See SeriesTable."""
+        """Returns alpha without each unit; see `SeriesTable`."""
         figures = np.empty(len(self.n_values))
         for start in range(0, len(figures), _CHUNK):
             units = slice(start, start + _CHUNK)
@@ -141,7 +141,7 @@ class OrdinalTable:
         return figures
 
     def with_unit(self, extra: NDArray[np.float64]) -> OrdinalTable:
-        """See SeriesTable."""
+        """Returns the series with one unit more; see `SeriesTable`."""
         added = np.outer(extra, extra) / (extra.sum() - 1)
         np.fill_diagonal(added, 0.0)
         return replace(self, label_counts=self.label_counts + extra, coincidences=self.coincidences + added)

@@ -1,4 +1,4 @@
-"""All series of a small nominal table at once: what a jackknife of each needs, in a few calls of numpy for all of them."""
+"""Computes alphas and jackknives of all series of a small nominal table at once, in a few calls of numpy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.resampling import mean_defined
 from udfs.stability.krippendorff import alpha
 from udfs.stability.ratings import DENSE_UP_TO, Ratings, UnitCounts
 
@@ -32,7 +33,7 @@ def series_counts(codes: NDArray[np.int64], n_labels: int, is_pairable: NDArray[
 
 @dataclass(frozen=True)
 class SeriesAlphas:
-    """Alpha of every series and what its intervals need; arrays over series, NaN where undefined.
+    """The alphas of every series and what their intervals need; arrays over series, NaN where undefined.
 
     Attributes:
         alpha: mean over the replicates that have one.
@@ -89,14 +90,6 @@ def series_alphas(replicates: Sequence[Ratings], unit_counts: Sequence[UnitCount
             ]
         ),
     )
-
-
-def mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the mean over the first axis of what is defined; NaN where nothing is."""
-    is_defined = ~np.isnan(figures)
-    n_defined = is_defined.sum(axis=0)
-    sums = np.where(is_defined, figures, 0.0).sum(axis=0)
-    return np.where(n_defined > 0, sums / np.maximum(n_defined, 1), np.nan)
 
 
 def _jackknife_variances(left_out: NDArray[np.float64], is_unit: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Prompt stability (PSS): Krippendorff's alpha over growing and neighbouring annotators, with its intervals."""
+"""Measures prompt stability (PSS): Krippendorff's alpha over growing and neighbouring annotators, with its intervals."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.resampling import UNDEFINED, Interval, generator, percentile_interval, t_quantile
+from udfs.resampling import UNDEFINED, Interval, generator, mean_defined, percentile_interval, t_quantile
 from udfs.stability.krippendorff import LEVELS, Level
 from udfs.stability.leave_one_out import SeriesTable, series_table
-from udfs.stability.nominal_series import alphas_without_each, mean_defined, series_alphas
+from udfs.stability.nominal_series import alphas_without_each, series_alphas
 from udfs.stability.ratings import (
     MISSING,
     Ratings,
@@ -216,7 +216,7 @@ def _jackknife_variance(left_out: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class UnitJackknife:
-    """alpha of one series, averaged over replicates, and what leaving out one unit at a time says of it."""
+    """The alpha of one series, averaged over replicates, with its jackknife over units."""
 
     alpha: float
     variance: float

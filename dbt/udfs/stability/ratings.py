@@ -1,4 +1,4 @@
-"""Who gave which label to which unit: the annotators x units table of prompt stability, and the series cut from it."""
+"""Makes the annotators x units table of prompt stability, and the series cut from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MISSING = -1
 
 @dataclass(frozen=True)
 class Ratings:
-    """Labels of one replicate.
+    """The labels of one replicate.
 
     Attributes:
         codes: shape (n_annotators, n_units), code of the label, -1 where it is missing.
@@ -105,7 +105,7 @@ def _cut_to_smallest(codes: NDArray[np.int64], rng: np.random.Generator) -> None
 
 
 class UnitCounts(NamedTuple):
-    """Of each series (rows, as in `cumulative_and_adjacent`) and unit: values, and squares of the labels' counts."""
+    """The values and squared label counts of each unit (column) in each series (row, as in `cumulative_and_adjacent`)."""
 
     n_values: NDArray[np.int32]
     squares: NDArray[np.int32]
@@ -149,7 +149,7 @@ def _own_counts(codes: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def without_each_annotator(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], UnitCounts]]:
-    """The table less each annotator in turn, with the unit counts of what is left; shape (n_units,) each."""
+    """Yields the table without each annotator in turn, with the unit counts of the rest; shape (n_units,) each."""
     is_given, own = codes != MISSING, _own_counts(codes)
     n_values, squares = unit_counts_of_all(codes)
     for k in range(len(codes)):

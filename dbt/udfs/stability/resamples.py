@@ -1,4 +1,4 @@
-"""Resampled alphas of all series at once: whole units, and the cells of the published package."""
+"""Computes resampled alphas of all series at once: of whole units, and of cells as the published package does."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
-from udfs.resampling import chunks, generator, resampled_units
+from udfs.resampling import chunks, generator, mean_defined, resampled_units
 from udfs.stability.krippendorff import alpha, interval_expected, ordinal_positions
 from udfs.stability.leave_one_out import OrdinalTable, series_table
-from udfs.stability.nominal_series import mean_defined, series_counts
+from udfs.stability.nominal_series import series_counts
 from udfs.stability.ratings import DENSE_UP_TO, MISSING, Ratings, cumulative_and_adjacent, is_shown, unit_counts
 
 MAX_CELL_RESAMPLES = 200

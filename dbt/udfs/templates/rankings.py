@@ -1,4 +1,4 @@
-"""Ranking consistency: whether prompt templates rank models alike, over all pairs of templates in one pass."""
+"""Measures whether prompt templates rank models alike, over all pairs of templates in one pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DECIMALS = 12  # 7/10 and the mean of seven ones and three zeros, or 1 - .3, ma
 
 
 class RankingConsistency(NamedTuple):
-    """Mean rank correlation of models over pairs of templates; NaN where undefined."""
+    """The mean rank correlation of models over pairs of templates; NaN where undefined."""
 
     mean_spearman: float
     mean_spearman_textbook: float

@@ -1,4 +1,4 @@
-"""How much of the spread over templates that a rule sees is gone when a judge scores the same answers."""
+"""Measures how much of a rule's spread over templates is gone when a judge scores the same answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from udfs.templates.spread import bootstrap_variances, complete_table, corrected
 
 
 class RuleAgainstJudge(NamedTuple):
-    """Corrected spread under a rule and under a judge, and what lies between them; NaN where undefined."""
+    """The corrected spreads under a rule and under a judge, their difference, and the share removed; NaN where undefined."""
 
     spread_rule: float
     spread_judge: float
@@ -37,7 +37,7 @@ class RuleAgainstJudge(NamedTuple):
 
 
 class _Comparison(NamedTuple):
-    """Rule less judge, and 1 - judge / rule, each with its bounds."""
+    """The difference rule - judge and the share 1 - judge / rule, each with its bounds."""
 
     difference: float
     difference_low: float
@@ -48,7 +48,7 @@ class _Comparison(NamedTuple):
 
 
 def _compare(rule: NDArray[np.float64], judge: NDArray[np.float64], *, has_share: bool) -> _Comparison:
-    """Figures of spreads of shape (1 + n_resamples,): of the table first, then of its resamples."""
+    """Returns the comparison of two spreads of shape (1 + n_resamples,): of the table first, then of its resamples."""
     difference = rule - judge
     share = np.full(len(rule), np.nan)
     np.divide(judge, rule, out=share, where=has_share & (rule > 0))

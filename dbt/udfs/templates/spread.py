@@ -1,4 +1,4 @@
-"""Spread of accuracy over prompt templates, without what the luck of the questions adds to it."""
+"""Measures the spread of accuracy over prompt templates, without what the luck of the questions adds to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROUNDING = 1e-15  # of a variance of shares; a true one of this size is a sprea
 
 
 class Spread(NamedTuple):
-    """Mean and spread over templates of the accuracy of one model under one scoring method; NaN where undefined."""
+    """The mean and the spread over templates of one model's accuracy under one scoring method; NaN where undefined."""
 
     mean: float
     std: float

@@ -144,7 +144,7 @@ class _Reader:
             full = exp.column(column.name, table=source.name, db=source.db if source.db == "raw" else None)
             return _Formula(full, frozenset({(relation, column.name)} if relation != self._own else ()))
         if not isinstance(source, Scope):
-            msg = f"nobody is called {column.table}: {_sql(column)}"
+            msg = f"no table is called {column.table}: {_sql(column)}"
             raise NotImplementedError(msg)
         formula, name = self.column(source, column.name), f"{column.table}.{column.name}"
         text = _sql(formula.expression)

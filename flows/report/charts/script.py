@@ -36,7 +36,7 @@ def script() -> Script:
     """Returns Vega, Vega-Lite and Vega-Embed with `script.js`, about 0.9 MB."""
     text = _bundled()
     if any(end in text.lower() for end in ("</script", "<!--")) or {"\r", "\0"} & set(text):
-        msg = "the script would not stay one inside a page"
+        msg = "the script would end early inside a page"
         raise ValueError(msg)
     text = f"{text.strip()}\n"
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -18,6 +18,7 @@ rulings as (
         avg(worth) as worth,
         avg(score) as score,
         min(reason) as reason,
+        min(unscored_kind) as unscored_kind,
         count(*) as n_predictions
     from answers
     group by all
@@ -33,7 +34,7 @@ apart as (
         || string_agg(distinct judges.ruling, ' ' order by judges.ruling) as way
     from rulings as rules
     inner join rulings as judges on rules.answer = judges.answer and judges.is_judge
-    where not rules.is_judge and judges.reason is distinct from 'not judged'
+    where not rules.is_judge and judges.unscored_kind is distinct from 'not_judged'
     group by all
     having max(abs(rules.worth - judges.worth)) > 0
 ),

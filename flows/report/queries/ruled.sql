@@ -11,6 +11,7 @@ select
     starts_with(scores.scoring_method, 'judge:') as is_judge,
     scores.score,
     scores.reason,
+    scores.unscored_kind,
     coalesce(scores.is_correct::integer::double, scores.score, 0) as worth,
     case
         when scores.score_state = 'unscored' then 'unscored'
@@ -22,4 +23,4 @@ from marts.fct_predictions as said
 inner join marts.fct_scores as scores using (audit_run_id, prediction_id)
 where
     audit_run_id = $run and not said.is_quarantined
-    and (scores.reason is null or scores.reason not in ('error', 'no gold label', 'no reference'))
+    and (scores.unscored_kind is null or scores.unscored_kind not in ('no_answer', 'no_key'))

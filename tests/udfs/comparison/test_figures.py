@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.plain_krippendorff import krippendorff_alpha
 from tests.udfs.comparison.plain_runs import (
     Task,
     figures,
@@ -16,7 +17,7 @@ from tests.udfs.comparison.plain_runs import (
 )
 from udfs.comparison import measured as module
 from udfs.comparison.measured import measured
-from udfs.stability.krippendorff import Level, krippendorff_alpha
+from udfs.stability.krippendorff import Level
 
 NUMBERS = np.array([0.5, 1.0, 4.0])
 

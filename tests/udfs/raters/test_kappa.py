@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
+from tests.support.plain_krippendorff import krippendorff_alpha
 from udfs.raters.kappa import Agreement, agreement, cohen_kappa, fleiss_kappa, youden_index
-from udfs.stability.krippendorff import krippendorff_alpha
 
 Ratings = NDArray[np.int64]
 

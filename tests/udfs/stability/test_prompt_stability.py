@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import t
 
+from tests.support.plain_krippendorff import krippendorff_alpha
 from udfs.resampling import generator, weights
 from udfs.stability import nominal_series, resamples
-from udfs.stability.krippendorff import LEVELS, Level, krippendorff_alpha
+from udfs.stability.krippendorff import LEVELS, Level
 from udfs.stability.prompt_stability import StabilityRow, prompt_stability
 from udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
 from udfs.stability.resamples import bootstrap_alphas, cell_alphas

@@ -19,7 +19,7 @@ samples as (
 scores as (
     select
         *,
-        {{ unscored_kind('reason') }} in ('no_answer', 'no_ruling') as is_missing,
+        coalesce(unscored_kind in ('no_answer', 'not_judged', 'judge_failed'), false) as is_missing,
         coalesce(is_correct::integer::double, score) as worth
     from scored
 ),

@@ -1,4 +1,5 @@
 -- One row per prediction and scoring method: right, wrong, or unscored with a reason.
+{{ config(post_hook='{{ fill_unscored_kind() }}') }}
 with predictions as (
     select * from {{ ref('int_predictions_labelled') }}
     where {{ in_this_build() }}
@@ -111,6 +112,7 @@ final as (
         if(scored.reason is null, scored.is_correct, null) as is_correct,
         if(scored.reason is null, 'scored', 'unscored') as score_state,
         scored.reason,
+        {{ unscored_kind('scored.reason') }} as unscored_kind,
         {{ scoring_version('scored.scoring_method') }},
         {{ measure_version() }}
     from scored

@@ -1,4 +1,4 @@
-r"""Whether two formulas are equal, by latex2sympy2_extended's parser and math-verify; imports sympy: for the worker alone.
+r"""Compares two formulas with latex2sympy2_extended's parser and math-verify. It imports sympy, so the worker alone imports it.
 
 Formulas are as `formula` writes them. Decimals are exact (0.5 is 1/2, 1.4142 is not `\sqrt{2}`); letters are real
 numbers and keep their names, so that `x + 1` is not `y + 1`. Equal are
@@ -44,7 +44,7 @@ _SLOW_AT_POINTS = (*_TO_BE_DONE, AppliedUndef)
 
 
 def compare(answer: str, reference: str) -> Found:
-    """Whether two formulas are equal; None with `unreadable` or `too much memory` where that cannot be told."""
+    """Returns whether two formulas are equal, and None; or None and why it is unknown: `unreadable` or `too much memory`."""
     try:
         return _are_equal(_parsed(answer), _parsed(reference)), None
     except MemoryError:
@@ -252,6 +252,6 @@ _PATHS = (
 
 
 def warm_up() -> None:
-    """Compares formulas of every kind once, so that the parser's tables and sympy's modules are there before a fork."""
+    """Compares formulas of every kind once, so that the parser's tables and sympy's modules are loaded before a fork."""
     for answer, reference in _PATHS:
         compare(answer, reference)

@@ -1,6 +1,6 @@
-r"""Whether a completion's final answer equals a reference answer as mathematics.
+r"""Compares a completion's final answer with a reference answer as mathematics.
 
-`final_answer` says how the final answer is found in a completion. Then, the first that decides:
+`final_answer` finds the final answer in a completion. Then the first of these that applies decides:
 
 - Both are plain numbers (`number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2,
   `50 years` answers `50` but `50` does not answer `50 years`; signs and names of currencies and degrees are dropped.
@@ -33,7 +33,7 @@ _INVISIBLE = re.compile(r"\\(?:left|right|displaystyle)(?![A-Za-z])|\\[,;:! ]|\s
 
 
 class MathReading(NamedTuple):
-    """Whether an answer is equal to a reference, and where that is unknown (None) why.
+    """One comparison: whether an answer is equal to a reference, and, where that is unknown (None), the reason.
 
     The reasons: `no answer` (the completion has none), `no reference` (there is none, or it is blank), `unreadable` (one
     of the two is no formula), `too long` (over 1,000 characters, or digits in an exponent), `timeout` and `too much
@@ -45,7 +45,7 @@ class MathReading(NamedTuple):
 
 
 class MathEqual:
-    """Compares final answers with references; its worker starts with the first pair that needs it, once.
+    """A comparison of final answers with references. Its worker starts once, with the first pair that needs it.
 
     Several threads may share one. `close`, or the end of the `with` block, ends the worker; so does the end of this
     process, however it comes. A pair of formulas takes 1.5 s at the most once the worker has started.
@@ -61,7 +61,7 @@ class MathEqual:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Returns the object itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,11 +74,11 @@ class MathEqual:
             self._process.close()
 
     def equal(self, completion: str, references: Sequence[str]) -> MathReading:
-        """Whether the completion's final answer equals one of the references."""
+        """Returns whether the completion's final answer equals one of the references; errors as of `equal_all`."""
         return self.equal_all([(completion, references)])[0]
 
     def equal_all(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[MathReading]:
-        """The same of many pairs at once; what is repeated is read and compared once.
+        """Returns the comparisons of many completions with their references; a pair that is repeated is compared once.
 
         Args:
             pairs: completion and its references.

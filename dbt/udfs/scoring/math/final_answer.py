@@ -61,7 +61,7 @@ _NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
 
 
 def final_answer(completion: str) -> str | None:
-    """The final answer of a completion as it is written there, None where there is none; it may be blank or too long."""
+    """Returns the final answer of a completion as it is written there, None where there is none; it may be blank or too long."""
     text = _encodable(completion[-MAX_READ_CHARACTERS:]).strip()
     box = _last_box(text)
     if box is not None:
@@ -82,14 +82,14 @@ def final_answer(completion: str) -> str | None:
 
 
 def reference_answer(reference: str) -> str:
-    """A reference's answer: in its box, else behind its last `####`, as GSM8K has it, else all of it."""
+    """Returns the answer of a reference: what is in its box, else behind its last `####` (as in GSM8K), else all of it."""
     text = _encodable(reference[-MAX_READ_CHARACTERS:]).strip()
     box = _last_box(text)
     return box if box is not None else _behind_hashes(text) or text
 
 
 def is_mathematics(text: str) -> bool:
-    """Whether all of a text reads as a number or a formula."""
+    """Returns whether all of a text can be read as a number or a formula."""
     if stated_quantity(text) is not None:
         return True
     if len(text) > MAX_READ_AS_ONE:
@@ -106,12 +106,12 @@ def is_mathematics(text: str) -> bool:
 
 @functools.lru_cache(maxsize=2**13)
 def stated_quantity(text: str) -> Quantity | None:
-    """The plain number that a text is when tidied."""
+    """Returns the plain number that a text is once it is tidied, None where it is something else."""
     return read_quantity(tidied(text)) if len(text) <= MAX_READ_AS_ONE else None
 
 
 def tidied(text: str) -> str:
-    """The text in LaTeX's signs, without what stands around an answer and degree, currency and thousands' signs.
+    """Returns a text in LaTeX's signs, without what stands around an answer and without degree, currency and thousands' signs.
 
     Degrees stay degrees where a sine or the like is taken of them; a repeating decimal becomes its fraction.
     """

@@ -49,22 +49,22 @@ _OVERLONG = re.compile(rf"(?<![0-9.])[0-9]{{{MAX_EXPONENT_DIGITS + 1}}}").search
 
 
 class UnreadableFormula(ValueError):
-    """The text holds something that no formula of ours does, or nothing."""
+    """The error of a text that is empty or holds a sign or word that no formula here may have."""
 
 
 class OverlongFormula(ValueError):
-    """The text is larger than any answer: too many characters, or too many digits in an exponent."""
+    """The error of a text that is larger than any answer: too many characters, or too many digits in an exponent."""
 
 
 class Formula(NamedTuple):
-    r"""LaTeX for the parser, and the unit that stood behind it in `\text{}` in the words of `unit_words`."""
+    r"""A formula as LaTeX for the parser, and the words (as of `unit_words`) of the unit behind it in `\text{}`."""
 
     latex: str
     unit: tuple[str, ...]
 
 
 def read_formula(text: str) -> Formula:
-    """The formula of a text that `final_answer.tidied` gave.
+    """Returns the formula of a text that `final_answer.tidied` gave.
 
     Raises:
         UnreadableFormula: a word of more than three letters, a sign or command that `vocabulary` does not name, braces
@@ -90,7 +90,7 @@ def read_formula(text: str) -> Formula:
 
 
 class _Reader:
-    """Reads tokens from left to right, with the arguments that TeX would give each, and writes them anew."""
+    """A reader of tokens from left to right that writes each anew, with the arguments that TeX would give it."""
 
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = _TOKEN.findall(text)
@@ -103,7 +103,7 @@ class _Reader:
         self.imaginary = "i" if counts else "I"
 
     def until(self, stop: str | None) -> str:
-        """Everything up to `stop`, which is passed over; None is the end of the text."""
+        """Returns everything up to `stop`, which is passed over; None is the end of the text."""
         self.enter()
         parts: list[str] = []
         while self.at < len(self.tokens) and self.tokens[self.at] != stop:
@@ -114,7 +114,7 @@ class _Reader:
         return "".join(parts)
 
     def until_bracket(self) -> str:
-        """Everything up to the bracket that closes the one just passed."""
+        """Returns everything up to the bracket that closes the one just passed."""
         self.enter()
         outside, parts = self.n_open, [""]
         self.n_open += 1
@@ -124,26 +124,26 @@ class _Reader:
         return "".join(parts[:-1])
 
     def enter(self) -> None:
-        """One level deeper."""
+        """Goes one level deeper; raises UnreadableFormula beyond `MAX_DEPTH`."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise UnreadableFormula
 
     def take(self) -> str:
-        """The current token, passed over."""
+        """Returns the current token and passes over it."""
         if self.at >= len(self.tokens):
             raise UnreadableFormula
         self.at += 1
         return self.tokens[self.at - 1]
 
     def peek(self) -> str:
-        """The next token that is no white space, made the current one; empty at the end."""
+        """Returns the next token that is no white space and makes it the current one; empty at the end."""
         while self.at < len(self.tokens) and self.tokens[self.at].isspace():
             self.at += 1
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def next(self) -> str:
-        """One token with its arguments, written anew."""
+        """Returns one token with its arguments, written anew."""
         token = self.take()
         if token in ("^", "_"):
             return self.raised() if token == "^" else self.lowered()  # noqa: S105 - a token of TeX
@@ -157,7 +157,7 @@ class _Reader:
         return self.rarer(token)
 
     def rarer(self, token: str) -> str:
-        """A command, a group, a space or a power in Python's writing."""
+        """Returns a command, a group, a space or a power in Python's writing, written anew."""
         if _SPACE(token):
             return " "
         if token == "{":  # noqa: S105
@@ -169,7 +169,7 @@ class _Reader:
         return self.command(RENAMED.get(token[1:], token[1:]))
 
     def sign(self, sign: str) -> str:
-        """A sign, counted where it is a bracket."""
+        """Returns a sign, and counts it where it is a bracket."""
         self.n_open += (sign in ("(", "[", "\\{")) - (sign in (")", "]", "\\}"))
         self.n_bars += sign == "|"
         if self.n_open > MAX_DEPTH or self.n_bars > MAX_DEPTH:
@@ -177,7 +177,7 @@ class _Reader:
         return WRITTEN_AS[sign]
 
     def command(self, name: str) -> str:
-        """A command of TeX, its backslash taken off."""
+        """Returns a command of TeX, given without its backslash, written anew."""
         if name in WRITTEN_AS:
             return self.sign(name)
         if is_function(name) or is_sign(name):
@@ -190,7 +190,7 @@ class _Reader:
         return self.command_with_arguments(name)
 
     def command_with_arguments(self, name: str) -> str:
-        """A fraction, root, matrix, or letters in another type."""
+        """Returns a fraction, root, matrix, or letters in another type, written anew."""
         if name in ("frac", "binom"):
             return rf"\{name}{{{self.argument()}}}{{{self.argument()}}}"
         if name == "sqrt":
@@ -206,7 +206,7 @@ class _Reader:
         raise UnreadableFormula
 
     def word(self, word: str) -> str:
-        """Letters: a name of a function or sign, or else a product."""
+        """Returns letters, written anew: a name of a function or sign, or else a product."""
         if word in WORDS:
             return WORDS[word]
         if word == "sqrt":
@@ -219,13 +219,13 @@ class _Reader:
         return word.replace("i", self.imaginary)
 
     def is_beside_a_word(self, word: str) -> bool:
-        """Whether letters with no meaning in formulas come next: "we get" is prose, and "x y" is not."""
+        """Returns whether letters with no meaning in formulas come next: "we get" is prose, and "x y" is not."""
         after = next((token for token in self.tokens[self.at : self.at + 2] if not token.isspace()), "")
         is_word = after.isascii() and after.isalpha() and not is_name(after)
         return is_word and len(word) + len(after) > len("xy") and not is_differential(after)
 
     def number(self, number: str) -> str:
-        """A number; groups of three digits are joined where no bracket could make them a list."""
+        """Returns a number; groups of three digits are joined where no bracket could make them a list."""
         if self.n_open == 0 and self.depth == 1 and len(number) <= LONGEST_NAME:
             while self.tokens[self.at : self.at + 1] == [","] and self.at + 1 < len(self.tokens):
                 whole, _, _ = self.tokens[self.at + 1].partition(".")
@@ -236,7 +236,7 @@ class _Reader:
         return "0" + number if number[0] == "." else number
 
     def argument(self) -> str:
-        """TeX's next argument: a group, or one character or command."""
+        """Returns TeX's next argument, written anew: a group, or one character or command."""
         token = self.peek()
         if token == "{":  # noqa: S105
             self.at += 1
@@ -250,14 +250,14 @@ class _Reader:
         return argument
 
     def bracketed_or_argument(self) -> str:
-        """`(1/2)` as a whole, as it is written outside TeX, or TeX's next argument."""
+        """Returns `(1/2)` as a whole, as it is written outside TeX, or TeX's next argument."""
         if self.peek() == "(":
             self.at += 1
             return self.until_bracket()
         return self.argument()
 
     def root(self) -> str:
-        """What a root is of, and its degree."""
+        """Returns a root with its degree, written anew."""
         degree = ""
         if self.peek() == "[":
             self.at += 1
@@ -265,7 +265,7 @@ class _Reader:
         return rf"\sqrt{degree}{{{self.bracketed_or_argument()}}}"
 
     def raised(self) -> str:
-        """What follows `^`; a number is taken whole, as people mean `x^10`, where TeX would take one digit."""
+        """Returns what follows `^`; a number is taken whole, as people mean `x^10`, where TeX would take one digit."""
         self.enter()
         bounds, self.takes_bounds = self.takes_bounds, False
         sign = self.take() if self.peek() in ("-", "+") else ""
@@ -280,7 +280,7 @@ class _Reader:
         return "^{" + sign + exponent + "}"
 
     def lowered(self) -> str:
-        """What follows `_`: a bound, or part of a name and then letters and digits alone."""
+        """Returns what follows `_`: a bound, or part of a name and then letters and digits alone."""
         bounds, self.takes_bounds = self.takes_bounds, False
         is_whole = "0" <= self.peek()[:1] <= "9" and (not bounds or self.peek() == "10")  # x_12, and \log_28 of TeX
         index = self.take() if is_whole else self.argument()
@@ -290,7 +290,7 @@ class _Reader:
         return "_{" + index + "}"
 
     def letters(self) -> str:
-        """The letters between the next braces."""
+        """Returns the letters between the next braces."""
         inside = "".join(iter(self.take, "}")) if self.peek() == "{" else ""
         letters = inside[1:].strip()
         if not (letters.isascii() and letters.isalpha()):
@@ -298,7 +298,7 @@ class _Reader:
         return letters
 
     def matrix(self) -> str:
-        """A matrix or, of `vmatrix`, a determinant; the other kinds differ in their brackets alone."""
+        """Returns a matrix or, of `vmatrix`, a determinant; the other kinds differ in their brackets alone."""
         name = self.letters()
         if not is_matrix(name):
             raise UnreadableFormula

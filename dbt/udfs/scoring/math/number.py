@@ -34,7 +34,7 @@ _ABBREVIATIONS = frozenset(("cm", "mm", "km", "kg", "mg", "ml", "ft", "in", "yd"
 
 
 class Quantity(NamedTuple):
-    """A plain number as written: without its percent sign's hundredth."""
+    """A plain number as it is written, before the hundredth of its percent sign."""
 
     value: Fraction
     is_percent: bool
@@ -42,7 +42,7 @@ class Quantity(NamedTuple):
     name: str
 
     def equals(self, reference: Quantity) -> bool:
-        """Whether this answer is the reference's number.
+        """Returns whether this answer is the reference's number.
 
         A unit that the reference does not have is ignored; one that it has must lead the answer's: `50 years` is a
         right answer to `50`, `50` none to `50 years`, and units are not converted. A percent sign is a hundredth, so
@@ -58,12 +58,12 @@ class Quantity(NamedTuple):
 
     @property
     def worth(self) -> Fraction:
-        """The number with its hundredth."""
+        """Returns the number, times a hundredth where it has a percent sign."""
         return self.value / 100 if self.is_percent else self.value
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """The plain number that the whole of a text is (as `final_answer.tidied` gives it), None where it is something else."""
+    """Returns the plain number that a whole text (as `final_answer.tidied` gives it) is, None where it is something else."""
     if len(text) > MAX_CHARACTERS:
         return None
     match = _NUMBER.match(text)

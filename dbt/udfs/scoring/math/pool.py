@@ -1,4 +1,4 @@
-"""Starts the worker of `math_equal`, writes pairs of formulas to it and reads what it found, over pipes."""
+"""Starts the worker of `math_equal`, writes pairs of formulas to it and reads its answers, over pipes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Found = tuple[bool | None, str | None]
 
 
 class WorkerGone(OSError):
-    """The worker ended, or stopped answering; the message ends in what it wrote to its standard error."""
+    """The error of a worker that ended or stopped answering; its message ends in what the worker wrote to its standard error."""
 
 
 class MathProcess:
-    """A worker that starts when it is first needed; for one thread at a time, and not to be used across a fork."""
+    """A worker process that starts when it is first needed. One thread at a time may use it, and no forked process."""
 
     def __init__(self, seconds_per_pair: float, n_processes: int) -> None:
         self._seconds = seconds_per_pair
@@ -94,7 +94,7 @@ class _Running:
         self.unread = b""
 
     def answer(self, jobs: Sequence[tuple[str, str]], found: dict[int, Found]) -> None:
-        """Has the worker answer the jobs that are not among the found ones, and adds its answers to these."""
+        """Sends the worker the jobs that have no answer yet, and adds its answers to those there are."""
         if not self.is_started:
             self.line(START_SECONDS)
             self.is_started = True
@@ -135,7 +135,7 @@ class _Running:
         raise WorkerGone(msg)
 
     def end(self, patience: float) -> None:
-        """Gives the worker so many seconds to end its children and itself, then kills it.
+        """Waits so many seconds for the worker to end its children and itself, then kills it.
 
         On Linux the children of a worker that was killed end by themselves.
         """

@@ -1,4 +1,4 @@
-r"""The words, commands and signs that formulas of answers are made of; `formula` reads nothing else."""
+r"""The words, commands and signs of formulas in answers; `formula` reads nothing else."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ DROPPED_UNITS = frozenset(("dollar", "usd", "euro", "eur", "degree"))
 
 
 def is_name(word: str) -> bool:
-    """Whether a word has a meaning in formulas."""
+    """Returns whether a word has a meaning in formulas."""
     return word in WORDS or word in ("sqrt", "frac") or is_function(word) is not None
 
 
 def unit_words(unit: str) -> tuple[str, ...]:
-    """A unit's words in lower case and the singular: `Square inches` is (`square`, `inch`), `m/s` is (`m/s`,).
+    """Returns the words of a unit in lower case and the singular: `Square inches` is (`square`, `inch`), `m/s` is (`m/s`,).
 
     Those of currencies and degrees are left out, as their signs are.
     """

@@ -53,7 +53,7 @@ Job = tuple[int, str, str]
 
 
 class _Child(NamedTuple):
-    """A forked process, and the two directions of the socket that it reads pairs from and answers on."""
+    """A forked process, and the two directions of the socket on which it reads pairs and answers."""
 
     process: int
     answers: asyncio.StreamReader
@@ -72,7 +72,7 @@ class _Child(NamedTuple):
 
 
 class Worker:
-    """Hands pairs to children, one at a time each, and their answers back; ends a child that takes too long.
+    """A server that hands pairs to children, one at a time each, returns their answers, and ends a child that takes too long.
 
     Args:
         compare: gives a reading of two formulas; called in a child.
@@ -203,7 +203,7 @@ def _is_text(name: str | bytes | None) -> bool:
 
 
 def main() -> None:
-    """Imports sympy, then serves."""
+    """Imports sympy, then serves jobs until the standard input ends."""
     from udfs.scoring.math.algebra import compare, warm_up
 
     logging.disable(logging.CRITICAL)  # math-verify warns that it has no time limit of its own
