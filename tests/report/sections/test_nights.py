@@ -99,7 +99,7 @@ def test_tables_hold_every_figure_of_every_night(tmp_path_factory: pytest.TempPa
     # one wording and no gold labels: only how answers were read can be followed
     assert [panel.name for panel in found.blocks[2].panels] == ["Invalid rate"]
     assert found.blocks[2].notes == [
-        "No figure in these nights: Corrected sensitivity, Consistency, micro-F1, PSS inter."
+        "No figure in these nights: Corrected sensitivity, Consistency rate, Consistency, micro-F1, PSS inter."
     ]
 
 
@@ -194,7 +194,7 @@ def test_a_warehouse_without_comparisons_draws_its_lines(tmp_path_factory: pytes
     warehouse, runs = fresh(tmp_path_factory)
     change(warehouse, "drop table marts.rpt_run_comparisons")
     blocks = section(warehouse, runs[1]).blocks
-    assert [len(block.panels) for block in blocks] == [5, 5, 1]
+    assert [len(block.panels) for block in blocks] == [6, 6, 1]
     assert not any(block.findings for block in blocks)
 
 
@@ -231,7 +231,7 @@ def test_nothing_hostile_is_live_and_all_of_it_is_readable(hostile: Path) -> Non
     ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
     assert len(ids) == len(set(ids))
     labels = [value for tag, attribute, value in seen.attributes if (tag, attribute) == ("svg", "aria-label")]
-    assert sum("over 5 nights; the last of each model:" in label for label in labels) == 5 + 5 + 1
+    assert sum("over 5 nights; the last of each model:" in label for label in labels) == 6 + 6 + 1
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -239,7 +239,7 @@ def test_a_browser_shows_every_chart_within_the_page(browser: Any, hostile: Path
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(hostile.as_uri())
     boxes = [drawing.bounding_box() for drawing in page.locator("#nights figure svg").all()]
-    assert len(boxes) == 11
+    assert len(boxes) == 13
     assert all(box["height"] > 100 and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     page.close()
