@@ -8,7 +8,9 @@ from (
         task_id,
         strategy,
         unnest([
-            {%- for measure in ['sensitivity_corrected', 'consistency_rate', 'micro_f1', 'invalid_rate', 'pss_intra', 'pss_inter'] %}
+            {%- for measure in [
+                'sensitivity_corrected', 'consistency_rate', 'micro_f1', 'invalid_rate', 'pss_intra', 'pss_inter'
+            ] %}
                 {
                     'measure': '{{ measure }}',
                     'low': {{ measure }}_low,

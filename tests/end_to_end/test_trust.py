@@ -121,7 +121,7 @@ def test_the_scaffold_runs_as_it_stands_and_says_what_its_model_needs(tmp_path: 
     [
         (("trust",), "registry registry is no folder"),
         (("trust", "nowhere", "--forget"), "registry nowhere is no folder"),
-        (("trust", "--list", "--forget"), "--list and --forget are two things"),
+        (("trust", "--list", "--forget"), "give one of --list and --forget"),
     ],
 )
 def test_wrong_usage_of_trust(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:

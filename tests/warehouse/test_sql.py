@@ -90,7 +90,7 @@ def test_the_copy_of_a_version_without_these_views_is_read_as_before(nights: Pat
     warehouse = Warehouse(nights)
 
     def answers() -> list[object]:
-        return [history(warehouse, "sensitivity").as_dict(), complete_runs(warehouse), baselines(warehouse)]
+        return [history(warehouse, "sensitivity"), complete_runs(warehouse), baselines(warehouse)]
 
     before = answers()
     change(nights, *(f"drop view marts.{view}" for view in VIEWS))
