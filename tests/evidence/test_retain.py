@@ -288,7 +288,7 @@ class Connection:
     def __init__(self, con):
         self.con = con
     def execute(self, statement, *given):
-        if not statement.startswith(("describe", "select", "with")):
+        if not statement.startswith(("--", "describe", "select", "with")):
             instant()
         return self.con.execute(statement, *given)
 

@@ -218,8 +218,12 @@ def test_a_hundred_thousand_samples_are_a_small_page_that_is_ready_at_once(
     page.write_text(render(gathering.gather(Warehouse(warehouse), run)), encoding="utf-8")
     assert sum(read) < 5_000
     assert page.stat().st_size < 5_000_000
+    ordinary_view, *_ = opened(browser, ordinary.page, 1280, "light")
     view, said, asked = opened(browser, page, 1280, "light")
-    assert view.evaluate("performance.getEntriesByName('ready')[0].startTime") < 2_000
+    # .45 s beside .55 s; in seconds it depends on what else the machine does: 2.6 were seen
+    ready_at = "performance.getEntriesByName('ready')[0].startTime"
+    assert view.evaluate(ready_at) < 2 * ordinary_view.evaluate(ready_at)
+    ordinary_view.close()
     assert "100,000 × 30" in " ".join(view.locator("#scorecard").inner_text().split())
     enlivened(view, view.locator(".chart").first)
     assert said == []
