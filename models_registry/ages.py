@@ -11,11 +11,11 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 def age_of(text: str) -> timedelta:
     """Returns the span of time of a text such as `36h`, `2d`, `90m` or `1w`; raises ValueError for any other text and for 0."""
-    found = _AGE.fullmatch(text.strip())
-    if found is None or int(found[1]) == 0:
+    age = _AGE.fullmatch(text.strip())
+    if age is None or int(age[1]) == 0:
         msg = "an age is a whole number with m, h, d or w, such as 36h or 2d"
         raise ValueError(msg)
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[age[2]]: int(age[1])})
 
 
 def sound_age(text: str) -> str:

@@ -80,5 +80,5 @@ def _written(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any
 
 
 def _at(conditions: Iterable[Condition]) -> str:
-    said = " and ".join(str(condition) for condition in conditions)
-    return f" at {said}" if said else ""
+    joined = " and ".join(str(condition) for condition in conditions)
+    return f" at {joined}" if joined else ""

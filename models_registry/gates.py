@@ -126,9 +126,9 @@ def _misread(text: str, error: Any) -> str:  # noqa: ANN401 - one of lark's erro
     wanted = " or ".join(_WANTED[token] for token in _WANTED if token in tokens)
     if is_end:
         return f"character {len(text) + 1}: {wanted} is wanted, the rule ends"
-    found = (text[place:].split(maxsplit=1) or [""])[0]
+    unread = (text[place:].split(maxsplit=1) or [""])[0]
     words = [word for token, word in _KEYWORDS.items() if token in tokens]
-    hint = nearest(found, words) if "WORD" not in tokens and words else ""
+    hint = nearest(unread, words) if "WORD" not in tokens and words else ""
     return f"character {place + 1}: {wanted} is wanted{hint if hint.startswith('; nearest') else ''}"
 
 
@@ -153,7 +153,7 @@ def _value_rule(tree: Any) -> ValueRule:  # noqa: ANN401 - a tree of tokens; lar
 
 def _resolved(column: Token, raw: Sequence[tuple[Token, Token, Token]]) -> tuple[Columns, str, tuple[Condition, ...]]:
     """The first table that has the figure and every condition's column; else the error that helps most."""
-    holders = [(table, *found) for table in TABLES if (found := _figure_in(table, column)) is not None]
+    holders = [(table, *place) for table in TABLES if (place := _figure_in(table, column)) is not None]
     if not holders:
         raise _no_figure(column)
     for table, figure, implied in holders:
@@ -254,5 +254,5 @@ def _unquoted(token: Token) -> str:
     return str(token[1:-1]) if token.type == "QUOTED" else str(token)
 
 
-def _error(place: int | None, said: str) -> RuleError:
-    return RuleError(f"character {(place or 0) + 1}: {said}")
+def _error(place: int | None, reason: str) -> RuleError:
+    return RuleError(f"character {(place or 0) + 1}: {reason}")

@@ -129,13 +129,13 @@ class Registry:
         while named:
             by_kind, kind, name, where = named.pop(0)
             try:
-                found = self._reached(by_kind, kind, name, where)
+                entry = self._reached(by_kind, kind, name, where)
             except CardError as error:
                 errors.append(error)
                 continue
             if name not in used[kind]:
-                used[kind][name] = found
-                named[:0] = [(kind, *each) for each in _named_by(name, found)]
+                used[kind][name] = entry
+                named[:0] = [(kind, *each) for each in _named_by(name, entry)]
         return used, errors
 
     def _named_by_audit(self, audit_id: str) -> Iterator[tuple[str, str, str]]:
@@ -152,16 +152,16 @@ class Registry:
 
     def _reached(self, by_kind: str, kind: str, name: str, where: str) -> Entry:
         """The card that another one of `by_kind` names; raises CardError where it cannot serve it."""
-        found = self.entry(kind, name, where)
-        if isinstance(found.card, ModelCard):
-            if found.card.grid is not None:
-                first = point_name(name, found.card.grid.points()[0])
+        entry = self.entry(kind, name, where)
+        if isinstance(entry.card, ModelCard):
+            if entry.card.grid is not None:
+                first = point_name(name, entry.card.grid.points()[0])
                 msg = f"{where}: '{name}' is a grid of models; name one of them, such as '{first}'"
                 raise CardError(msg)
-            if by_kind in ("rephrasers", "judges") and found.card.engine == "batch":
+            if by_kind in ("rephrasers", "judges") and entry.card.engine == "batch":
                 msg = f"{where}: that model answers in batches; a {by_kind[:-1]} asks one that answers at once"
                 raise CardError(msg)
-        return found
+        return entry
 
     def fingerprint(self, audit_id: str) -> str:
         """Returns 16 hex digits over every card the audit reaches."""
@@ -184,11 +184,11 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
         for kind in KINDS:
             for name, entry in _load_folder(root, kind, errors):
                 entries[kind][name] = entry
-                for made, point in _points(name, entry):
-                    if made in entries[kind] and entries[kind][made].root == root:
-                        errors.append(CardError(f"{entry.where(name, 'grid')}: '{made}' is the id of another card"))
+                for point_id, point in _points(name, entry):
+                    if point_id in entries[kind] and entries[kind][point_id].root == root:
+                        errors.append(CardError(f"{entry.where(name, 'grid')}: '{point_id}' is the id of another card"))
                         continue
-                    entries[kind][made] = point
+                    entries[kind][point_id] = point
     raise_all(errors)
     return Registry(entries, (SHIPPED, *paths))
 
@@ -217,9 +217,9 @@ def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:
     if not isinstance(card, ModelCard) or card.grid is None:
         return
     for point in card.grid.points():
-        made = point_name(name, point)
-        lines = {(made, *path[1:]): line for path, line in entry.lines.items() if path[:1] == (name,)}
-        yield made, Entry(card.at(point), entry.root, entry.file, lines)
+        point_id = point_name(name, point)
+        lines = {(point_id, *path[1:]): line for path, line in entry.lines.items() if path[:1] == (name,)}
+        yield point_id, Entry(card.at(point), entry.root, entry.file, lines)
 
 
 def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Iterable[tuple[str, Entry]]:
@@ -283,8 +283,8 @@ def _one_a_field(
     untelling = {"extra_forbidden": 1, "missing": 2, "literal_error": 2, "model_type": 3}
     wholes = {path[:length] for path in of_field for length in range(1, len(path))}
     return [
-        min(found, key=lambda error: untelling.get(error["type"], 0))
-        for path, found in of_field.items()
+        min(same_field, key=lambda error: untelling.get(error["type"], 0))
+        for path, same_field in of_field.items()
         if path not in wholes
     ]
 
@@ -303,9 +303,9 @@ def _message(kind: type[Card], name: str, error: ErrorDetails, entry: Entry) -> 
         return f"{where(name, *path)}: '{name}' needs the field '{field_path}'"
     is_hidden = bool({"base_url", "api_key_env"} & set(path))  # where a key may have been put by mistake
     is_long = isinstance(error["input"], dict | list | tuple | Card)
-    found = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
+    instead = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
     text = error["msg"].removeprefix("Value error, ")
-    return f"{where(name, *path)}: {field_path or name}: {text}{found}"
+    return f"{where(name, *path)}: {field_path or name}: {text}{instead}"
 
 
 def _model_at(kind: type[Card], path: tuple[str | int, ...]) -> type[Card]:

@@ -144,15 +144,15 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
 def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None]) -> tuple[str, ...]:
     """What columns hold, blanks left out; a column alone may hold a JSON list of texts ([0, 1] is an answer as it stands)."""
     texts = [row[column] for column in columns or ()]
-    found = [text for text in texts if text is not None and text.strip()]
-    if len(texts) > 1 or not found or not found[0].lstrip().startswith("["):
-        return tuple(found)
+    given = [text for text in texts if text is not None and text.strip()]
+    if len(texts) > 1 or not given or not given[0].lstrip().startswith("["):
+        return tuple(given)
     try:
-        parsed = json.loads(found[0])
+        parsed = json.loads(given[0])
     except (ValueError, RecursionError):
-        return tuple(found)  # a text that begins with a bracket
+        return tuple(given)  # a text that begins with a bracket
     is_list = isinstance(parsed, list) and all(isinstance(item, str) for item in parsed)
-    return tuple(parsed) if is_list else tuple(found)
+    return tuple(parsed) if is_list else tuple(given)
 
 
 def _refuse_odd_options(

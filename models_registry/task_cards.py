@@ -49,8 +49,8 @@ class RegexReader(Card):
         try:
             re2.compile(value, options)
         except re2.error as error:
-            said = error.args[0] if error.args else ""
-            msg = f"not an RE2 pattern: {said.decode('utf-8', 'replace') if isinstance(said, bytes) else said}"
+            reason = error.args[0] if error.args else ""
+            msg = f"not an RE2 pattern: {reason.decode('utf-8', 'replace') if isinstance(reason, bytes) else reason}"
             raise ValueError(msg) from None
         return value
 

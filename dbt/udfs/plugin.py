@@ -179,8 +179,8 @@ def _retired(conn: DuckDBPyConnection) -> dict[str, list[str]]:
     if not runs:
         return {}
     of_them = "list_contains($runs, base_run_id) or list_contains($runs, candidate_run_id)"
-    found = conn.execute(f"select comparison_id from raw.comparisons where {of_them}", {"runs": runs}).fetchall()  # noqa: S608
-    return {"retired_run_ids": runs, "retired_comparison_ids": [each for (each,) in found]}
+    rows = conn.execute(f"select comparison_id from raw.comparisons where {of_them}", {"runs": runs}).fetchall()  # noqa: S608
+    return {"retired_run_ids": runs, "retired_comparison_ids": [each for (each,) in rows]}
 
 
 def _listed(ids: Sequence[str]) -> str:

@@ -43,8 +43,8 @@ def read_answers(answers: Sequence[Answer]) -> list[Reading]:
         name, signs = _parsed(reader)
         if name == "option_letter":
             own = [index for index, answer in enumerate(answers) if answer[1] == reader]
-            found = read_options([answers[index][0].strip() for index in own], signs)
-            choices.update(zip(own, found, strict=True))
+            readings = read_options([answers[index][0].strip() for index in own], signs)
+            choices.update(zip(own, readings, strict=True))
     return [_reading(*answer, choices.get(index)) for index, answer in enumerate(answers)]
 
 
@@ -75,8 +75,8 @@ def _refuses(text: str, pattern: str) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _parsed(reader: str) -> tuple[str, Any]:
-    found = json.loads(reader)
-    return next(iter(found.items())) if isinstance(found, dict) else (found, "")
+    card = json.loads(reader)
+    return next(iter(card.items())) if isinstance(card, dict) else (card, "")
 
 
 @functools.lru_cache(maxsize=256)
@@ -91,25 +91,25 @@ def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> str |
     if name == "label_in_text":
         return _only_label_in(text, labels)
     if name == "exact":
-        found: str | None = text
+        label: str | None = text
     elif name == "first_integer":
         match = _compiled(r"[+-]?\d+").search(text)
-        found = match[0] if match else None
+        label = match[0] if match else None
     elif name == "regex":
         match = _compiled(argument).search(text)
-        found = None if match is None else match[1] if match.re.groups else match[0]
+        label = None if match is None else match[1] if match.re.groups else match[0]
     elif name == "json_field":
-        found = _json_field(text, argument)
+        label = _json_field(text, argument)
     else:
         msg = f"unknown reader {name!r}"
         raise ValueError(msg)
-    found = None if found is None else found.strip()
-    if found in labels:
-        return found
-    if name == "first_integer" and found is not None:
+    label = None if label is None else label.strip()
+    if label in labels:
+        return label
+    if name == "first_integer" and label is not None:
         # "+3" and "03" are the integer 3, unless a label is spelled so
-        number = _as_integer(found)
-        equal = [label for label in labels if number is not None and _as_integer(label) == number]
+        number = _as_integer(label)
+        equal = [each for each in labels if number is not None and _as_integer(each) == number]
         return equal[0] if len(equal) == 1 else None
     return None
 
@@ -125,7 +125,7 @@ def _only_label_in(text: str, labels: tuple[str, ...]) -> str | None:
     """The one label whose words stand in the text; a label inside a longer one that matched there does not count."""
     folded = text.casefold()
     taken = [False] * len(folded)
-    found = set()
+    named = set()
     for label in sorted(labels, key=len, reverse=True):
         words = label.casefold()
         start = folded.find(words)
@@ -133,10 +133,10 @@ def _only_label_in(text: str, labels: tuple[str, ...]) -> str | None:
             end = start + len(words)
             is_whole = not (_in_word(folded, start - 1, start) or _in_word(folded, end - 1, end))
             if is_whole and not any(taken[start:end]):
-                found.add(label)
+                named.add(label)
                 taken[start:end] = [True] * (end - start)
             start = folded.find(words, start + 1)
-    return found.pop() if len(found) == 1 else None
+    return named.pop() if len(named) == 1 else None
 
 
 def _in_word(text: str, left: int, right: int) -> bool:

@@ -32,8 +32,8 @@ def original_schema(card: TaskCard) -> str:
 def schema_of(field: str, labels: Sequence[str], descriptions: Mapping[str, str | None]) -> str:
     """Returns a JSON schema of an object with one field, one of the labels in this order."""
     lines = [f"- {label}: {descriptions[label]}" if descriptions[label] else f"- {label}" for label in labels]
-    asked = {"type": "string", "enum": list(labels), "description": "One of:\n" + "\n".join(lines)}
-    schema = {"type": "object", "properties": {field: asked}, "required": [field], "additionalProperties": False}
+    answer = {"type": "string", "enum": list(labels), "description": "One of:\n" + "\n".join(lines)}
+    schema = {"type": "object", "properties": {field: answer}, "required": [field], "additionalProperties": False}
     return json.dumps(schema, ensure_ascii=False)
 
 

@@ -62,9 +62,9 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
     templates = {name: registry.templates(card.templates) for name, card in tasks.items() if card.templates is not None}
     models = {name: registry.model(name) for name in registry.models_of(audit_id)}
     samples = fetch_samples(checked.cards)
-    asked = audit.model_dump(mode="json", include={"strategies", "rephrasing", "repetitions", "samples"})
+    grid = audit.model_dump(mode="json", include={"strategies", "rephrasing", "repetitions", "samples"})
     decides = [
-        as_json(asked),
+        as_json(grid),
         *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),
         *(as_json([name, card.model_dump(mode="json", exclude=NOT_SENT)]) for name, card in tasks.items()),
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),

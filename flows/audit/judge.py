@@ -203,7 +203,7 @@ class _JudgeWork:
         return []
 
     def _requests(self, wanted: list[_OpenRuling]) -> Iterator[Request]:
-        asked = self._asked_before()
+        n_asked = self._asked_before()
         for start in range(0, len(wanted), READ_AT_ONCE):
             some = wanted[start : start + READ_AT_ONCE]
             completions = _completions(self._purse.warehouse, self._purse.audit_run_id, some)
@@ -219,7 +219,7 @@ class _JudgeWork:
                     signs=signs,
                     completion=completion,
                 )
-                yield self._request(each, ruling, asked.get((each.judged_id, each.repetition), 0) + 1)
+                yield self._request(each, ruling, n_asked.get((each.judged_id, each.repetition), 0) + 1)
 
     def _request(self, wanted: _OpenRuling, ruling: Ruling, ask: int) -> Request:
         task = self._design.tasks[ruling.task_id]

@@ -83,7 +83,7 @@ def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Varian
     variants, rows = [], []
     for index, template in enumerate(card.templates):
         text = template.canonical_json()
-        asked = design.audit.repetitions.variants if index else design.audit.repetitions.original
+        n_repetitions = design.audit.repetitions.variants if index else design.audit.repetitions.original
         variant = Variant(
             prompt_variant_id=prompt_variant_id(task_id, "simple", None, index, text),
             task_id=task_id,
@@ -92,7 +92,7 @@ def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Varian
             variant_index=index,
             is_original=index == 0,
             instruction=template.text,
-            repetitions=tuple(range(1, asked + 1)),
+            repetitions=tuple(range(1, n_repetitions + 1)),
             template=text,
             reader=reader_of(template, task),
         )
@@ -220,7 +220,7 @@ def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Pro
 
 def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal, answer_schema: str | None) -> Variant:
     is_original = proposal.variant_index == 0
-    asked = design.audit.repetitions.original if is_original else design.audit.repetitions.variants
+    n_repetitions = design.audit.repetitions.original if is_original else design.audit.repetitions.variants
     return Variant(
         prompt_variant_id=prompt_variant_id(
             task_id,
@@ -236,7 +236,7 @@ def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal,
         variant_index=proposal.variant_index,
         is_original=is_original,
         instruction=proposal.instruction,
-        repetitions=() if proposal.refused_because else tuple(range(1, asked + 1)),
+        repetitions=() if proposal.refused_because else tuple(range(1, n_repetitions + 1)),
         answer_schema=answer_schema,
         reader=None if answer_schema is None else as_json({"json_field": field_of(answer_schema)}),
     )
@@ -260,5 +260,5 @@ def _row_of_wording(
 
 def _row(audit_run_id: str, variant: Variant, **more: object) -> dict[str, object]:
     """The row of raw.prompt_variants: what the run asks of a variant, and more about how it came about."""
-    asked = {name: getattr(variant, name) for name in Variant.__dataclass_fields__}
-    return {**asked, "repetitions": list(variant.repetitions), "audit_run_id": audit_run_id, **more}
+    row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__}
+    return {**row, "repetitions": list(variant.repetitions), "audit_run_id": audit_run_id, **more}

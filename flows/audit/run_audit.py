@@ -189,8 +189,8 @@ def _are_made(warehouse: Warehouse, design: Design) -> bool:
 def _without_rephraser(checked: CardCheck) -> dict[str, Entry]:
     """The models that answer and judge."""
     cards = checked.cards
-    asked = {*cards.models, *(card.model for card in cards.judges.values())}
-    return {name: entry for name, entry in checked.models.items() if name in asked}
+    model_ids = {*cards.models, *(card.model for card in cards.judges.values())}
+    return {name: entry for name, entry in checked.models.items() if name in model_ids}
 
 
 def _is_kept_otherwise(warehouse: Warehouse, audit_run_id: str, design: Design) -> bool:
@@ -229,8 +229,8 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
     checked = check_audit(registry, audit_id)
     raise_all([*checked.errors, *checked.lacking_data])
     rephraser = checked.cards.rephraser
-    asked = () if rephraser is None or rephraser.model is None else (rephraser.model,)
-    refuse_untrusted(settings, {name: checked.models[name] for name in asked}, progress)
+    model_ids = () if rephraser is None or rephraser.model is None else (rephraser.model,)
+    refuse_untrusted(settings, {name: checked.models[name] for name in model_ids}, progress)
     design = design_audit(registry, audit_id, checked)
     rephrasing = design.audit.rephrasing
     if rephrasing is not None and registry.rephraser(rephrasing.rephraser).kind == "model":

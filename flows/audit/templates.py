@@ -31,8 +31,8 @@ def _filled(template: Template, values: Mapping[str, str]) -> Messages:
         substitute(template.example, {"question": example.question, "answer": example.answer})
         for example in template.examples
     )
-    asked = ("user", substitute(template.text, {**values, "examples": "\n\n".join(examples)}))
-    return (asked,) if template.system is None else (("system", template.system), asked)
+    question = ("user", substitute(template.text, {**values, "examples": "\n\n".join(examples)}))
+    return (question,) if template.system is None else (("system", template.system), question)
 
 
 def shown_options(template: Template, options: Sequence[str]) -> str:

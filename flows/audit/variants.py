@@ -35,8 +35,8 @@ def rephrasing_key(design: Design, task_id: str) -> str:
     decides: list[str | None] = [task_id, card.instruction, as_json(protected_words(card))]
     if rephrasing is not None:
         rephraser = design.registry.rephraser(rephrasing.rephraser)
-        asked = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
-        decides += [rephrasing.canonical_json(), rephraser.canonical_json(), asked]
+        model = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
+        decides += [rephrasing.canonical_json(), rephraser.canonical_json(), model]
     return content_id("rephrasing", *decides)
 
 
@@ -59,7 +59,7 @@ def earlier_rows(warehouse: Warehouse, key: str, strategy: str | None = None) ->
 
 def same_wordings(warehouse: Warehouse, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:
     """Returns whether a run asks exactly these wordings."""
-    asked = {
+    landed = {
         (v.task_id, v.paraphrase_temperature, v.variant_index, v.instruction)
         for v in landed_variants(warehouse, audit_run_id)
         if v.template is None
@@ -69,4 +69,4 @@ def same_wordings(warehouse: Warehouse, audit_run_id: str, edited: Mapping[str, 
         for task_id, ps in edited.items()
         for p in ps
     }
-    return asked == wanted
+    return landed == wanted

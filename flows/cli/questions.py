@@ -79,12 +79,12 @@ def report(
             )
         show({"report": str(path)}, str(path))
         return
-    made = report_as(Warehouse(settings.warehouse), run, form, policy)
+    text = report_as(Warehouse(settings.warehouse), run, form, policy)
     if output is not None:
-        write_text(made, output, SHARED)
+        write_text(text, output, SHARED)
         show({"report": str(output)}, str(output))
     else:
-        show({"report": None, form: made}, made.rstrip("\n"))
+        show({"report": None, form: text}, text.rstrip("\n"))
 
 
 @app.command()

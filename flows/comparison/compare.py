@@ -84,7 +84,7 @@ def compare_again(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[st
 def _published(warehouse: Warehouse, candidate_run_id: str) -> set[str]:
     """Returns the ids of a run's comparisons that the published copy has as they were sealed."""
     newest = newest_published(warehouse, candidate_run_id)
-    return set() if newest is None else set(newest.held["comparisons"])
+    return set() if newest is None else set(newest.entries["comparisons"])
 
 
 def derive(warehouse: Warehouse, comparison_ids: Sequence[str], command: Command = "build") -> None:

@@ -26,34 +26,34 @@ NAMED = 8  # tasks
 
 @dataclass(slots=True)
 class Texts:
-    """The policy of one report: what was asked for, or for each task its default; counts what full texts take."""
+    """The policy of one report: what was chosen, or for each task its default; counts what full texts take."""
 
-    asked: Policy | None = None
+    chosen: Policy | None = None
     sensitive: frozenset[str] = frozenset()
     n_cut: int = 0  # texts cut to an excerpt because others took the room
     _n_more: int = field(default=0, repr=False)
 
     def of(self, task_id: str) -> Policy:
         """Returns the policy for one task: as asked; else none where its card is marked sensitive, excerpts where not."""
-        return self.asked or ("none" if task_id in self.sensitive else "excerpt")
+        return self.chosen or ("none" if task_id in self.sensitive else "excerpt")
 
     @property
     def long(self) -> int:
         """Characters of a long text."""
-        return MOST if self.asked == "full" else LONG
+        return MOST if self.chosen == "full" else LONG
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The policy in a sentence."""
-        if self.asked == "none":
+        if self.chosen == "none":
             return "left out"
-        if self.asked == "full":
+        if self.chosen == "full":
             room = f"in full, up to {MOST:,} characters each and {MOST_IN_ALL // 1_000_000} MB in all"
             return room + (
                 f"; {self.n_cut:,} are cut to {LONG} characters, for which there was no room" if self.n_cut else ""
             )
         some = f"excerpts of {LONG} characters"
-        if self.asked is None and self.sensitive:
+        if self.chosen is None and self.sensitive:
             names = ", ".join(cut(name, 60) for name in sorted(self.sensitive)[:NAMED])
             more = f" and {len(self.sensitive) - NAMED} more" if len(self.sensitive) > NAMED else ""
             some += f"; left out for tasks marked sensitive: {names}{more}"

@@ -45,8 +45,8 @@ def check_values(rule: ValueRule, source: Source) -> RuleResult:
         (row for row in there if all(selects(each, row) for each in others)),
         key=lambda row: [str(row.get(name)) for name in apart],
     )
-    judged = [*(_rule_row(rule, row) for row in rows), *_absent(rule, keyed, there, source)]
-    not_passed = tuple(row for row in judged if row is not None)
+    rule_rows = [*(_rule_row(rule, row) for row in rows), *_absent(rule, keyed, there, source)]
+    not_passed = tuple(row for row in rule_rows if row is not None)
     outcome, reason = _outcome(not_passed, len(rows))
     commands = (
         f"promptaudit sql {_in_shell(query_of(rule, source))}", f"promptaudit report {shlex.quote(source.audit_run_id)}",

@@ -67,13 +67,13 @@ def _result(rule: VerdictRule, source: Source, base: str, comparison: list[Row],
             base_run_id=base,
             look_closer=(command,),
         )
-    asked = {_names(row) for row in source.mart("rpt_audit")}
-    asked = {names for names in asked if all(selects(each, dict(zip(NAMES, names, strict=True))) for each in named)}
+    groups = {_names(row) for row in source.mart("rpt_audit")}
+    groups = {names for names in groups if all(selects(each, dict(zip(NAMES, names, strict=True))) for each in named)}
     before = {_names(row) for row in source.mart("rpt_audit", base)}
-    silent = _silent(rule, asked & before, rows, comparison)
+    silent = _silent(rule, groups & before, rows, comparison)
     n_judged = sum(row["verdict"] not in NOT_JUDGED for row in rows)
     if silent or not n_judged:
-        reason = f"{len(silent)} of {len(asked)} groups cannot be compared" if silent else NO_ROW
+        reason = f"{len(silent)} of {len(groups)} groups cannot be compared" if silent else NO_ROW
         return RuleResult(
             rule=str(rule),
             outcome="unmeasured",
@@ -86,8 +86,8 @@ def _result(rule: VerdictRule, source: Source, base: str, comparison: list[Row],
     notes = [f"none of {n_judged} comparisons is {rule.verdict}, {against}"]
     if len(rows) > n_judged:
         notes.append(f"{len(rows) - n_judged} more could not be compared or judged")
-    if asked - before:
-        notes.append(f"{len(asked - before)} of {len(asked)} groups are new and have nothing to be compared with")
+    if groups - before:
+        notes.append(f"{len(groups - before)} of {len(groups)} groups are new and have nothing to be compared with")
     return RuleResult(rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(rows), base_run_id=base)
 
 

@@ -111,8 +111,8 @@ def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]
 
 
 def _entries(seal: Seal) -> dict[str, Any]:
-    entries = dict(seal.held["marts"])
-    for comparison_id, own in seal.held["comparisons"].items():
+    entries = dict(seal.entries["marts"])
+    for comparison_id, own in seal.entries["comparisons"].items():
         for mart, entry in own.items():
             entries.setdefault(mart, {})[comparison_id] = entry
     return entries
@@ -131,7 +131,7 @@ def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
         "select finished_at from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
     )
     closed = rows[0]["finished_at"] if rows else None
-    return closed is not None and newest.held["derived_at"] == closed.isoformat()
+    return closed is not None and newest.entries["derived_at"] == closed.isoformat()
 
 
 def newest_published(warehouse: Warehouse, audit_run_id: str) -> Seal | None:

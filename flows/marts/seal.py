@@ -57,7 +57,7 @@ class Seal:
     sealed_at: datetime
 
     @property
-    def held(self) -> dict[str, Any]:
+    def entries(self) -> dict[str, Any]:
         """Returns the entries of the manifest."""
         return _read(self.manifest)
 
@@ -157,7 +157,7 @@ def seal_runs(
         if state == "running" and run not in erased:
             continue
         before = last.get(run)
-        entries = EMPTY if before is None else before.held
+        entries = EMPTY if before is None else before.entries
         has_more = any(n > entries["raw"].get(table, {}).get("n_rows", 0) for table, n in n_rows.items())
         if run in erased:
             reason = "erased"
@@ -188,7 +188,7 @@ def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has
     """Returns the views, and the project that made them, which is known after a build of all; comparing makes one anew."""
     if has_built or not chain:
         return {"views": views(con), "views_by": made_by()["dbt_project"] if has_built else None}
-    known, there = chain[-1].held, views(con)
+    known, there = chain[-1].entries, views(con)
     remade = {name: there[name] for name in (BY_COMPARING,) if has_compared and name in there}
     return {"views": known["views"] | remade, "views_by": known["views_by"]}
 

@@ -52,8 +52,8 @@ def sampling_temperature(temperature: float | None) -> float | None:
 
 def freedom(temperature: float | None) -> str:
     """Returns the sentence that tells the model how freely to reword at a paraphrase temperature."""
-    asked = ORDINARY_TEMPERATURE if temperature is None else temperature
-    return next(sentence for limit, sentence in FREEDOM if asked <= limit)
+    warmth = ORDINARY_TEMPERATURE if temperature is None else temperature
+    return next(sentence for limit, sentence in FREEDOM if warmth <= limit)
 
 
 class ModelRephraser:
@@ -81,12 +81,12 @@ class ModelRephraser:
             await self._engines[at].open()
         texts: list[str] = []
         for batch, start in enumerate(range(0, n, MAX_ASKED_AT_ONCE)):
-            asked = min(MAX_ASKED_AT_ONCE, n - start)
-            answer = await self._engines[at].answer(self._request(wording, asked, temperature, (round_, batch)))
+            n_wanted = min(MAX_ASKED_AT_ONCE, n - start)
+            answer = await self._engines[at].answer(self._request(wording, n_wanted, temperature, (round_, batch)))
             if answer.error is not None:
                 msg = f"model '{self._card.model}' cannot reword the instruction of '{wording.task_id}': {answer.error}"
                 raise EngineError(msg)
-            texts += read_list(answer.completion or "", asked)
+            texts += read_list(answer.completion or "", n_wanted)
         return texts
 
     async def close(self) -> None:

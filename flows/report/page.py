@@ -150,10 +150,10 @@ def summary(data: ReportData) -> list[str]:
 
     planned, landed = (sum(row[f"n_{what}"] or 0 for row in card) for what in ("planned", "landed"))
     most, repetitions = max(row["n_variants"] for row in card), max(row["n_repetitions"] or 1 for row in card)
-    asked = "asked once" if repetitions == 1 else f"asked up to {repetitions} times"
+    frequency = "asked once" if repetitions == 1 else f"asked up to {repetitions} times"
     wordings = "one wording" if most == 1 else f"up to {most} wordings"
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
-    out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {asked}."]
+    out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {frequency}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
     if data.gate is not None and data.gate.rules:
         out.append(f"The gate has {data.gate.counts}.")

@@ -43,13 +43,13 @@ class Printed:
 class _Figures(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Printed] = []
+        self.printed: list[Printed] = []
         self._is_open = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if tag == "data" and "data-figure" in given:
-            self.found.append(Printed(given["data-figure"] or "", given.get("value") or "", "", self.getpos()[0]))
+            self.printed.append(Printed(given["data-figure"] or "", given.get("value") or "", "", self.getpos()[0]))
             self._is_open = True
 
     def handle_endtag(self, tag: str) -> None:
@@ -58,14 +58,14 @@ class _Figures(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._is_open:
-            self.found[-1].text += data
+            self.printed[-1].text += data
 
 
 def figures_of(page: str) -> list[Printed]:
     """Every figure of a page, in order."""
     parser = _Figures()
     parser.feed(page)
-    return parser.found
+    return parser.printed
 
 
 def check_page(warehouse: Warehouse, path: Path) -> tuple[list[SealDifference], str, str | None]:
@@ -88,16 +88,18 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[SealDifference], 
         written = con.execute(query, [page_sha256(content)]).fetchone()
         if written is not None:
             run, at = written
-            said = f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
-            return [], said, str(run)
+            summary = (
+                f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
+            )
+            return [], summary, str(run)
         if not printed:
             msg = f"{path}: no report of promptaudit: it prints no figure with a name"
             raise DataError(msg)
-        found, about = _differing(con, printed, path.name)
-    said = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
-    if not found and about is not None:
-        found = _lines(warehouse, about, page, path)
-    return few(found), said, about
+        differences, about = _differing(con, printed, path.name)
+    summary = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
+    if not differences and about is not None:
+        differences = _lines(warehouse, about, page, path)
+    return few(differences), summary, about
 
 
 def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[Path, str | None]]:
@@ -183,19 +185,19 @@ def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
 
 def spellings(value: Any) -> set[str]:
     """Every way in which the report prints a value; a mark may stand behind it."""
-    said = {exact(value), str(value)}
+    texts = {exact(value), str(value)}
     if value is None:
-        said |= {number(None), ABSENT, "NULL"}
+        texts |= {number(None), ABSENT, "NULL"}
     elif isinstance(value, bool):
-        said |= {"yes" if value else "no"}
+        texts |= {"yes" if value else "no"}
     elif isinstance(value, int | float):
-        said |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
-        said |= (
+        texts |= {number(value, digits) for digits in range(MOST_DIGITS)} | {percent(value), share(value), usd(value)}
+        texts |= (
             {milliseconds(value)}
-            | {f"+{text}" for text in list(said)}
+            | {f"+{text}" for text in list(texts)}
             | {count(value) if isinstance(value, int) else f"{value:g}"}
         )
-    return said | {f"{text}{mark}" for text in said for mark in MARKS}
+    return texts | {f"{text}{mark}" for text in texts for mark in MARKS}
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:

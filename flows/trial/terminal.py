@@ -6,20 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from flows.display.figures import count, cut, number, ranged
+from models_registry.mart_columns import mart_columns
 
 if TYPE_CHECKING:
     from flows.trial.effects import ModelEffects
     from flows.trial.figures import Level
     from flows.trial.run import TrialResult
 
-WORDS = {
-    "sensitivity": "sensitivity",
-    "sensitivity_corrected": "  corrected",
-    "consistency": "consistency",
-    "micro_f1": "micro-F1",
-    "invalid_rate": "invalid rate",
-}
-WIDTHS = (14, 24, 24, 24, 26)
+WIDTHS = (23, 24, 24, 24, 26)
 
 
 def lines_of(trial: TrialResult) -> list[str]:
@@ -51,7 +45,7 @@ def _table(each: ModelEffects, *, has_control: bool) -> Iterable[str]:
     for effect in each.measures:
         arms = (effect.before, effect.filler, effect.after) if has_control else (effect.before, effect.after)
         cells = (_cell(level) for level in (*arms, effect.counts) if level is not None)
-        yield _row(WORDS[effect.measure], *cells, effect.verdict)
+        yield _row(mart_columns("rpt_audit")[effect.measure].label, *cells, effect.verdict)
     if each.when_chosen is not None and has_control:
         yield (
             f"  when they were chosen their sensitivity was {number(each.when_chosen)}: what of it is gone with the filler "

@@ -83,12 +83,12 @@ def test_a_published_run_has_a_seal_that_follows_the_one_before(gated: Gated) ->
     one, two = chain
     assert (one.previous_seal, two.previous_seal) == (None, one.seal)
     assert two.seal == sha256_of(one.seal, "2", second, "complete", two.sealed_at.isoformat(), two.manifest)
-    held = two.held
-    assert {name: held["raw"][name]["n_rows"] for name in held["raw"]} == {
+    entries = two.entries
+    assert {name: entries["raw"][name]["n_rows"] for name in entries["raw"]} == {
         "audit_runs": 1, "predictions": 4, "attempts": 1, "verdicts": 1, "prompt_variants": 1,
     }  # fmt: skip
-    assert held["marts"]["rpt_audit"]["n_rows"] == 1
-    assert len(held["code"]) == len(held["dbt_project"]) == 64
+    assert entries["marts"]["rpt_audit"]["n_rows"] == 1
+    assert len(entries["code"]) == len(entries["dbt_project"]) == 64
 
 
 def test_publishing_again_seals_nothing_and_what_lands_later_is_sealed_alone(gated: Gated) -> None:
@@ -104,8 +104,8 @@ def test_publishing_again_seals_nothing_and_what_lands_later_is_sealed_alone(gat
     with Warehouse(gated.warehouse).write() as con:
         newest = seals(con)[-1]
     assert newest.reason == "landed"
-    assert newest.held["raw"]["baselines"]["n_new"] == 1
-    assert newest.held["raw"]["predictions"] | {"columns": []} == {
+    assert newest.entries["raw"]["baselines"]["n_new"] == 1
+    assert newest.entries["raw"]["predictions"] | {"columns": []} == {
         "n_rows": 4,
         "n_new": 0,
         "sha256": None,

@@ -65,7 +65,7 @@ def test_full_texts_share_their_room() -> None:
     assert {len(text) for text in kept} == {MOST, 301}
     assert sum(len(text) - 300 for text in kept if len(text) == MOST) <= MOST_IN_ALL
     assert texts.n_cut == sum(len(text) == 301 for text in kept) > 90
-    assert f"{texts.n_cut} are cut to 300 characters" in texts.said
+    assert f"{texts.n_cut} are cut to 300 characters" in texts.summary
 
 
 def texts_of(run: Reported) -> set[str]:
@@ -103,7 +103,7 @@ def test_a_sensitive_task_keeps_its_texts_and_an_open_one_does_not(judged: Repor
     from flows.report.charts.drawing import undrawn
 
     found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
-    assert found.texts.said == "excerpts of 300 characters"
+    assert found.texts.summary == "excerpts of 300 characters"
     names = sorted({row["task_id"] for row in found.judging.disagreements})
     texts = Texts(None, frozenset(names[:1]))
     kept = texts.kept(found.judging.disagreements)

@@ -83,10 +83,10 @@ def _rows(
         return [not_comparable(name, table) for name in names]
     rates = Rates(tuple(names), np.nan_to_num(table.value), ~np.isnan(table.value))
     n_draws = n_resamples if table.reason is None else 0
-    (found,) = differences([rates], table.stratum, table.value.shape[1], seed, n_draws)
+    (spreads,) = differences([rates], table.stratum, table.value.shape[1], seed, n_draws)
     return [
         compared(row, n, len(table.stratum), 1, table.reason, is_exchanged=table.is_exchanged)
-        for row, n in zip(found, rates.n_samples, strict=True)
+        for row, n in zip(spreads, rates.n_samples, strict=True)
     ]
 
 

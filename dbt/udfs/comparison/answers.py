@@ -115,9 +115,9 @@ def _rows(
     measures = measured(table, numbers, level)
     tested = [figures for figures in measures if table.reason is None or figures.n_units == 0]
     rest = [figures for figures in measures if figures not in tested]
-    found = differences(tested, table.stratum, table.n_samples, seed, n_resamples)
-    found += differences(rest, table.stratum, table.n_samples, seed, 0)
-    for figures, of_figures in zip(tested + rest, found, strict=True):
+    by_measure = differences(tested, table.stratum, table.n_samples, seed, n_resamples)
+    by_measure += differences(rest, table.stratum, table.n_samples, seed, 0)
+    for figures, of_figures in zip(tested + rest, by_measure, strict=True):
         reason = table.reason if figures in rest else None
         n_variants = table.n_slots if figures.n_units else int(is_original.sum())
         n_repetitions = most[False] if figures.n_units and most[False] else most[True]

@@ -25,17 +25,17 @@ def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures
     share = _shares(table, n_parts)
     has_gold = bool((table.gold >= 0).any())
 
-    found: list[Figures] = []
+    figures: list[Figures] = []
     if has_gold or (n_asks > 0).sum(axis=0).max() >= 2:
-        found.append(Shares(share, is_given, table.gold, lattice_of(n_parts[n_parts > 0], table.n_slots)))
+        figures.append(Shares(share, is_given, table.gold, lattice_of(n_parts[n_parts > 0], table.n_slots)))
     if has_gold:
         right = share[table.gold, :, np.arange(table.n_samples)].T
-        found.append(Rates(("micro_f1",), right, is_given & (table.gold >= 0)))
-    found.append(Rates(("invalid_rate",), share[-1], is_given))
-    found.extend(
+        figures.append(Rates(("micro_f1",), right, is_given & (table.gold >= 0)))
+    figures.append(Rates(("invalid_rate",), share[-1], is_given))
+    figures.extend(
         alphas for alphas in (_intra(table, numbers, level), _inter(table, numbers, level)) if alphas is not None
     )
-    return found
+    return figures
 
 
 def _shares(table: AnswersTable, n_parts: NDArray[np.int64]) -> Floats:

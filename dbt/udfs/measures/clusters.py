@@ -46,12 +46,12 @@ def separate_clusters(
         within.append((sum(pairs) + between) / (size * (size - 1) / 2))
         members.append(members[a] + members[b])
 
-    found, open_nodes = [], [2 * n - 2]
+    clusters, open_nodes = [], [2 * n - 2]
     while open_nodes:
         node = open_nodes.pop()
         is_of_size = fewest <= len(members[node]) <= n // 2
         if is_of_size and joins[node] - within[node] >= separation:
-            found.append(np.sort(np.array(members[node], np.int64)))
+            clusters.append(np.sort(np.array(members[node], np.int64)))
         elif node >= n:
             open_nodes += [int(tree[node - n, 0]), int(tree[node - n, 1])]
-    return sorted(found, key=lambda cluster: (-len(cluster), cluster.tolist()))
+    return sorted(clusters, key=lambda cluster: (-len(cluster), cluster.tolist()))

@@ -203,7 +203,7 @@ class _Signs(NamedTuple):
     words: dict[str, str]  # what made-up signs are replaced by
 
 
-class _Found(NamedTuple):
+class _Mentions(NamedTuple):
     classes: bytes  # of a text, each line between two n
     places: list[int]  # where a sign stands
     indexes: list[int]  # which option each stands for
@@ -234,7 +234,7 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
 def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list[OptionReading]:
     """Returns `read_option` of each of many completions, in two thirds of the time."""
     signs = _signs(tuple(enumerators))
-    return [_last_choice(found) for texts in _batches(completions) for found in _classified(texts, signs)]
+    return [_last_choice(mentions) for texts in _batches(completions) for mentions in _classified(texts, signs)]
 
 
 def _batches(completions: Iterable[str]) -> Iterator[list[str]]:
@@ -253,14 +253,14 @@ def _batches(completions: Iterable[str]) -> Iterator[list[str]]:
         yield texts
 
 
-def _last_choice(found: _Found) -> OptionReading:
+def _last_choice(mentions: _Mentions) -> OptionReading:
     """Signs that are joined ("A or B") are one choice of several; the last that commits counts."""
-    stop = len(found.indexes)
+    stop = len(mentions.indexes)
     while stop:
         start = stop - 1
-        while start and _are_joined(found, start - 1):
+        while start and _are_joined(mentions, start - 1):
             start -= 1
-        chosen = found.indexes[_committed(found, start, stop)]
+        chosen = mentions.indexes[_committed(mentions, start, stop)]
         if chosen:
             are_one = chosen.count(chosen[0]) == len(chosen)
             return OptionReading(chosen[0], None) if are_one else OptionReading(None, TWO_CHOICES)
@@ -268,23 +268,23 @@ def _last_choice(found: _Found) -> OptionReading:
     return OptionReading(None, NO_CHOICE)
 
 
-def _are_joined(found: _Found, k: int) -> bool:
+def _are_joined(mentions: _Mentions, k: int) -> bool:
     """Whether sign k and the next are named together."""
-    start, stop = found.places[k] + 1, found.places[k + 1]
+    start, stop = mentions.places[k] + 1, mentions.places[k + 1]
     if stop - start > REACH:
         return False
-    if _JOIN.fullmatch(found.classes, start, stop):
+    if _JOIN.fullmatch(mentions.classes, start, stop):
         return True
-    return found.classes.startswith(b")", stop + 1) and bool(_JOIN_OF_TEXTS.fullmatch(found.classes, start, stop))
+    return mentions.classes.startswith(b")", stop + 1) and bool(_JOIN_OF_TEXTS.fullmatch(mentions.classes, start, stop))
 
 
-def _committed(found: _Found, start: int, stop: int) -> slice:
+def _committed(mentions: _Mentions, start: int, stop: int) -> slice:
     """Those of the joined signs start to stop that the text commits to."""
-    classes, first, last = found.classes, found.places[start], found.places[stop - 1]
+    classes, first, last = mentions.classes, mentions.places[start], mentions.places[stop - 1]
     before, after = classes[max(0, first - REACH) : first], classes[last + 1 : last + 1 + REACH]
     is_committed = False
     if _SUBJECT.match(after):
-        chosen = _of_clause(found, start, stop, before, after)
+        chosen = _of_clause(mentions, start, stop, before, after)
         if chosen.stop:
             return chosen
     elif before[-1] in _PHRASE_ENDS and not _BREAKS.match(after):
@@ -292,55 +292,57 @@ def _committed(found: _Found, start: int, stop: int) -> slice:
         is_committed = end is not None and bool(end.match(after))
     lead = _LINE_LEAD.search(before) if before[-1] in _LEAD_ENDS else None
     if lead:
-        is_committed = is_committed or _is_bare(found, start, stop, first - len(before) + lead.start())
-        is_committed = is_committed and not (_ITEM_LEAD.search(before) and _is_listed(found, start))
+        is_committed = is_committed or _is_bare(mentions, start, stop, first - len(before) + lead.start())
+        is_committed = is_committed and not (_ITEM_LEAD.search(before) and _is_listed(mentions, start))
     return slice(start, stop if is_committed else start)
 
 
-def _of_clause(found: _Found, start: int, stop: int, before: bytes, after: bytes) -> slice:
+def _of_clause(mentions: _Mentions, start: int, stop: int, before: bytes, after: bytes) -> slice:
     """Those of the joined signs that are committed to where the last is, or all are, the subject of a clause."""
     right = _IS_RIGHT.match(after)
     if right:
         denial = _DENIES.search(before)
         if denial and _is_denied(denial[0]):
             return slice(0)
-        are_all_meant = right[1] or b"|" in found.classes[found.places[start] : found.places[stop - 1]]
+        are_all_meant = right[1] or b"|" in mentions.classes[mentions.places[start] : mentions.places[stop - 1]]
         return slice(start if are_all_meant else stop - 1, stop)
     # "the answer is B and A is wrong"
     is_chosen_before = stop - start > 1 and _end_asked(before[before.rfind(b".") + 1 :]) is _ANYTHING
     return slice(start, start + 1) if is_chosen_before else slice(0)
 
 
-def _is_bare(found: _Found, start: int, stop: int, line: int) -> bool:
+def _is_bare(mentions: _Mentions, start: int, stop: int, line: int) -> bool:
     """Whether signs at the beginning of a line are, or begin, the first line or the last."""
-    if line not in {0, found.classes.rfind(b"n", 0, -1)}:
+    if line not in {0, mentions.classes.rfind(b"n", 0, -1)}:
         return False
-    behind = found.places[stop - 1] + 1
-    if _ALONE.match(found.classes, behind) or (stop - start == 1 and _REASONED.match(found.classes, behind)):
+    behind = mentions.places[stop - 1] + 1
+    if _ALONE.match(mentions.classes, behind) or (stop - start == 1 and _REASONED.match(mentions.classes, behind)):
         return True
-    return bool(_WITH_TEXT.match(found.classes, behind)) and not _is_in_row(found, start)
+    return bool(_WITH_TEXT.match(mentions.classes, behind)) and not _is_in_row(mentions, start)
 
 
-def _is_in_row(found: _Found, k: int) -> bool:
+def _is_in_row(mentions: _Mentions, k: int) -> bool:
     """Whether the option after that of sign k follows in its line: "A. Paris B. Rome"."""
-    if found.indexes[k + 1 : k + 2] != [found.indexes[k] + 1]:
+    if mentions.indexes[k + 1 : k + 2] != [mentions.indexes[k] + 1]:
         return False
-    here, there = found.places[k : k + 2]
-    return found.classes.find(b"n", here, there) < 0 and bool(_WITH_TEXT.match(found.classes, there + 1))
+    here, there = mentions.places[k : k + 2]
+    return mentions.classes.find(b"n", here, there) < 0 and bool(_WITH_TEXT.match(mentions.classes, there + 1))
 
 
-def _is_listed(found: _Found, k: int) -> bool:
+def _is_listed(mentions: _Mentions, k: int) -> bool:
     """Whether sign k begins a line, and its neighbour among the options the line before or after: a repeated list."""
-    items = _items(found.classes)
-    place = bisect_left(items, found.places[k])
-    if items[place : place + 1] == [found.places[k]]:
-        previous = [bisect_left(found.places, item) for item in items[max(0, place - 1) : place]]
-        following = [bisect_left(found.places, item) for item in items[place + 1 : place + 2]]
+    items = _items(mentions.classes)
+    place = bisect_left(items, mentions.places[k])
+    if items[place : place + 1] == [mentions.places[k]]:
+        previous = [bisect_left(mentions.places, item) for item in items[max(0, place - 1) : place]]
+        following = [bisect_left(mentions.places, item) for item in items[place + 1 : place + 2]]
     else:
-        previous = [k - 1] if k and _stand_below(found, k - 1) else []
-        following = [k + 1] if k + 1 < len(found.places) and _stand_below(found, k) else []
-    own = found.indexes[k]
-    return any(found.indexes[j] == own - 1 for j in previous) or any(found.indexes[j] == own + 1 for j in following)
+        previous = [k - 1] if k and _stand_below(mentions, k - 1) else []
+        following = [k + 1] if k + 1 < len(mentions.places) and _stand_below(mentions, k) else []
+    own = mentions.indexes[k]
+    return any(mentions.indexes[j] == own - 1 for j in previous) or any(
+        mentions.indexes[j] == own + 1 for j in following
+    )
 
 
 @functools.lru_cache(maxsize=1)  # a text of many lists asks for each of their signs
@@ -349,25 +351,25 @@ def _items(classes: bytes) -> list[int]:
     return [match.start(1) for match in _ITEM.finditer(classes)]
 
 
-def _stand_below(found: _Found, k: int) -> bool:
+def _stand_below(mentions: _Mentions, k: int) -> bool:
     """Whether sign k and the next are lines of their own with nothing between."""
-    here, there = found.places[k : k + 2]
-    is_first = _LINE_LEAD.search(found.classes[max(0, here - REACH) : here])
-    is_below = _NEXT_LINE.fullmatch(found.classes, here + 1, there)
-    return bool(is_first and is_below and _ALONE.match(found.classes, there + 1))
+    here, there = mentions.places[k : k + 2]
+    is_first = _LINE_LEAD.search(mentions.classes[max(0, here - REACH) : here])
+    is_below = _NEXT_LINE.fullmatch(mentions.classes, here + 1, there)
+    return bool(is_first and is_below and _ALONE.match(mentions.classes, there + 1))
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _end_asked(before: bytes) -> re.Pattern[bytes] | None:
     """What has to stand behind a sign for the phrase before it to make it a choice; None where no phrase does."""
-    found = _STRONG.search(before)
-    if found:
-        return None if _is_denied(found[0]) else _ANYTHING
-    found = _WEAK.search(before)
-    if found and _is_denied(found[0]):
+    commitment = _STRONG.search(before)
+    if commitment:
+        return None if _is_denied(commitment[0]) else _ANYTHING
+    commitment = _WEAK.search(before)
+    if commitment and _is_denied(commitment[0]):
         return None
-    if found:
-        return _CLAUSE_END if found[1] else _SENTENCE_END
+    if commitment:
+        return _CLAUSE_END if commitment[1] else _SENTENCE_END
     return _CLAUSE_END if _CORRECTED.search(before) else None
 
 
@@ -380,7 +382,7 @@ def _is_denied(phrase: bytes) -> bool:
     )
 
 
-def _classified(texts: Sequence[str], signs: _Signs) -> list[_Found]:
+def _classified(texts: Sequence[str], signs: _Signs) -> list[_Mentions]:
     """The classes of each text, and the signs that stand in it.
 
     Every step is one call for all texts, put together: the calls are most of a short text's time.
@@ -399,15 +401,15 @@ def _classified(texts: Sequence[str], signs: _Signs) -> list[_Found]:
     classes = _WRAPPED.sub(b"S)", coded.translate(signs.kinds, b" "))
     classes = _IN_PROSE.sub(b"u", classes)
     standing = compress(coded.translate(_INDEXES, _NO_CODE), classes.translate(_STANDS, _NO_SIGN))
-    found = []
+    mentions = []
     for part in classes.translate(_FINAL, b"d$").split(b"r"):
         lines = b"n" + part.strip(b"n") + b"n"
         places, place = [], lines.find(b"S")
         while place >= 0:
             places.append(place)
             place = lines.find(b"S", place + 1)
-        found.append(_Found(lines, places, list(islice(standing, len(places)))))
-    return found
+        mentions.append(_Mentions(lines, places, list(islice(standing, len(places)))))
+    return mentions
 
 
 @functools.lru_cache(maxsize=64)

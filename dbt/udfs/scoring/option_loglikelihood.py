@@ -95,10 +95,10 @@ def first_token(token_logprobs: str) -> dict[str, float]:
     try:
         place, opening = _after_blanks(token_logprobs, 0), "["
         while token_logprobs[place] == opening:
-            found, place = _DECODER.raw_decode(token_logprobs, _after_blanks(token_logprobs, place + 1))
-            if found["token"].strip(_BLANKS):
-                others = [other for other in found["top_logprobs"] if other["token"] != found["token"]]
-                return _nats_by_text([found, *others])
+            token, place = _DECODER.raw_decode(token_logprobs, _after_blanks(token_logprobs, place + 1))
+            if token["token"].strip(_BLANKS):
+                others = [other for other in token["top_logprobs"] if other["token"] != token["token"]]
+                return _nats_by_text([token, *others])
             place, opening = _after_blanks(token_logprobs, place), ","
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return {}

@@ -43,15 +43,15 @@ def read_verdict(completion: str | None) -> Verdict:
     if completion is None or len(completion) > MAX_READ_CHARACTERS:
         return Verdict(None, None)
     try:
-        found = _DECODER.decode(_without_fence(completion.strip()))
+        reply = _DECODER.decode(_without_fence(completion.strip()))
     except (ValueError, RecursionError):
         return Verdict(None, None)
-    if not isinstance(found, dict):
+    if not isinstance(reply, dict):
         return Verdict(None, None)
-    is_match, reason = found.get("match"), found.get("reason", "")
+    is_match, reason = reply.get("match"), reply.get("reason", "")
     if not isinstance(is_match, bool) or not isinstance(reason, str):
         return Verdict(None, None)
-    return Verdict(is_match, reason.encode("utf-8", "replace").decode() if "reason" in found else None)
+    return Verdict(is_match, reason.encode("utf-8", "replace").decode() if "reason" in reply else None)
 
 
 def _without_fence(text: str) -> str:
@@ -61,11 +61,11 @@ def _without_fence(text: str) -> str:
 
 
 def _only_a_verdict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs) or not found.keys() <= {"match", "reason"}:
+    fields = dict(pairs)
+    if len(fields) < len(pairs) or not fields.keys() <= {"match", "reason"}:
         message = "keys of no verdict"
         raise ValueError(message)
-    return found
+    return fields
 
 
 def _refuse(_: str) -> NoReturn:

@@ -56,5 +56,5 @@ def _weighed(method: str, weights: str | None, top: str | None, reader: str | No
 
 @lru_cache(maxsize=256)
 def _signs(reader: str | None) -> tuple[str, ...]:
-    found = json.loads(reader) if reader else None
-    return tuple(found.get("option_letter", ())) if isinstance(found, dict) else ()
+    read_by = json.loads(reader) if reader else None
+    return tuple(read_by.get("option_letter", ())) if isinstance(read_by, dict) else ()

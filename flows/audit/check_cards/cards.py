@@ -34,8 +34,8 @@ class AuditCards:
     @property
     def models(self) -> dict[str, ModelCard]:
         """The models that are asked the audit's questions."""
-        asked = self.registry.models_of(self.audit_id)
-        return {name: self.registry.model(name) for name in asked if name in self.used["models"]}
+        model_ids = self.registry.models_of(self.audit_id)
+        return {name: self.registry.model(name) for name in model_ids if name in self.used["models"]}
 
     @property
     def tasks(self) -> dict[str, TaskCard]:
@@ -128,13 +128,13 @@ def check_annotators(cards: AuditCards) -> Errors:
 def check_rephraser(cards: AuditCards) -> Errors:
     """Yields an error unless the model that rewords instructions is one that can be asked for anything."""
     for name, entry in cards.used["rephrasers"].items():
-        asked = cards.registry.rephraser(name).model
-        if asked is None or asked not in cards.used["models"]:
+        model_id = cards.registry.rephraser(name).model
+        if model_id is None or model_id not in cards.used["models"]:
             continue
-        engine = cards.registry.model(asked).engine
+        engine = cards.registry.model(model_id).engine
         if engine in ("embedded", "recorded"):
             yield CardError(
-                f"{entry.where(name, 'model')}: {engine} model '{asked}' rewords nothing; `kind: rules` asks none"
+                f"{entry.where(name, 'model')}: {engine} model '{model_id}' rewords nothing; `kind: rules` asks none"
             )
 
 

@@ -125,7 +125,7 @@ def trace_row(  # noqa: PLR0913 - what `trace` has
         run=run, seal=_seal(con, run["audit_run_id"]), manifest=json.loads(run.pop("manifest") or "{}"),
         p_tau=_p_tau(con, whose, parameters["runs"], answers), raw=raw, served=served,
         n_answers=sum(each["n_answers"] for each in served),
-        is_retired=is_retired, texts=texts.said,
+        is_retired=is_retired, texts=texts.summary,
         other_runs=runs[:-1] if mart in COMPARED else [],
     )  # fmt: skip
 
@@ -211,6 +211,6 @@ def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row
     samples = sorted({answer["sample_id"] for answer in answers})
     if any(row.get(name) is None for name in names) or not 0 < len(samples) <= MOST_P_TAU:
         return []
-    asked = {"task": row["task_id"], "strategy": row["strategy"], "samples": samples}
+    group = {"task": row["task_id"], "strategy": row["strategy"], "samples": samples}
     models = sorted({row["model_id"], row.get("base_model_id") or row["model_id"]})
-    return rows_of(con, sql("evidence", "traced_p_tau"), **(asked | {"runs": list(runs), "models": models}))
+    return rows_of(con, sql("evidence", "traced_p_tau"), **(group | {"runs": list(runs), "models": models}))

@@ -73,19 +73,19 @@ def resealed(chain: Sequence[Seal], kept: Seal) -> list[SealDifference]:
     differences = _views_otherwise(kept, chain[-1])
     for run, before in then.items():
         after = now[run]
-        differences += _otherwise(run, "", before.held["marts"], after.held["marts"], before, after, why[run])
-        for comparison, old in sorted(before.held["comparisons"].items()):
-            new = after.held["comparisons"].get(comparison, {})
+        differences += _otherwise(run, "", before.entries["marts"], after.entries["marts"], before, after, why[run])
+        for comparison, old in sorted(before.entries["comparisons"].items()):
+            new = after.entries["comparisons"].get(comparison, {})
             differences += _otherwise(run, comparison, old, new, before, after, of_any)
     return differences
 
 
 def _views_otherwise(kept: Seal, newest: Seal) -> list[SealDifference]:
     """Returns views that the same project makes otherwise than it did; another project's next build seals its own."""
-    if kept.held["views_by"] != newest.held["views_by"]:
+    if kept.entries["views_by"] != newest.entries["views_by"]:
         return []
     detail = f"seal {newest.seal_index} has it otherwise than seal {kept.seal_index}: same code"
-    before, after = kept.held["views"], newest.held["views"]
+    before, after = kept.entries["views"], newest.entries["views"]
     return [
         SealDifference(kind="changed", where="the warehouse", what=f"view {name}", detail=detail)
         for name in sorted({*before, *after} - {BY_COMPARING})  # each comparing makes that one anew
@@ -115,7 +115,7 @@ def _why_otherwise(before: Seal, after: Seal) -> str:
     """Returns what honestly makes marts of one run differ between two seals; empty where nothing does."""
     if landed := _landed(before, after):
         return f"rows of {', '.join(f'raw.{table}' for table in landed)} landed in between"
-    if before.held["derived_by"] != after.held["derived_by"]:
+    if before.entries["derived_by"] != after.entries["derived_by"]:
         return "other code derived it"
     return ""
 
@@ -123,7 +123,7 @@ def _why_otherwise(before: Seal, after: Seal) -> str:
 def _landed(before: Seal, after: Seal) -> dict[str, int]:
     """Returns how many rows landed between two seals of a run in each table that its marts are made of."""
     counts = [
-        {table: each.held["raw"].get(table, {}).get("n_rows", 0) for table in MEASURED} for each in (before, after)
+        {table: each.entries["raw"].get(table, {}).get("n_rows", 0) for table in MEASURED} for each in (before, after)
     ]
     return {table: counts[1][table] - n for table, n in counts[0].items() if counts[1][table] != n}
 

@@ -46,7 +46,7 @@ def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kep
             row["audit_run_id"] for row in rows_of(con, sql("evidence", "incomplete_runs"), runs=sorted(runs | bases))
         }
     gone |= {run for run, landed in landed_since(chain, kept).items() if landed.keys() - set(RULINGS)}
-    derived_by = {each.audit_run_id: each.held["derived_by"] for each in chain}
+    derived_by = {each.audit_run_id: each.entries["derived_by"] for each in chain}
     runs = {run for run in runs if derived_by.get(run) == made_by()} - gone
     if not runs:
         return list(differences)

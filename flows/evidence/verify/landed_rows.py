@@ -44,7 +44,7 @@ def check_rows(place: Place, run: str, other: Place | None) -> RowCheck:
     """
     chain = place.seals_of(run)
     check = RowCheck(differences=_check_state(place, run, chain[-1]))
-    there = {*place.counts.get(run, ()), *chain[-1].held["raw"]}
+    there = {*place.counts.get(run, ()), *chain[-1].entries["raw"]}
     for table in (table for table in SEALED if table in there):
         covered = _covered(place, run, table, chain, check)
         if covered is None:
@@ -62,7 +62,7 @@ def check_rows(place: Place, run: str, other: Place | None) -> RowCheck:
 
 
 def _check_state(place: Place, run: str, newest: Seal) -> list[SealDifference]:
-    sealed = newest.held
+    sealed = newest.entries
     row = place.con.execute("select state, finished_at from raw.audit_runs where audit_run_id = ?", [run]).fetchone()
     if sealed["state"] is None or row is None:
         return []
@@ -92,7 +92,7 @@ def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], check: R
     )
     broken: tuple[Kind, int] | None = None
     for seal in chain:
-        sealed = seal.held["raw"].get(table)
+        sealed = seal.entries["raw"].get(table)
         content = kept.pop(seal.seal_index, b"")
         wanted = NO_ROWS if sealed is None or sealed["sha256"] is None else sealed["sha256"]
         if broken is None and hashlib.sha256(content).hexdigest() != wanted:
@@ -171,7 +171,7 @@ def _differences(  # noqa: PLR0913 - what is compared with what
 ) -> list[SealDifference]:
     con, key, what = place.con, KEYS[table], f"raw.{table}"
     columns_at = {
-        seal.seal_index: tuple(seal.held["raw"].get(table, {}).get("columns", ())) for seal in place.seals_of(run)
+        seal.seal_index: tuple(seal.entries["raw"].get(table, {}).get("columns", ())) for seal in place.seals_of(run)
     }
     own = sealed_columns(con, table)
     there = {

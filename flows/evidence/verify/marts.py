@@ -20,7 +20,7 @@ from flows.warehouse.figure_names import grains
 def check_marts(run: str, newest: Seal, place: Place, others: Sequence[Place]) -> list[SealDifference]:
     """Holds a run's marts against its newest seal; `others` are places to look up which row differs."""
     differences: list[SealDifference] = []
-    sealed, compared = newest.held["marts"], newest.held["comparisons"]
+    sealed, compared = newest.entries["marts"], newest.entries["comparisons"]
     for mart in sorted({*sealed, *place.marts, *(mart for own in compared.values() for mart in own)}):
         differs = partial(SealDifference, where=place.where, what=f"marts.{mart}", audit_run_id=run)
         if mart not in grains():
@@ -50,7 +50,7 @@ def check_views(place: Place, *, is_open: bool) -> list[SealDifference]:
     """
     if not place.chain:
         return []
-    newest = place.chain[-1].held
+    newest = place.chain[-1].entries
     is_open = (is_open and not place.is_copy) or newest["views_by"] != made_by()["dbt_project"]
     sealed, there, differences = newest["views"], views(place.con), []
     ours = {*sealed, *(f"marts.{mart}" for mart in grains())}  # others are named by what looks for what was planted

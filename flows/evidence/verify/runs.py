@@ -284,7 +284,7 @@ def _marts_of(
             detail = "newer than the published copy: its publication was cut short, the next one ends it"
             differing.append(unsealed(detail=detail))
         return differing
-    was_closed_again = newest.held["derived_at"] not in (None, newest.held["finished_at"])
+    was_closed_again = newest.entries["derived_at"] not in (None, newest.entries["finished_at"])
     if was_closed_again or (is_open and not place.is_copy):
         detail = "being derived again: `promptaudit run` finishes it"
         return [unsealed(detail=detail)]

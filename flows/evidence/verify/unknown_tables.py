@@ -39,5 +39,5 @@ def check_files(folder: Path, chain: Collection[Seal], runs: Collection[str], wh
 
 def _sealed(chain: Collection[Seal]) -> set[str]:
     """Returns the marts that seals have, of this version or an older one."""
-    names = {mart for each in chain for mart in each.held["marts"]}
-    return names | {mart for each in chain for own in each.held["comparisons"].values() for mart in own}
+    names = {mart for each in chain for mart in each.entries["marts"]}
+    return names | {mart for each in chain for own in each.entries["comparisons"].values() for mart in own}

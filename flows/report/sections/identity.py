@@ -43,7 +43,7 @@ def facts(data: ReportData) -> list[Fact]:
         ("Seed", str(run["seed"])),
         ("Resamples an interval", count(run["n_resamples"])),
         ("Measures", f"version {run['measure_version']}"),
-        ("Texts", data.texts.said),
+        ("Texts", data.texts.summary),
         ("Code", f"promptaudit {run['code_version']}"),
         ("Commit", commit),
     ]

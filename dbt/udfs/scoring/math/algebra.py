@@ -28,7 +28,7 @@ from sympy.core.function import AppliedUndef  # type: ignore[import-untyped]
 from sympy.core.relational import Relational  # type: ignore[import-untyped]
 from sympy.matrices.expressions import MatrixExpr  # type: ignore[import-untyped]
 
-from udfs.scoring.math.pool import Found
+from udfs.scoring.math.pool import Equality
 
 Algebra = Any  # sympy has no types
 
@@ -43,7 +43,7 @@ _TO_BE_DONE = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit, sympy.Deri
 _SLOW_AT_POINTS = (*_TO_BE_DONE, AppliedUndef)
 
 
-def compare(answer: str, reference: str) -> Found:
+def compare(answer: str, reference: str) -> Equality:
     """Returns whether two formulas are equal, and None; or None and why it is unknown: `unreadable` or `too much memory`."""
     try:
         return _are_equal(_parsed(answer), _parsed(reference)), None

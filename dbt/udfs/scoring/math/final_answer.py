@@ -139,18 +139,18 @@ def _last_box(text: str) -> str | None:
     if "\\boxed" not in text and "\\fbox" not in text:
         return None
     open_boxes: list[int | None] = []  # for each brace that is open: where its box's content starts
-    found: tuple[int, int] | None = None
+    place: tuple[int, int] | None = None
     for match in _BOX.finditer(text):
         mark = match[0]
         if mark == "}":
             start = open_boxes.pop() if open_boxes else None
-            if start is not None and (found is None or start > found[0]):
-                found = start, match.start()
+            if start is not None and (place is None or start > place[0]):
+                place = start, match.start()
         elif mark == "{":
             open_boxes.append(None)
         elif mark[-1] == "{" and mark != "\\{":
             open_boxes.append(match.end())
-    return None if found is None else text[found[0] : found[1]].strip()
+    return None if place is None else text[place[0] : place[1]].strip()
 
 
 def _behind_hashes(text: str) -> str | None:

@@ -28,7 +28,7 @@ _KEPT = (
     *("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
 )
 
-Found = tuple[bool | None, str | None]
+Equality = tuple[bool | None, str | None]
 """Whether two formulas are equal; None with a reason where that was not found out."""
 
 
@@ -44,23 +44,23 @@ class MathProcess:
         self._n_processes = n_processes or min(4, os.cpu_count() or 1)
         self._running: _Running | None = None
 
-    def compare(self, jobs: Sequence[tuple[str, str]]) -> list[Found]:
+    def compare(self, jobs: Sequence[tuple[str, str]]) -> list[Equality]:
         """Returns whether the two formulas of each job are equal, in the order of the jobs.
 
         Raises:
             OSError: there is no `os.fork`, or the worker died three times.
         """
-        found: dict[int, Found] = {}
+        equalities: dict[int, Equality] = {}
         for n_lives_left in reversed(range(_LIVES)):
             try:
                 self._running = self._running or _Running(self._seconds, self._n_processes)
-                self._running.answer(jobs, found)
+                self._running.answer(jobs, equalities)
                 break
             except BaseException as error:  # an answer still on its way must not be taken for one to the next call
                 self._end()
                 if not n_lives_left or not isinstance(error, WorkerGone):
                     raise
-        return [found[number] for number in range(len(jobs))]
+        return [equalities[number] for number in range(len(jobs))]
 
     def close(self) -> None:
         """Ends the worker and waits for it."""
@@ -93,17 +93,17 @@ class _Running:
         self.source, self.sink = cast("IO[bytes]", self.process.stdout), cast("IO[bytes]", self.process.stdin)
         self.unread = b""
 
-    def answer(self, jobs: Sequence[tuple[str, str]], found: dict[int, Found]) -> None:
+    def answer(self, jobs: Sequence[tuple[str, str]], equalities: dict[int, Equality]) -> None:
         """Sends the worker the jobs that have no answer yet, and adds its answers to those there are."""
         if not self.is_started:
             self.line(START_SECONDS)
             self.is_started = True
-        waiting = iter([number for number in range(len(jobs)) if number not in found])
+        waiting = iter([number for number in range(len(jobs)) if number not in equalities])
         for number in islice(waiting, _IN_FLIGHT):
             self.send(number, jobs[number])
-        while len(found) < len(jobs):
+        while len(equalities) < len(jobs):
             number, is_equal, reason = json.loads(self.line(self.silence))
-            found[number] = is_equal, reason
+            equalities[number] = is_equal, reason
             for following in islice(waiting, 1):
                 self.send(following, jobs[following])
 

@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
-from udfs.scoring.math.pool import Found
+from udfs.scoring.math.pool import Equality
 
 MEMORY_BYTES = 2**30
 
@@ -48,7 +48,7 @@ _ENDINGS = {_REFUSED_STATUS: "unreadable", -signal.SIGXCPU: "timeout"}
 _LINE = 0  # where a child has the socket to its parent
 _LONGEST_LINE = 2**20  # two formulas of 1,000 characters, each of which may be written in forty
 
-Compare = Callable[[str, str], Found]
+Compare = Callable[[str, str], Equality]
 Job = tuple[int, str, str]
 
 
@@ -111,15 +111,15 @@ class Worker:
                 child = child or await self.fork()
                 try:
                     async with asyncio.timeout(self.seconds):
-                        is_last, *found = await child.ask(pair)
+                        is_last, *equality = await child.ask(pair)
                 except TimeoutError:
-                    is_last, found = True, [None, "timeout"]
+                    is_last, equality = True, [None, "timeout"]
                 except (EOFError, ConnectionError):
-                    is_last, found = True, []
+                    is_last, equality = True, []
                 if is_last:
                     status, child = child.end(), None
-                    found = found or [None, _ENDINGS.get(status, "too much memory")]
-                _say([number, *found])
+                    equality = equality or [None, _ENDINGS.get(status, "too much memory")]
+                _say([number, *equality])
         finally:
             if child is not None:
                 child.end()
@@ -148,12 +148,12 @@ def _work(compare: Compare, seconds: float, line: int) -> NoReturn:
             until = int(time.process_time() + seconds) + 2
             resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
             started = time.process_time()
-            found = compare(*json.loads(pair))
+            equality = compare(*json.loads(pair))
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-            if found[0] is not True and peak > MEMORY_BYTES // 2:  # the algebra takes its want of memory for a no
-                found = None, "too much memory"
+            if equality[0] is not True and peak > MEMORY_BYTES // 2:  # the algebra takes its want of memory for a no
+                equality = None, "too much memory"
             is_last = time.process_time() - started > COSTLY_SECONDS or peak > COSTLY_BYTES
-            os.write(_LINE, json.dumps([is_last, *found]).encode() + b"\n")
+            os.write(_LINE, json.dumps([is_last, *equality]).encode() + b"\n")
             if is_last:
                 break
         status = 0
