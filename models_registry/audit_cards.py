@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -16,6 +17,15 @@ from models_registry.placeholders import placeholders
 
 Policy = Literal["fail", "quarantine", "warn"]
 Strategy = Literal["simple", "detail", "one_shot", "structured"]
+_BLOCK = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
+
+
+def sound_block(text: str) -> str:
+    """Returns the name of a block of Prefect's server, `type/name`; raises ValueError for another text, without quoting it."""
+    if _BLOCK.fullmatch(text) is None:
+        msg = "a block is named by its type and name on Prefect's server, such as slack-webhook/oncall; its address stays there"
+        raise ValueError(msg)
+    return text
 
 
 class RephraserCard(Card):
@@ -246,6 +256,11 @@ class AuditCard(Card):
     )
     retention: Retention = Field(default_factory=Retention, description="what is kept of older runs")
     notify_success: bool = Field(default=False, description="whether a night without findings is told too")
+    notify_blocks: Annotated[tuple[Annotated[str, AfterValidator(sound_block)], ...], BeforeValidator(listed)] = Field(
+        (),
+        description="whom Prefect's server tells of a deployed night that is late, crashed or missed: its notification "
+        "blocks, as slack-webhook/oncall",
+    )
     schedule: Annotated[str, AfterValidator(sound_schedule)] | None = Field(
         None, description="when `promptaudit serve` begins a night: a cron expression of five fields, UTC"
     )

@@ -301,7 +301,9 @@ def _message(kind: type[Card], name: str, error: ErrorDetails, entry: Entry) -> 
         return f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{nearest(str(path[-1]), model.model_fields)}"
     if error["type"] == "missing":
         return f"{where(name, *path)}: '{name}' needs the field '{field_path}'"
-    is_hidden = bool({"base_url", "api_key_env"} & set(path))  # where a key may have been put by mistake
+    is_hidden = bool(
+        {"base_url", "api_key_env", "notify_blocks"} & set(path)
+    )  # where a key may have been put by mistake
     is_long = isinstance(error["input"], dict | list | tuple | Card)
     instead = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
     text = error["msg"].removeprefix("Value error, ")

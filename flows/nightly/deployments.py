@@ -1,4 +1,4 @@
-"""Makes Prefect's deployments of nightly audits from their cards: schedule, pool, named limits, and what marks a dead night."""
+"""Makes Prefect's deployments of nightly audits from their cards: schedule, pool, named limits, and automations."""
 
 from __future__ import annotations
 
@@ -6,40 +6,37 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import yaml
 from prefect import get_client
+from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, WorkPoolCreate
-from prefect.client.schemas.objects import StateType
-from prefect.events.actions import ChangeFlowRunState
-from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
-from prefect.events.schemas.events import ResourceSpecification
+from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
 from flows.audit.check_cards import check_audit
+from flows.nightly.automations import DEAD, HEARTBEAT_S, apply, blocks_of, broken_of, late_of, marks_dead, tells
 from flows.nightly.limits import limits_of
 from flows.settings import AUDIT_FOLDER, SILENT
 from flows.system.files import SHARED, write_text
-from models_registry.errors import UsageError, raise_all
+from models_registry.errors import PromptauditError, UsageError, raise_all
 from models_registry.registry import Registry
 
 TAG = "promptaudit"
 POOLS: dict[str, int | None] = {"api": None, "gpu": 1}
 """The work pools, and how many runs each takes at once: any number, or one."""
-HEARTBEAT_S, SILENCE = 60, timedelta(minutes=15)
-"""How often a night tells the server that it lives, and after how long without that it is marked as crashed."""
-DEAD = "promptaudit: a night that gives no sign of life"
 HEADER = """\
 # Deployments of the nightly flow, an audit each, as `promptaudit deploy AUDIT... --output FILE` writes them from the cards.
-# `promptaudit deploy AUDIT...` makes the work pools, the named limits, the automation and these on the server of
+# `promptaudit deploy AUDIT...` makes the work pools, the named limits, the automations and these on the server of
 # PREFECT_API_URL. The flow is imported from the installed package; the worker's environment names the folder that holds
 # warehouse/ and registry/. Without a step for it Prefect would copy that folder each night.
 """
@@ -102,42 +99,61 @@ def write_project(registry: Registry, audit_ids: list[str], path: Path) -> Path:
 def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
     """Makes what the audits' nights need on the server of PREFECT_API_URL; called again, it changes what differs from the cards.
 
-    Pools and limits that are there stay as an operator has set them; the automation is set anew.
+    Pools and limits that are there stay as an operator has set them; the automations are set anew.
 
     Raises:
-        UsageError: no server is named, or it does not take something.
+        UsageError: no server is named, it does not take something, or it has no notification block that a card names.
     """
     project = project_of(registry, audit_ids)
     url = server_url()
     limits = sorted({name for audit_id in audit_ids for name in limits_of(registry, audit_id)})
-    try:
-        with get_client(sync_client=True) as client:
-            for name, most in POOLS.items():
-                pool = WorkPoolCreate(name=name, type="process", concurrency_limit=most)
-                _unless_there(partial(client.read_work_pool, name), partial(client.create_work_pool, pool))
-            for name in limits:
-                limit = GlobalConcurrencyLimitCreate(name=name, limit=1)
-                _unless_there(
-                    partial(client.read_global_concurrency_limit_by_name, name),
-                    partial(client.create_global_concurrency_limit, limit),
-                )
-            marking, known = _marking(), client.read_automations_by_name(DEAD)
-            if known:
-                client.update_automation(known[0].id, marking)
-            else:
-                client.create_automation(marking)
-    except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises, which may quote a password
-        msg = f"Prefect's server, as PREFECT_API_URL names it, did not take the deployment: {type(error).__name__}"
-        raise UsageError(msg) from None
+    with _server() as client:
+        blocks = {each: blocks_of(client, each, registry.audit(each).notify_blocks) for each in audit_ids}
+        for name, most in POOLS.items():
+            pool = WorkPoolCreate(name=name, type="process", concurrency_limit=most)
+            _unless_there(partial(client.read_work_pool, name), partial(client.create_work_pool, pool))
+        for name in limits:
+            limit = GlobalConcurrencyLimitCreate(name=name, limit=1)
+            _unless_there(
+                partial(client.read_global_concurrency_limit_by_name, name),
+                partial(client.create_global_concurrency_limit, limit),
+            )
     _deploy(project)
+    with _server() as client:
+        automations = _automations(client, blocks)
+        apply(client, automations)
     names = ("name", "parameters", "work_pool", "schedules")
     return Deployment(
         url=_bare(url),
         deployments=tuple({name: each[name] for name in names} for each in project["deployments"]),
         work_pools=tuple(POOLS),
         limits=tuple(limits),
-        automations=(DEAD,),
+        automations=tuple(name for name, automation in automations.items() if automation is not None),
     )
+
+
+@contextmanager
+def _server() -> Iterator[SyncPrefectClient]:
+    """Yields a client of the server; raises UsageError, which quotes nothing, where it does not take something."""
+    try:
+        with get_client(sync_client=True) as client:
+            yield client
+    except PromptauditError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever Prefect's client or its transport raises, which may quote a password
+        msg = f"Prefect's server, as PREFECT_API_URL names it, did not take the deployment: {type(error).__name__}"
+        raise UsageError(msg) from None
+
+
+def _automations(client: SyncPrefectClient, blocks: Mapping[str, Sequence[UUID]]) -> dict[str, AutomationCore | None]:
+    """Returns by name the automations of audits, whose blocks are told; None for those of an audit that names none any more."""
+    wanted: dict[str, AutomationCore | None] = {DEAD: marks_dead(TAG)}
+    for audit_id, told in blocks.items():
+        wanted |= dict.fromkeys((late_of(audit_id), broken_of(audit_id)))
+        if told:
+            deployment = client.read_deployment_by_name(f"nightly/{audit_id}")
+            wanted |= {each.name: each for each in tells(audit_id, deployment.id, told)}
+    return wanted
 
 
 def _bare(url: str) -> str:
@@ -151,28 +167,6 @@ def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> Non
         read()
     except ObjectNotFound:
         make()
-
-
-def _marking() -> AutomationCore:
-    """Returns the automation that marks a night as crashed whose process is gone, so that the next one need not wait for it."""
-    minutes = int(SILENCE.total_seconds() // 60)
-    return AutomationCore(
-        name=DEAD,
-        description="Its process or its machine is gone; what it had landed is kept, and the next night goes on with it.",
-        trigger=EventTrigger(
-            after={"prefect.flow-run.heartbeat"},
-            expect={"prefect.flow-run.*"},  # any word of it: another heartbeat, or a state of whatever name
-            match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
-            match_related=ResourceSpecification(
-                {"prefect.resource.role": "tag", "prefect.resource.id": f"prefect.tag.{TAG}"}
-            ),
-            for_each={"prefect.resource.id"},
-            posture=Posture.Proactive,
-            threshold=1,
-            within=SILENCE,
-        ),
-        actions=[ChangeFlowRunState(state=StateType.CRASHED, message=f"no sign of life for {minutes} minutes")],
-    )
 
 
 def _deploy(project: dict[str, Any]) -> None:

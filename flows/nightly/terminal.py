@@ -35,4 +35,5 @@ def lines_of_deployment(deployment: Deployment) -> list[str]:
         when = "when it is asked for; its card has no schedule" if schedule is None else f"on '{schedule}' (UTC)"
         lines.append(f"deployed  nightly/{each['name']} to pool '{each['work_pool']['name']}', {when}")
     limits = f"limits    {', '.join(deployment.limits)}: one at a time each"
-    return [*lines, limits, f"server    {deployment.url}"]
+    automations = (f"automated {name.removeprefix('promptaudit: ')}" for name in deployment.automations)
+    return [*lines, limits, *automations, f"server    {deployment.url}"]

@@ -2,125 +2,76 @@
 
 from __future__ import annotations
 
-import json
-import os
-import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.packaging.test_infra import commands
+from tests.support.prefect_server import AUTH, BIN, PrefectServer, running_prefect, wait_for
+from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-ROOT = Path(__file__).parents[2]
-BIN = Path(sys.executable).parent
-AUTH = "admin:a pass+word/@"
 CARD = """\
 served: {tasks: [question_type], models: [served], schedule: "30 1 * * *"}
 """
-
-
-@dataclass(frozen=True)
-class Server:
-    """A running server: where it answers, and what a client's environment needs."""
-
-    url: str
-    environment: dict[str, str]
-
-    def ask(self, path: str, body: object = None, *, auth: str | None = AUTH) -> Any:
-        """The answer to a POST (a GET without a body) as JSON."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}{path}", data, {"Content-Type": "application/json"})  # noqa: S310
-        if auth is not None:
-            request.add_header("Authorization", f"Basic {b64encode(auth.encode()).decode()}")
-        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310 - our own server
-            return json.load(answer)
-
-    def run(self, *line: str | Path, cwd: Path, **variables: str) -> str:
-        """What a client's command printed on both streams; fails with it."""
-        done = subprocess.run(
-            line, cwd=cwd, env=self.environment | variables, text=True, check=False,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{line}: exit {done.returncode}\n{done.stdout}"
-        return done.stdout
+BLOCK = """\
+from prefect.blocks.notifications import CustomWebhookNotificationBlock
+CustomWebhookNotificationBlock(
+    name="oncall", url="URL", allow_private_urls=True, json_data={"title": "{{subject}}", "text": "{{body}}"}
+).save("oncall")
+"""
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
     """Prefect's server on SQLite, asking for the auth string."""
-    home = tmp_path_factory.mktemp("prefect")
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    url = f"http://127.0.0.1:{port}/api"
-    environment = {
-        "PATH": f"{BIN}{os.pathsep}{os.defpath}",
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "PREFECT_HOME": str(home),
-        "PREFECT_API_URL": url,
-        "PREFECT_API_AUTH_STRING": AUTH,
-        "PREFECT_SERVER_API_AUTH_STRING": AUTH,
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
-    }
-    line = [BIN / "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    with (home / "server.log").open("wb") as log:
-        child = subprocess.Popen(line, env=environment, stdout=log, stderr=subprocess.STDOUT, cwd=home)
-    try:
-        started = Server(url, environment)
-        for _ in range(240):
-            try:
-                started.ask("/health", auth=None)
-                break
-            except OSError:
-                assert child.poll() is None, (home / "server.log").read_text(encoding="utf-8")
-                time.sleep(0.5)
+    soon = {f"PREFECT_SERVER_SERVICES_LATE_RUNS_{name}_SECONDS": "1" for name in ("AFTER", "LOOP")}
+    with running_prefect(tmp_path_factory.mktemp("prefect"), **soon) as started:
         yield started
-    finally:
-        child.terminate()
-        child.wait(60)
 
 
 @pytest.fixture(scope="module")
-def deployed(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """The server after `promptaudit deploy`, twice; in between the schedule of a card changes, and an operator a limit."""
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with cards of an audit that a GPU serves."""
     folder = tmp_path_factory.mktemp("registry")
     (folder / "registry/audits").mkdir(parents=True)
-    card = folder / "registry/audits/served.yml"
-    card.write_text(CARD)
+    (folder / "registry/audits/served.yml").write_text(CARD)
     (folder / "registry/models").mkdir()
     (folder / "registry/models/served.yml").write_text(
         "served: {engine: vllm_server, model: some/model, price: free}\n"
     )
-    server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=folder, AUDIT_FOLDER="/of/who/deploys")
-    server.run(BIN / "prefect", "gcl", "update", "gpu-0", "--limit", "2", cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def deployed(server: PrefectServer, registry: Path) -> PrefectServer:
+    """The server after `promptaudit deploy`, twice; in between the schedule of a card changes, and an operator a limit."""
+    card = registry / "registry/audits/served.yml"
+    server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=registry, AUDIT_FOLDER="/of/who/deploys")
+    server.prefect("gcl", "update", "gpu-0", "--limit", "2", cwd=registry)
     card.write_text(CARD.replace("30 1", "45 3"))
-    said = server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=folder)
+    said = server.run(BIN / "promptaudit", "deploy", "nightly", "served", cwd=registry)
     assert "deployed  nightly/served to pool 'gpu', on '45 3 * * *' (UTC)" in said
     assert AUTH not in said
     return server
 
 
-def test_the_server_answers_nobody_without_the_auth_string(server: Server) -> None:
-    for auth in (None, "admin:wrong"):
+def test_the_server_answers_nobody_without_the_auth_string(server: PrefectServer) -> None:
+    for headers in ({}, {"Authorization": "Basic YWRtaW46d3Jvbmc="}):
+        request = urllib.request.Request(f"{server.url}/deployments/filter", b"{}", headers)  # noqa: S310 - our own server
         with pytest.raises(urllib.error.HTTPError, match="401"):
-            server.ask("/deployments/filter", {}, auth=auth)
+            urllib.request.urlopen(request, timeout=20)  # noqa: S310
     assert server.ask("/deployments/filter", {}) is not None
 
 
-def test_deploying_twice_leaves_each_thing_once(deployed: Server) -> None:
+def test_deploying_twice_leaves_each_thing_once(deployed: PrefectServer) -> None:
     found = {each["name"]: each for each in deployed.ask("/deployments/filter", {})}
     pool_of = {"nightly": "api", "served": "gpu"}
     cron_of = {"nightly": "0 2 * * *", "served": "45 3 * * *"}
@@ -147,7 +98,62 @@ def test_deploying_twice_leaves_each_thing_once(deployed: Server) -> None:
     assert automation["actions"][0]["state"] == "CRASHED"
 
 
-def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(deployed: Server, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def oncall() -> Iterator[RunningWebhooks]:
+    """Whoever is told."""
+    with running_webhooks() as webhooks:
+        yield webhooks
+
+
+def automations_of(server: PrefectServer) -> dict[str, dict[str, Any]]:
+    """The automations of an audit by the first word of what they tell of."""
+    found = server.ask("/automations/filter", {})
+    return {each["name"].split()[2]: each for each in found if each["name"].endswith("night of served")}
+
+
+def test_people_are_told_of_late_crashed_and_missed_nights_by_the_blocks_that_a_card_names(
+    deployed: PrefectServer, registry: Path, oncall: RunningWebhooks
+) -> None:
+    card = registry / "registry/audits/served.yml"
+    card.write_text(CARD.replace("models:", "notify_blocks: [custom-webhook/oncall], models:"))
+    deploy = (BIN / "promptaudit", "deploy", "served")
+    refused = subprocess.run(
+        deploy, cwd=registry, env=deployed.environment, capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2
+    assert "notify_blocks: the server has no block 'custom-webhook/oncall'" in refused.stderr
+    deployed.run(sys.executable, "-c", BLOCK.replace("URL", oncall.url("/ok/secret-7731")), cwd=registry)
+    said = deployed.run(*deploy, cwd=registry)
+    assert "automated a late night of served" in said
+    assert "secret-7731" not in said
+    late = automations_of(deployed)["late"]
+    late["trigger"]["within"] = 10.0  # the least that Prefect takes, instead of minutes
+    kept = ("name", "description", "enabled", "trigger", "actions", "actions_on_trigger", "actions_on_resolve")
+    deployed.ask(f"/automations/{late['id']}", {name: late[name] for name in kept}, method="PUT")
+    (found,) = deployed.ask("/deployments/filter", {"deployments": {"name": {"any_": ["served"]}}})
+    runs = [
+        deployed.ask(f"/deployments/{found['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})["id"]
+        for _ in range(3)
+    ]
+    for run, state in zip(runs[1:], ({"type": "CRASHED"}, {"type": "FAILED", "name": "Missed"}), strict=True):
+        deployed.ask(f"/flow_runs/{run}/set_state", {"state": state | {"message": "why"}, "force": True})
+
+    def told() -> list[str]:
+        return sorted(request.json()["title"] for request in oncall.of("/ok/secret-7731"))
+
+    wanted = [f"promptaudit: the night of served is {state}" for state in ("Crashed", "Late", "Missed")]
+    wait_for(lambda: told() == wanted, "people to be told", lambda: f"{told()}\n{deployed.log()[-3000:]}")
+    texts = [request.json()["text"] for request in oncall.of("/ok/secret-7731")]
+    assert sum("why" in text for text in texts) == 2
+    assert sum(f"/runs/flow-run/{run}" in text for text in texts for run in runs) == 3
+    card.write_text(CARD)
+    deployed.run(*deploy, cwd=registry)
+    assert automations_of(deployed) == {}
+
+
+def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(
+    deployed: PrefectServer, tmp_path: Path
+) -> None:
     folder, elsewhere = tmp_path / "audits", tmp_path / "elsewhere"
     folder.mkdir()
     elsewhere.mkdir()
