@@ -66,6 +66,9 @@ class Settings(BaseModel):
         None, description="an address called after each night; {exit_code} in it becomes the night's exit code"
     )
     lineage: bool = Field(default=True, description="off: no OpenLineage events of runs are written or sent")
+    view_login: SecretStr | None = Field(
+        None, description="user:password that `promptaudit view` asks for; it has to where others can reach it"
+    )
     report_url: str | None = Field(
         None, description="where the published folder is served; a message links to the run's page there"
     )

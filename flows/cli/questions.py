@@ -1,4 +1,4 @@
-"""Commands that look at runs, or add what people say of them: sql, report, annotate."""
+"""Commands that look at runs, or add what people say of them: sql, report, view, annotate."""
 
 from __future__ import annotations
 
@@ -85,6 +85,25 @@ def report(
         show({"report": str(output)}, str(output))
     else:
         show({"report": None, form: text}, text.rstrip("\n"))
+
+
+@app.command()
+def view(
+    host: Annotated[
+        str,
+        typer.Option(envvar="PROMPTAUDIT_VIEW_HOST", help="Where it listens; elsewhere than on loopback with a login."),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, envvar="PROMPTAUDIT_VIEW_PORT", help="The port; 0 takes a free one.")
+    ] = 4300,
+    browser: Annotated[
+        bool, typer.Option(envvar="PROMPTAUDIT_VIEW_BROWSER", help="Show the index in a browser.")
+    ] = True,
+) -> None:
+    """Serve the index of runs, their pages and the published copy, read-only, until interrupted."""
+    from flows.report.view import view as serve_pages
+
+    serve_pages(state.settings(), state.progress(), host=host, port=port, opens=browser)
 
 
 @app.command()

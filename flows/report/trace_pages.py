@@ -60,7 +60,7 @@ def page_of(trace: Trace) -> str:
             columns=columns,
             formulas=formulas,
             most=MOST_ROWS,
-            css=_css(),
+            css=css(),
         )
     )
 
@@ -74,7 +74,8 @@ def _value(value: Any) -> Markup:
 
 
 @functools.cache
-def _css() -> str:
+def css() -> str:
+    """Returns the style of every page."""
     return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 

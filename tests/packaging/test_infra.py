@@ -61,9 +61,10 @@ def test_a_service_is_closed_in_and_published_on_loopback_alone(name: str) -> No
     assert "healthcheck" in service or service["restart"] == "no", "it runs on and is asked whether it is well"
 
 
-def test_loopback_ports_are_the_two_a_person_needs_and_the_database_has_no_way_out() -> None:
+def test_loopback_ports_are_those_a_person_needs_and_the_database_has_no_way_out() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
-    assert published == {"server": ["127.0.0.1:4200:4200"], "vllm": ["127.0.0.1:8000:8000"]}
+    ports = {"server": 4200, "view": 4300, "vllm": 8000}
+    assert published == {name: [f"127.0.0.1:{port}:{port}"] for name, port in ports.items()}
     assert COMPOSE["networks"]["database"] == {"internal": True}
     assert SERVICES["postgres"]["networks"] == ["database"]
     assert {name for name, service in SERVICES.items() if "database" in service["networks"]} == {"postgres", "server"}
@@ -75,7 +76,7 @@ def test_compose_refuses_to_start_without_the_auth_string_and_the_password() -> 
         (name, key): str(value)
         for name, service in SERVICES.items()
         for key, value in service.get("environment", {}).items()
-        if value is not None and re.search(r"PASSWORD|AUTH|KEY|TOKEN", key)
+        if value is not None and re.search(r"PASSWORD|AUTH|KEY|TOKEN|LOGIN", key)
     }
     assert ("server", "PREFECT_SERVER_API_AUTH_STRING") in secrets
     assert {name for name, key in secrets if key == "PREFECT_API_AUTH_STRING"} == {"deploy", "worker-api", "worker-gpu"}
@@ -92,7 +93,7 @@ def test_compose_refuses_to_start_without_the_auth_string_and_the_password() -> 
 def test_images_are_pinned_to_releases_that_the_locks_and_the_package_name() -> None:
     images = {name: service["image"] for name, service in SERVICES.items()}
     ours = {name for name, image in images.items() if image == f"promptaudit:{VERSION}"}
-    assert ours == {"server", "deploy", "worker-api", "worker-gpu"}
+    assert ours == {"server", "deploy", "view", "worker-api", "worker-gpu"}
     vllm = re.search(r"^vllm==([\d.]+) ", (INFRA / "vllm" / "gpu.txt").read_text(encoding="utf-8"), re.MULTILINE)
     assert vllm
     assert images["vllm"] == f"vllm/vllm-openai:v{vllm[1]}"
@@ -100,6 +101,15 @@ def test_images_are_pinned_to_releases_that_the_locks_and_the_package_name() -> 
     for name in ours:
         build = SERVICES[name]["build"]
         assert (INFRA / build["context"] / build["dockerfile"]).resolve() == INFRA / "Dockerfile"
+
+
+def test_pages_are_served_read_only_and_are_what_messages_link_to() -> None:
+    view = SERVICES["view"]
+    assert view["volumes"] == ["audits:/audits:ro"]
+    assert view["environment"]["PROMPTAUDIT_VIEW_LOGIN"].startswith("${PREFECT_SERVER_API_AUTH_STRING:?")
+    for name in ("worker-api", "worker-gpu"):
+        linked = SERVICES[name]["environment"]["PROMPTAUDIT_REPORT_URL"]
+        assert linked == "${PROMPTAUDIT_REPORT_URL:-http://127.0.0.1:4300}"
 
 
 def test_a_gpu_is_asked_for_behind_a_profile_alone() -> None:
@@ -125,7 +135,7 @@ def test_env_example_names_what_the_files_here_read() -> None:
     handed_on = {
         key for service in SERVICES.values() for key, value in service.get("environment", {}).items() if value is None
     }
-    assert handed_on >= {"OPENAI_API_KEY", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "PROMPTAUDIT_REPORT_URL"}
+    assert handed_on >= {"OPENAI_API_KEY", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL"}
     assert asked | handed_on | {"AUDIT_FOLDER", "PREFECT_API_URL", "PREFECT_API_AUTH_STRING"} <= listed
 
 

@@ -1,0 +1,124 @@
+"""Serves the published folder read-only: an index of runs, their pages and traces, the Parquet marts, the published copy."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import secrets
+import socket
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.report.blocks.filters import environment
+from flows.report.trace_pages import css
+from flows.settings import Settings
+from flows.warehouse import Row, Warehouse
+from models_registry.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request, Response
+
+    from flows.display.progress import Progress
+
+MOST_RUNS = 500
+LOCAL = ["127.0.0.1", "localhost", "[::1]"]
+"""Names under which a page of another site cannot be made to call this server."""
+HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
+_RUNS = """
+select audit_run_id, audit_id, state, started_at, finished_at
+from marts.dim_audit_runs order by started_at desc limit $most
+"""
+
+
+def view(settings: Settings, progress: Progress, *, host: str, port: int, opens: bool) -> None:
+    """Serves the published folder of the warehouse until interrupted.
+
+    Elsewhere than on this machine's loopback it asks for a login, `user:password`. `port` 0 takes a free one; `opens` shows the
+    index in the user's browser.
+
+    Raises:
+        UsageError: the host is not loopback and no login is set, or the port cannot be had.
+    """
+    import uvicorn
+
+    warehouse, is_local = Warehouse(settings.warehouse), _is_local(host)
+    login = None if settings.view_login is None else settings.view_login.get_secret_value()
+    if not is_local and not login:
+        msg = (
+            f"--host {host} is no loopback address; set PROMPTAUDIT_VIEW_LOGIN to user:password, which it then asks for"
+        )
+        raise UsageError(msg)
+    try:
+        taken = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        msg = f"--host {host} --port {port}: {os.strerror(error.errno or 0)}"
+        raise UsageError(msg) from None
+    with taken:
+        served = application(warehouse, login, is_local=is_local)
+        url = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}/"
+        progress.say(f"serving {warehouse.published.path.parent} at {url}; Ctrl-C ends it")
+        if opens:
+            import webbrowser
+
+            webbrowser.open(url)
+        config = uvicorn.Config(served, log_level="warning", server_header=False, lifespan="off")
+        uvicorn.Server(config).run(sockets=[taken])
+
+
+def application(warehouse: Warehouse, login: str | None, *, is_local: bool) -> FastAPI:
+    """Returns the application that serves the published folder, be it once there is one; it takes GET and HEAD alone."""
+    from fastapi import FastAPI
+    from fastapi.middleware.trustedhost import TrustedHostMiddleware
+    from fastapi.responses import HTMLResponse, PlainTextResponse
+    from fastapi.staticfiles import StaticFiles
+
+    class PublishedFiles(StaticFiles):
+        async def check_config(self) -> None:
+            """Refuses no folder that is not there: it comes with the first run that is published."""
+
+    served = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    wanted = None if login is None else b"Basic " + b64encode(login.encode())
+
+    @served.middleware("http")
+    async def guarded(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        given = request.headers.get("authorization", "").encode()
+        if wanted is not None and not secrets.compare_digest(given, wanted):
+            return PlainTextResponse(
+                "a login is wanted\n", 401, HEADERS | {"WWW-Authenticate": 'Basic realm="promptaudit"'}
+            )
+        answer = await go_on(request)
+        answer.headers.update(HEADERS)
+        return answer
+
+    if is_local:
+        served.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
+
+    @served.api_route("/", methods=["GET", "HEAD"], response_class=HTMLResponse)
+    def index() -> str:
+        return index_of(warehouse)
+
+    served.mount("/", PublishedFiles(directory=warehouse.published.path.parent, check_dir=False))
+    return served
+
+
+def index_of(warehouse: Warehouse) -> str:
+    """Returns a page with the newest 500 runs, each with a link to its page where that is there."""
+    runs = warehouse.published.read(_RUNS, most=MOST_RUNS) if warehouse.published.exists() else []
+    folder = warehouse.published.path.parent
+    pages = {row["audit_run_id"]: _page(warehouse, row, folder) for row in runs}
+    template = environment(Path(__file__).parent).get_template("runs.html.j2")
+    return template.render(runs=runs, pages=pages, css=css(), copy=warehouse.published.path.name, most=MOST_RUNS)
+
+
+def _page(warehouse: Warehouse, run: Row, folder: Path) -> str | None:
+    page = warehouse.places.report(run["audit_run_id"])
+    return page.relative_to(folder).as_posix() if page.is_file() else None
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
