@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from prefect import Task
-from prefect.assets import Asset, AssetProperties, materialize
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext, TaskRunContext
+from prefect.events import emit_event
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
 from flows.audit.ask import AskBatch, Batch
 from flows.display.progress import Progress
-from flows.lineage.openlineage.assets import assets_of
+from flows.lineage.openlineage.assets import AssetMade, assets_of
 from flows.warehouse import Warehouse
 from models_registry.errors import MeasureError, WarehouseLocked
 
@@ -109,7 +110,7 @@ class Steps(Generic[Work]):
         key, state = (step.name, *parameters), None
         if FlowRunContext.get() is not None:
             with contextlib.suppress(Exception):
-                state = self._tracked(step)(self._run, *parameters, return_state=True, wait_for=self._last)
+                state = step(self._run, *parameters, return_state=True, wait_for=self._last)
                 if state.is_completed():  # of another, Prefect would take no later step
                     self._last = [state]
         if state is not None and state.name == "TimedOut":
@@ -154,39 +155,36 @@ class Steps(Generic[Work]):
         """Has Prefect run a batch's task, where it is there."""
         if FlowRunContext.get() is not None:
             with contextlib.suppress(Exception):
-                state = await self._tracked(step)(self._run, *key[1:], return_state=True, wait_for=before)
+                state = await step(self._run, *key[1:], return_state=True, wait_for=before)
                 if state.is_completed():
                     self._last.append(state)
 
     def end_of(self, key: Key, do: Callable[[Work], None]) -> State[Any]:
         """Does a step's work, unless that was done ahead; returns what Prefect is told of it."""
-        with self._heard():
+        with self._heard(), self._assets_told(key):
             ended = self._ahead.pop(key, None) or StepOutcome().do(lambda: do(self.work))
-        self._taken[key] = ended
+            self._taken[key] = ended
         return ended.state
 
     async def end_of_batch(self, key: Key) -> State[Any]:
         """Asks a batch likewise."""
-        ended = self._ahead.pop(key, None) or await StepOutcome().do_async(self._batches.pop(key))
-        self._taken[key] = ended
+        with self._assets_told(key):
+            ended = self._ahead.pop(key, None) or await StepOutcome().do_async(self._batches.pop(key))
+            self._taken[key] = ended
         return ended.state
 
     @property
     def _run(self) -> str:
         return self.work.audit_run_id
 
-    def _tracked(self, step: Task[..., Any]) -> Task[..., Any]:
-        """The step as it is; one that lands or publishes tables materializes them as assets."""
-        written, needed = assets_of(step.name, self.work.warehouse)
-        if not written:
-            return step
-        assets = [Asset(key=key, properties=AssetProperties(name=shown)) for key, shown in written.items()]
-        return materialize(
-            *assets, by="promptaudit", asset_deps=list(needed), name=step.name, task_run_name=step.task_run_name,
-            cache_policy=NO_CACHE, persist_result=False, retries=step.retries,
-            retry_delay_seconds=step.retry_delay_seconds, retry_condition_fn=step.retry_condition_fn,
-            timeout_seconds=step.timeout_seconds,
-        )(step.fn)  # fmt: skip
+    @contextlib.contextmanager
+    def _assets_told(self, key: Key) -> Iterator[None]:
+        """Has Prefect know, as assets of the task, what a step makes meanwhile; nothing of one that was taken ahead."""
+        is_told, since = TaskRunContext.get() is not None and key not in self._ahead, time.time()
+        yield
+        if is_told and self._taken[key].error is None:
+            with contextlib.suppress(Exception):  # what is shown of a step fails none
+                _emit_assets(assets_of(key[0], self.work.warehouse, since))
 
     @contextlib.contextmanager
     def _heard(self) -> Iterator[None]:
@@ -200,6 +198,21 @@ class Steps(Generic[Work]):
             yield
         finally:
             progress.listener = before
+
+
+def _emit_assets(made: Sequence[AssetMade]) -> None:
+    """Emits the events by which Prefect knows assets; its own `materialize` has all assets of a task made of the same."""
+    for key in sorted({key for asset in made for key in asset.made_of} - {asset.key for asset in made}):
+        emit_event(event="prefect.asset.referenced", resource={"prefect.resource.id": key})
+    for asset in made:
+        emit_event(
+            event="prefect.asset.materialization.succeeded",
+            resource={"prefect.resource.id": asset.key, "prefect.resource.name": asset.name},
+            related=[
+                *({"prefect.resource.id": key, "prefect.resource.role": "asset"} for key in asset.made_of),
+                {"prefect.resource.id": "promptaudit", "prefect.resource.role": "asset-materialized-by"},
+            ],
+        )
 
 
 _at_hand: dict[str, Steps[Any]] = {}

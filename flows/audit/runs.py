@@ -98,7 +98,7 @@ def land_changed_tasks(warehouse: Warehouse, audit_run_id: str, design: Design) 
 
 
 def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
-    """A complete run whose rules or judges changed is none until it is derived again, however that is interrupted."""
+    """Marks a complete run as open again when its rules or judges have changed. It stays open until it has been derived again."""
     with warehouse.write() as con:
         con.execute(
             "update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = ?", [audit_run_id]

@@ -65,7 +65,7 @@ class NightResult:
     audit_run_id: str
     audit_id: str
     is_repeated: bool  # this night had been measured and told before: nothing was asked
-    run: RunResult | None  # None where it was complete before
+    run: RunResult
     comparison_ids: tuple[str, ...]
     verdicts: Mapping[str, int]  # of the comparison with last night
     has_last_night: bool = field(metadata=NOT_ENCODED)
@@ -218,12 +218,12 @@ class AfterRun:
             raise ValueError(msg)
         return self.gate_result
 
-    def result(self, run: RunResult | None, *, is_repeated: bool) -> NightResult:
+    def result(self, run: RunResult, *, is_repeated: bool) -> NightResult:
         """Returns what came of the night."""
         last = Counter(row["verdict"] for row in self.rows if self.against[row["base_run_id"]] == "last_night")
         return NightResult(
             audit_run_id=self.audit_run_id, audit_id=self.context.audit_id, is_repeated=is_repeated,
-            run=None if run is None else replace(run, report=self.page), comparison_ids=tuple(self.comparison_ids),
+            run=replace(run, report=self.page), comparison_ids=tuple(self.comparison_ids),
             verdicts=dict(sorted(last.items())), has_last_night="last_night" in self.against.values(),
             check=self.outcome, changes=self.changes, message=self.message, delivery=self.delivery,
             n_retired=self.n_retired,

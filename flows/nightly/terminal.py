@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def lines_of(result: NightResult) -> list[str]:
     """Returns everything a terminal shows of a night: its run, last night, the gate, what was told."""
-    lines = [] if result.run is None else lines_of_run(result.run)
+    lines = lines_of_run(result.run)
     against = "the first complete night of this audit"
     if result.has_last_night:
         counts = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in result.verdicts.items())

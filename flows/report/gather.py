@@ -20,7 +20,7 @@ from models_registry.errors import CardError, UsageError, WarehouseError
 if TYPE_CHECKING:
     from flows.gate.outcome import GateResult
 
-_TABLE = re.compile(r"\b(?:marts|raw)\.\w+")
+_TABLE, _COMMENT = re.compile(r"\b(?:marts|raw)\.\w+"), re.compile(r"--.*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,8 @@ class ReportData:
 
 
 QUERIES = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
+LATER = QUERIES[QUERIES.index("changes") :]
+"""Those of tables that came later than the first ones: the copy of an older version may lack them."""
 
 
 def rows(warehouse: Warehouse, text: str, audit_run_id: str, /, **values: object) -> list[Row]:
@@ -85,7 +87,7 @@ def _rows(con: Connection, text: str, audit_run_id: str, long: int, values: Mapp
 def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> ReportData:
     """Returns everything the report prints, texts as `text` says; raises WarehouseError where the run is not published.
 
-    A query gives no rows where a warehouse of an older version lacks one of its tables.
+    A query of LATER gives no rows where a warehouse of an older version lacks one of its tables.
     """
     with warehouse.published.connect() as con:
         return _gathered(con, warehouse, audit_run_id, Texts(text))
@@ -103,9 +105,8 @@ def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: T
     texts.sensitive = frozenset(row["task_id"] for row in cards if row["is_sensitive"])
     tables = {row["name"] for row in ask(TABLES)}
     texts_of = {name: query(name) for name in QUERIES}
-    rows_of_queries = {
-        name: ask(text) if tables.issuperset(_TABLE.findall(text)) else [] for name, text in texts_of.items()
-    }
+    lacking = {name for name in LATER if not tables.issuperset(_TABLE.findall(_COMMENT.sub("", texts_of[name])))}
+    rows_of_queries = {name: [] if name in lacking else ask(text) for name, text in texts_of.items()}
     return ReportData(
         run=runs[0],
         texts=texts,

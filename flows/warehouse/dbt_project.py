@@ -48,6 +48,12 @@ def compiled() -> dict[str, Any]:
         return manifest_of_build(Path(folder) / "dbt" / "target")
 
 
+def results_of_build(target: Path) -> list[str]:
+    """Returns the ids of what dbt's last command in a folder built."""
+    results = json.loads((target / "run_results.json").read_text(encoding="utf-8"))["results"]
+    return [result["unique_id"] for result in results if result["status"] == "success"]
+
+
 def manifest_of_build(target: Path) -> dict[str, Any]:
     """Returns the manifest that dbt left in a folder, with the SQL of the models that its last command compiled."""
     manifest: dict[str, Any] = json.loads((target / "manifest.json").read_text(encoding="utf-8"))

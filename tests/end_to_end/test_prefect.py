@@ -251,7 +251,7 @@ def test_artifacts_are_there_with_ids_and_figures(stage: Stage) -> None:
     assert "<html" in Path(link[1]).read_text(encoding="utf-8")
 
 
-def test_landed_and_published_tables_are_assets_with_what_they_are_made_of(stage: Stage) -> None:
+def test_landed_derived_and_published_tables_are_assets_with_what_they_are_made_of(stage: Stage) -> None:
     found = stage.server.ask("/events/filter", {"filter": {"event": {"prefix": ["prefect.asset."]}}, "limit": 50})
     events = list(found["events"])
     while page := found.get("next_page"):
@@ -260,7 +260,8 @@ def test_landed_and_published_tables_are_assets_with_what_they_are_made_of(stage
     place = "duckdb://audit.duckdb"  # the file's name, and no folder of this machine
     made = {each["resource"]["prefect.resource.id"] for each in events if "materialization.succeeded" in each["event"]}
     tables = {f"{place}/raw/{name}" for name in ("prompt_variants", "predictions", "attempts", "format_checks")}
-    assert made == tables | {f"{place}/marts/{mart}" for mart in grains()}
+    copy = f"{place}/published/audit.duckdb"
+    assert made == tables | {f"{place}/marts/{mart}" for mart in grains()} | {copy}
     needed = {
         each["resource"]["prefect.resource.id"]: {
             related["prefect.resource.id"] for related in each["related"] if related["prefect.resource.role"] == "asset"
@@ -271,7 +272,11 @@ def test_landed_and_published_tables_are_assets_with_what_they_are_made_of(stage
     assert needed[f"{place}/raw/predictions"] == {
         f"{place}/raw/{name}" for name in ("models", "samples", "prompt_variants")
     }
-    assert f"{place}/raw/predictions" in needed[f"{place}/marts/rpt_audit"]
+    assert needed[copy] == {f"{place}/marts/{mart}" for mart in grains()}
+    # through views and intermediate models, as dbt's graph has it
+    assert f"{place}/raw/predictions" in needed[f"{place}/marts/fct_p_tau"]
+    assert f"{place}/marts/fct_p_tau" in needed[f"{place}/marts/fct_sensitivity"]
+    assert {key.split("/")[3] for keys in needed.values() for key in keys} == {"raw", "marts"}
     assert str(stage.folder) not in json.dumps(events)
 
 

@@ -64,7 +64,11 @@ def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], m
     assert [tuple(row[name] for name in (*names, "n_repetitions")) for row in rows] == expected
     assert len(rows) == 7 * 2 * 3  # nights, models, colours under two strategies and moods under one
     assert [row["started_at"] for row in rows[:2]] == ["2026-09-20T02:00:04", "2026-09-21T02:00:04"]
-    assert json.loads(json.dumps(rows)) == rows
+    assert json.loads(json.dumps(rows)) == rows  # as JSON has it already, times too
+    assert list(rows[0]) == [
+        "audit_id", "measure", "model_id", "task_id", "strategy", "audit_run_id", "started_at", "figure", "low", "high",
+        "n_samples", "n_variants", "n_variants_quarantined", "n_repetitions", "is_comparable", "differs", "verdict", "reason",
+    ]  # fmt: skip
 
 
 def test_accuracy_is_followed_by_scoring_method(week: tuple[Path, list[str]]) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from flows.nightly.night import is_missed, longest, record_night, tonights_run
 from flows.warehouse import Warehouse, now
+from flows.warehouse.sql import sql
 from models_registry.cards import AuditCard
+from tests.support.handmade_warehouse import Gated
 from tests.support.landed_nights import AUDIT, land_night
 
 FIRST, SECOND = datetime(2026, 11, 2, 2), datetime(2026, 11, 3, 2)
@@ -66,6 +68,20 @@ def test_a_scheduled_start_that_went_on_with_an_older_night_has_it_as_its_own(wa
     record_night(Warehouse(warehouse), AUDIT, run, "resumed 1", scheduled_at=SECOND)
     for scheduled_at in (FIRST, SECOND):
         assert tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, scheduled_at) == run
+
+
+def test_a_night_without_a_scorecard_is_stepped_over_and_not_compared_with(tmp_path: Path) -> None:
+    made = Gated(tmp_path)
+    older, old, cut_short, tonight = (
+        made.run(name, hours=hours) for name, hours in (("a", 73), ("b", 49), ("c", 25), ("d", 1))
+    )
+    made.run("e", hours=30, state="running")
+    made.run("f", hours=30, origin="trial")
+    for run in (older, old, tonight):
+        made.row("rpt_audit", run)
+    rows = Warehouse(made.written()).read(sql("nightly", "earlier_nights"), run=tonight)
+    assert [row["audit_run_id"] for row in rows] == [old, older]
+    assert cut_short not in {row["audit_run_id"] for row in rows}
 
 
 def test_a_night_may_last_until_the_next_one_is_due() -> None:

@@ -24,6 +24,7 @@ from flows.report.gather import gather
 from flows.report.sections.room import Chart, Room
 from flows.system.files import write_text
 from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
 from models_registry.errors import WarehouseError
 from tests.report.conftest import Reported
 from tests.support.imported_runs import HOSTILE
@@ -279,6 +280,38 @@ def test_what_cannot_be_reported_is_one_line(ordinary: Reported, tmp_path: Path)
         report(Warehouse(tmp_path / "audit.duckdb"), "nowhere")
     with pytest.raises(WarehouseError, match="cannot be written"):
         write_text("x", tmp_path / "missing" / "report.html")
+
+
+def published_without(source: Reported, folder: Path, *statements: str) -> Warehouse:
+    """A copy of the published file alone, changed."""
+    place = folder / "published/audit.duckdb"
+    place.parent.mkdir(parents=True)
+    shutil.copy(Warehouse(source.warehouse).published.path, place)
+    with duckdb.connect(str(place)) as con:
+        for statement in statements:
+            con.execute(statement)
+    return Warehouse(folder / "audit.duckdb")
+
+
+def test_a_copy_that_lacks_a_first_table_is_refused_and_one_of_an_older_version_is_read(
+    ordinary: Reported, tmp_path: Path
+) -> None:
+    damaged = published_without(ordinary, tmp_path / "damaged", "drop table marts.fct_prompt_stability")
+    with pytest.raises(WarehouseError, match="fct_prompt_stability"):
+        gather(damaged, ordinary.audit_run_id)
+    older = published_without(ordinary, tmp_path / "older", "drop table marts.rpt_stability_by_share")
+    assert gather(older, ordinary.audit_run_id).stabilities_by_share == []
+
+
+def test_a_run_that_is_not_complete_is_shown_with_the_nights_before_it(ordinary: Reported, tmp_path: Path) -> None:
+    unfinished = (
+        "insert into marts.dim_audit_runs by name select * replace ('open' as audit_run_id, 'running' as state, "
+        f"started_at + interval 1 day as started_at) from marts.dim_audit_runs where audit_run_id = '{ordinary.audit_run_id}'"
+    )
+    warehouse = published_without(ordinary, tmp_path / "open", unfinished)
+    with warehouse.published.connect() as con:
+        nights = con.execute(sql("history", "nights"), {"run": "open", "most": 9}).fetchall()
+    assert [run for run, _ in nights] == [ordinary.audit_run_id]
 
 
 def test_the_verdict_of_the_gate_comes_first_and_its_names_are_text(hostile: Reported, tmp_path: Path) -> None:

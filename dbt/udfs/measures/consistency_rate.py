@@ -27,8 +27,9 @@ def consistency_rate(
     A sample's rate is A = sum over labels of ((sum over variants of p)^2 - sum over variants of p^2) / (Q(Q - 1)): the
     chance that an answer under one wording and an answer under another have the same label. The bounds are for other
     samples and other wordings: rate -+ t_{Q-1} sqrt(V_samples + V_variants - V_both), as in `sensitivity_interval`, with
-    the jackknife pseudo-values Q A - (Q - 1) A^(-v). Since agreement without exception has no spread, the lower bound is
-    never above that of the same data with one added sample on which the wordings are split evenly between two labels.
+    the jackknife pseudo-values Q A - (Q - 1) A^(-v). Since samples that all have the same rate have no spread, the lower
+    bound is never above that of the same data with one added sample on which the wordings are split evenly between two
+    labels, and the upper bound never below that with one added sample on which they agree.
 
     Args:
         sample: shape (n,), dense codes.
@@ -46,14 +47,18 @@ def consistency_rate(
     plain = _two_way(sample, variant, label, p)
     if np.isnan(plain.low):
         return plain
-    n_variants = int(variant.max()) + 1
-    split = _two_way(
-        np.append(sample, np.full(n_variants, sample.max() + 1)),
-        np.append(variant, np.arange(n_variants)),
-        np.append(label, np.arange(n_variants) % 2),
-        np.append(p, np.ones(n_variants)),
+    variants = np.arange(int(variant.max()) + 1)
+    split, unanimous = (
+        _two_way(
+            np.append(sample, np.full(len(variants), sample.max() + 1)),
+            np.append(variant, variants),
+            np.append(label, labels),
+            np.append(p, np.ones(len(variants))),
+        )
+        for labels in (variants % 2, np.zeros_like(variants))
     )
-    return ConsistencyRate(plain.rate, max(0.0, min(plain.low, split.low)), min(1.0, plain.high))
+    low, high = min(plain.low, split.low), max(plain.high, unanimous.high)
+    return ConsistencyRate(plain.rate, max(0.0, low), min(1.0, high))
 
 
 def _two_way(

@@ -99,11 +99,14 @@ async def _read(response: aiohttp.ClientResponse, packing: str) -> bytes:
 
 
 async def _unpacked(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yields what gzip or deflate packed, at most one byte over the cap of a body at once."""
+    """Yields what gzip or deflate packed, at most one byte over the cap of a body in all."""
     unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: gzip or zlib, as it says itself
+    left = MAX_BODY_BYTES + 1
     async for part in parts:
         try:
-            yield unpacking.decompress(part, MAX_BODY_BYTES + 1)
+            plain = unpacking.decompress(part, left)
+            left -= len(plain)
+            yield plain
         except zlib.error:
             msg = "an answer that cannot be unpacked"
             raise aiohttp.ClientPayloadError(msg) from None

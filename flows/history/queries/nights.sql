@@ -1,13 +1,19 @@
--- Up to $run itself, newest first.
+-- Up to $run itself, which may be unfinished, newest first.
 select
     nights.audit_run_id,
     nights.started_at
-from dim_nights as this
+from marts.dim_audit_runs as this
 inner join dim_nights as nights
     on
         this.audit_id = nights.audit_id
         -- a trial is no night, and has none before it
-        and (this.audit_run_id = nights.audit_run_id or this.night_number > nights.night_number)
+        and (
+            this.audit_run_id = nights.audit_run_id
+            or (
+                this.origin != 'trial' and nights.night_number is not null
+                and (nights.started_at, nights.audit_run_id) < (this.started_at, this.audit_run_id)
+            )
+        )
 where this.audit_run_id = $run
 order by nights.started_at desc, nights.audit_run_id desc
 limit $most

@@ -50,6 +50,13 @@ def test_two_samples_by_hand() -> None:
     assert rate_of(shares).rate == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize("labels", [[0, 0, 0], [0, 1, 2], [0, 0, 1]])
+def test_samples_that_are_all_alike_are_no_certainty(labels: list[int]) -> None:
+    rate, low, high = rate_of(np.eye(3)[[labels] * 20])
+    assert low < rate or rate == 0
+    assert rate < high or rate == 1
+
+
 def test_repeated_answers_count_by_their_shares() -> None:
     # one wording says a half of the time, the other always: an answer of each agrees half of the time
     assert rate_of(np.array([[[0.5, 0.5], [1.0, 0.0]]])).rate == pytest.approx(0.5)
@@ -63,7 +70,9 @@ def test_loops_over_pairs_and_over_left_out_wordings_give_the_same(seed: int, n:
     low, high = interval_by_loops(shares)
     split = np.eye(3)[np.arange(q) % 2][None]
     assert own.rate == pytest.approx(np.mean([rate_by_loops(each) for each in shares]), abs=1e-12)
-    assert own.high == pytest.approx(min(1.0, high), abs=1e-9)
+    unanimous = np.eye(3)[np.zeros(q, int)][None]
+    highest = max(high, interval_by_loops(np.concatenate([shares, unanimous]))[1])
+    assert own.high == pytest.approx(min(1.0, highest), abs=1e-9)
     assert own.low == pytest.approx(max(0.0, min(low, interval_by_loops(np.concatenate([shares, split]))[0])), abs=1e-9)
     assert 0 <= own.low <= own.rate + 1e-12
     assert own.rate <= own.high + 1e-12
