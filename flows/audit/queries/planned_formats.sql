@@ -1,7 +1,6 @@
 -- what the summary of formats has to hold: by the plan, not by the summary
 with models as (
-    select
-        coalesce(list(model_id order by model_id), []) as models
+    select coalesce(list(model_id order by model_id), []) as models
     from raw.models
     where audit_run_id = $run
 ),
