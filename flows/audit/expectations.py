@@ -120,7 +120,11 @@ def _kept(result: dict[str, Any]) -> dict[str, Any]:
             each["result"].pop(name, None)
         if "unexpected_index_list" in each["result"]:
             each["result"]["unexpected_index_list"] = each["result"]["unexpected_index_list"][:MOST_ROWS]
-    result["meta"] = {"great_expectations_version": result["meta"]["great_expectations_version"]}
+    meta = result["meta"]
+    result["meta"] = {
+        "great_expectations_version": meta["great_expectations_version"],
+        "active_batch_definition": {"data_asset_name": meta["active_batch_definition"]["data_asset_name"]},
+    }
     result.pop("id", None)
     kept: dict[str, Any] = json.loads(json.dumps(result), parse_constant=lambda _: None)  # NaN is no JSON
     return kept
@@ -143,6 +147,7 @@ def render(result: dict[str, Any], run_name: str, run_time: str) -> list[str]:
         for each in result["results"]
     ]
     meta = result["meta"] | {"run_id": {"run_name": run_name, "run_time": run_time}}
+    meta["batch_spec"] = meta["active_batch_definition"]  # where the page looks for the asset's name
     validated = ExpectationSuiteValidationResult(**result | {"results": results, "meta": meta})
     page = ValidationResultsPageRenderer(run_info_at_end=True).render(validated).to_json_dict()
     view: Any = DefaultJinjaSectionView()

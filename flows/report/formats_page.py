@@ -38,8 +38,8 @@ ELEMENTS = {"h5": "h2", "h6": "h3"} | {
 """The elements that stay, and as which."""
 CLASSES = {"badge": "badge", "table-responsive": "scroll"}
 SIGNS = {
-    "fa-check-circle": '<span class="passed">passed</span>',
-    "fa-times": '<span class="failed">failed</span>',
+    "fa-check-circle": '<span class="passed" role="img" aria-label="passed">✓</span>',
+    "fa-times": '<span class="failed" role="img" aria-label="failed">✗</span>',
 }
 
 

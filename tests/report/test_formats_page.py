@@ -109,7 +109,9 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
         for variant in range(2)
     ]  # fmt: skip
     path, (run,) = published(tmp_path, [Recorded("small", rows, ("a", "b"), FormatLimits(policy="warn"))])
-    warehouse, asked, warnings = Warehouse(path), [], []
+    warehouse = Warehouse(path)
+    asked: list[tuple[str, ...]] = []
+    warnings: list[str] = []
 
     def counted(*arguments: str) -> object:
         asked.append(arguments)
@@ -125,7 +127,7 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
     ]
     assert verify_with_pages(warehouse).findings == []
 
-    page.write_text(page.read_text().replace("passed", "failed"))
+    page.write_text(page.read_text().replace("✓", "✗"))
     (finding,) = verify_with_pages(warehouse).findings
     assert finding.where == page.name
     report(warehouse, run)
