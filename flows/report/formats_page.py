@@ -6,7 +6,6 @@ given tokens in place of words, and of what they print plain elements and text s
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import secrets
@@ -21,6 +20,7 @@ from markupsafe import Markup
 from flows.report.blocks.filters import environment, said
 from flows.report.queries import query
 from flows.report.record import page_sha256
+from flows.report.trace_pages import css
 from flows.system.files import private_folder, write_text
 from flows.system.helper_processes import CHECKS, ChildEnded, start
 from flows.system.keys import sha256_of
@@ -96,7 +96,7 @@ def page_of(row: Row, audit_run_id: str) -> str:
             result_sha256=sha256_of(row["result"]),
             allowed_by=allowed_by,
             sections=[plain(section, words) for section in sections],
-            css=_css(),
+            css=css(),
         )
     )
 
@@ -154,7 +154,7 @@ class _Plain(HTMLParser):
             self._hidden.append(tag)
         elif tag in ELEMENTS:
             kept = [f' class="{CLASSES[name]}"' for name in classes if name in CLASSES][:1]
-            kept += [" hidden" for name, _ in attrs if name == "hidden"]
+            kept += [" hidden" for name, _ in attrs if name == "hidden"] + [' scope="col"'] * (tag == "th")
             self.parts.append(f"<{ELEMENTS[tag]}{''.join(kept)}>")
 
     def handle_endtag(self, tag: str) -> None:
@@ -174,8 +174,3 @@ def plain(html: str, words: Words) -> Markup:
     parser.feed(html)
     parser.close()
     return Markup(re.sub(r"\s*\n\s*", "\n", "".join(parser.parts)))  # noqa: S704 - written anew, text escaped
-
-
-@functools.cache
-def _css() -> str:
-    return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
