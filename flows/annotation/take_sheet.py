@@ -98,7 +98,7 @@ def take_sheet(
         transform(warehouse, [audit_run_id], "after_formats")
         progress.say("publishing")
         published = publish(warehouse, [audit_run_id])
-        page = report(warehouse, audit_run_id)
+        page = report(warehouse, audit_run_id, warn=progress.warn)
     return replace(taken, agreement=_agreement(warehouse, audit_run_id), published=published, report=page)
 
 

@@ -136,7 +136,7 @@ class Execution:
 
     def report(self) -> None:
         """Writes the run's page."""
-        self.outcome.report = report(self.warehouse, self.audit_run_id)
+        self.outcome.report = report(self.warehouse, self.audit_run_id, warn=self.progress.warn)
 
     def derive(self) -> None:
         """Takes the steps that need no answers any more, of a run of recorded answers."""

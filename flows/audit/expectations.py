@@ -1,57 +1,160 @@
-"""The child that has Great Expectations ready, whose import takes seconds: it holds a small summary against limits."""
+"""The child that has Great Expectations ready, whose import takes seconds: it validates summaries and renders results."""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flows.system.helper_processes import serve
 
+MOST_ROWS = 20
+"""Unexpected rows of an expectation that a kept result names."""
+KEY = ("model_id", "prompt_variant_id")
+"""The columns that name a row of the summary."""
+NEEDED = (*KEY, "task_id", "strategy", "variant_index", "n_missing")
+"""Columns of the summary that are never NULL."""
+WHOLE = "the summary has each planned row once; no field of the card"
 
-def ready() -> Callable[[dict[str, Any]], dict[str, list[int]]]:
-    """Returns what holds a summary against limits, once Great Expectations is imported."""
+
+def ready() -> Callable[[dict[str, Any]], Any]:
+    """Returns what answers requests, once Great Expectations is imported: {"validate": {…}} or {"render": {…}}."""
     # it does without SQLAlchemy, which it would import where it is installed and which nothing here needs
     sys.modules["sqlalchemy"] = None  # type: ignore[assignment]
     import great_expectations as gx
+    import great_expectations.render.renderer.page_renderer
 
     logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
     asset = context.data_sources.add_pandas("warehouse").add_dataframe_asset("answer formats")
     summary = asset.add_batch_definition_whole_dataframe("run")
-    return lambda request: offenders(summary, **request)
+
+    def answer(request: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
+        if "render" in request:
+            return render(**request["render"])
+        return validate(context, summary, **request["validate"])
+
+    return answer
 
 
-def offenders(
-    summary: Any,  # noqa: ANN401 - a batch definition, whose class the import of seconds would bring
-    columns: dict[str, list[float]],
-    limits: dict[str, float],
-) -> dict[str, list[int]]:
-    """Returns for each column the places of its values above its limit, from 0."""
+def validate(  # noqa: PLR0913 - what a suite is made of
+    context: Any,  # noqa: ANN401 - a data context, whose class the import of seconds would bring
+    summary: Any,  # noqa: ANN401 - a batch definition, likewise
+    *,
+    suite: str,
+    columns: dict[str, list[Any]],
+    limits: Sequence[dict[str, Any]],
+    n_rows: int,
+    sets: dict[str, list[str]],
+) -> dict[str, Any]:
+    """Validates a summary by a checkpoint with a suite of this name.
+
+    Args:
+        context: the data context that has suite, validation definition and checkpoint.
+        summary: the batch definition of the summary.
+        suite: name of the suite.
+        columns: the summary's values by column.
+        limits: `column`, `allowed` and `allowed_by`, the field of the card that allows so much.
+        n_rows: the rows that were planned.
+        sets: the values that a column may have.
+
+    Returns:
+        `result` is Great Expectations' own description of the result, without what differs each time; `offenders` has by
+        column the keys of the rows above its limit.
+
+    Raises:
+        RuntimeError: an expectation could not be held against the summary.
+    """
     import great_expectations as gx
+    import great_expectations.expectations as gxe
     import pandas as pd
-    from great_expectations.expectations.core.expect_column_values_to_be_between import (
-        ExpectColumnValuesToBeBetween,
-    )
 
-    frame = pd.DataFrame(columns)
-    frame["row"] = range(len(frame))
-    suite = gx.ExpectationSuite(
-        name="answer formats",
-        expectations=[
-            ExpectColumnValuesToBeBetween(column=column, max_value=limit) for column, limit in limits.items()
-        ],
+    expectations: list[Any] = [
+        gxe.ExpectColumnValuesToBeBetween(column=limit["column"], max_value=limit["allowed"], notes=limit["allowed_by"])
+        for limit in limits
+    ]
+    expectations += [
+        gxe.ExpectTableRowCountToEqual(value=n_rows, notes=WHOLE),
+        gxe.ExpectCompoundColumnsToBeUnique(column_list=list(KEY), notes=WHOLE),
+        *(gxe.ExpectColumnValuesToBeInSet(column=name, value_set=values, notes=WHOLE) for name, values in sets.items()),
+        *(gxe.ExpectColumnValuesToNotBeNull(column=name, notes=WHOLE) for name in NEEDED),
+    ]
+    of_suite = context.suites.add_or_update(gx.ExpectationSuite(name=suite, expectations=expectations))
+    definition = context.validation_definitions.add_or_update(
+        gx.ValidationDefinition(name=suite, data=summary, suite=of_suite)
     )
-    how = {"result_format": "COMPLETE", "unexpected_index_column_names": ["row"]}
-    rows_above: dict[str, list[int]] = {}
-    for result in summary.get_batch({"dataframe": frame}).validate(suite, result_format=how).results:
-        checked = result.expectation_config
-        if checked is not None:
-            rows = result.result.get("unexpected_index_list") or []
-            rows_above[checked.kwargs["column"]] = [int(row["row"]) for row in rows]
-    return rows_above
+    checkpoint = context.checkpoints.add_or_update(
+        gx.Checkpoint(
+            name=suite,
+            validation_definitions=[definition],
+            result_format={"result_format": "COMPLETE", "unexpected_index_column_names": list(KEY)},
+        )
+    )
+    (validated,) = checkpoint.run(batch_parameters={"dataframe": pd.DataFrame(columns)}).run_results.values()
+    result = validated.to_json_dict()
+    offenders: dict[str, list[list[str]]] = {}
+    for each in result["results"]:
+        _refuse_exception(each)
+        if each["expectation_config"]["type"] == "expect_column_values_to_be_between":
+            rows = each["result"].get("unexpected_index_list") or []
+            offenders[each["expectation_config"]["kwargs"]["column"]] = [[row[name] for name in KEY] for row in rows]
+    return {"result": _kept(result), "offenders": offenders}
+
+
+def _refuse_exception(result: dict[str, Any]) -> None:
+    if result["exception_info"].get("raised_exception", True):
+        config = result["expectation_config"]
+        msg = f"{config['type']} of {config['kwargs'].get('column', 'the table')}: {result['exception_info']}"
+        raise RuntimeError(msg)
+
+
+def _kept(result: dict[str, Any]) -> dict[str, Any]:
+    """Returns a result with at most 20 rows an expectation, without times, random ids and the query of a data frame."""
+    for each in result["results"]:
+        each["expectation_config"].pop("id", None)
+        each["expectation_config"]["kwargs"].pop("batch_id", None)
+        for name in ("unexpected_list", "unexpected_index_query", "partial_unexpected_index_list"):
+            each["result"].pop(name, None)
+        if "unexpected_index_list" in each["result"]:
+            each["result"]["unexpected_index_list"] = each["result"]["unexpected_index_list"][:MOST_ROWS]
+    meta = result["meta"]
+    result["meta"] = {
+        "great_expectations_version": meta["great_expectations_version"],
+        "active_batch_definition": {"data_asset_name": meta["active_batch_definition"]["data_asset_name"]},
+    }
+    result.pop("id", None)
+    kept: dict[str, Any] = json.loads(json.dumps(result), parse_constant=lambda _: None)  # NaN is no JSON
+    return kept
+
+
+def render(result: dict[str, Any], run_name: str, run_time: str) -> list[str]:
+    """Returns the sections of the data docs' page about a kept result, as HTML.
+
+    Its templates escape little of what they print: whoever asks gives them no text that could be markup.
+    """
+    from great_expectations.core import ExpectationSuiteValidationResult, ExpectationValidationResult
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+    from great_expectations.render.renderer.page_renderer import ValidationResultsPageRenderer
+    from great_expectations.render.view import DefaultJinjaSectionView
+
+    results = [
+        ExpectationValidationResult(
+            **each | {"expectation_config": ExpectationConfiguration(**each["expectation_config"])}
+        )
+        for each in result["results"]
+    ]
+    meta = result["meta"] | {"run_id": {"run_name": run_name, "run_time": run_time}}
+    meta["batch_spec"] = meta["active_batch_definition"]  # where the page looks for the asset's name
+    validated = ExpectationSuiteValidationResult(**result | {"results": results, "meta": meta})
+    page = ValidationResultsPageRenderer(run_info_at_end=True).render(validated).to_json_dict()
+    view: Any = DefaultJinjaSectionView()
+    return [
+        view.render({"section": section, "section_loop": {"index": place}})
+        for place, section in enumerate(page["sections"], start=1)
+    ]
 
 
 if __name__ == "__main__":

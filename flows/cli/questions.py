@@ -71,7 +71,7 @@ def report(
     if form == "html" and output is None:
         try:
             with Warehouse(settings.warehouse).hold(wait_s=0):
-                path = write_report(Warehouse(settings.warehouse), run, policy)
+                path = write_report(Warehouse(settings.warehouse), run, policy, warn=state.progress().warn)
         except WarehouseLocked:
             path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)
             state.progress().warn(

@@ -74,6 +74,7 @@ def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reas
     drop_batches(warehouse, runs_of_sample)
     for run in runs_of_sample:
         shutil.rmtree(warehouse.places.traces(run), ignore_errors=True)
+        warehouse.places.formats_page(run).unlink(missing_ok=True)
     newest = _newest_shown(warehouse)
     n_rows: Counter[str] = Counter()
     with warehouse.write() as con:

@@ -169,7 +169,7 @@ class AfterRun:
     def report(self) -> None:
         """Writes the run's page, with what changed."""
         with self.context.locked():
-            self.page = report(self.warehouse, self.audit_run_id)
+            self.page = report(self.warehouse, self.audit_run_id, warn=self.progress.warn)
 
     def gate(self) -> None:
         """Holds the rules of the audit's card against the run."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 from flows.report.terminal.scorecard import comparison_rows, scorecard, scorecard_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flows.display.policy import Policy
     from flows.report.gather import ReportData
     from flows.warehouse import Warehouse
@@ -29,18 +31,29 @@ Form = Literal["html", "md", "csv"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 
-def report(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, *, is_held: bool = True) -> Path:
+def report(
+    warehouse: Warehouse,
+    audit_run_id: str,
+    text: Policy | None = None,
+    *,
+    is_held: bool = True,
+    warn: Callable[[str], None] | None = None,
+) -> Path:
     """Writes `report.html` about a run beside the published copy, and `reports/<run>.html`; returns the first.
+
+    Beside these a held warehouse's run has `reports/<run>.formats.html`; `warn` is told why where that one is missing.
 
     The pages' hashes land and are sealed where the warehouse is held by the caller, so that `verify` knows them again.
     text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
     Raises WarehouseError where nothing, or not this run, is published, or the page cannot be written.
     """
+    from flows.report.formats_page import write_formats_page
     from flows.report.record import record
     from flows.report.trace_pages import write_pages
     from flows.system.files import private_folder, write_text
 
     write_pages(warehouse, audit_run_id, text)
+    formats = write_formats_page(warehouse, audit_run_id, warn) if is_held else {}
     pages = _as_pages(warehouse, audit_run_id, text)
     kept = {warehouse.places.report(audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)}
     private_folder(warehouse.places.reports)
@@ -50,9 +63,8 @@ def report(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, 
         path.unlink()
     newest = write_text(pages[0], warehouse.places.newest_report)
     if is_held:
-        record(
-            warehouse, audit_run_id, {REPORT: pages[0]} | {f"{BELOW}/{path.name}": page for path, page in kept.items()}
-        )
+        below = {f"{BELOW}/{path.name}": page for path, page in (kept | formats).items()}
+        record(warehouse, audit_run_id, {REPORT: pages[0]} | below)
     return newest
 
 

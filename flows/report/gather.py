@@ -33,6 +33,7 @@ class ReportData:
     judging: JudgingData
     nights: Nights
     n_checks: int
+    has_formats_page: bool
     models: list[Row] = field(default_factory=list)
     tasks: list[Row] = field(default_factory=list)
     scorecard: list[Row] = field(default_factory=list)
@@ -113,6 +114,7 @@ def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: T
         gate=gather_gate(warehouse, runs[0]),
         judging=gather_judging(ask),
         nights=gather_nights(ask, query("nightly"), MOST_NIGHTS),
+        has_formats_page=warehouse.places.formats_page(audit_run_id).is_file(),
         n_checks=ask(query("n_checks"))[0]["n_checks"],
         **rows_of_queries,
     )

@@ -53,6 +53,10 @@ class Places:
         """Returns where the page of a run lies, or a further page of it."""
         return self.reports / f"{audit_run_id if part == 1 else f'{audit_run_id}-{part}'}.html"
 
+    def formats_page(self, audit_run_id: str) -> Path:
+        """Returns where the page about the format validation of a run lies."""
+        return self.reports / f"{audit_run_id}.formats.html"
+
     def traces(self, audit_run_id: str) -> Path:
         """Returns the folder of a run's trace pages."""
         return self.published / "traces" / audit_run_id

@@ -93,6 +93,10 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "observed": REAL, "allowed": REAL, "is_success": YES, "policy": TEXT, "action": TEXT, "reason": TEXT,
         "checked_at": TIME,
     },
+    "format_validations": {
+        "audit_run_id": TEXT, "validation_id": TEXT, "suite": TEXT, "is_success": YES, "n_expectations": WHOLE,
+        "n_failed": WHOLE, "result": TEXT, "gx_version": TEXT, "checked_at": TIME,
+    },
     "comparisons": {
         "audit_run_id": TEXT, "comparison_id": TEXT, "base_run_id": TEXT, "candidate_run_id": TEXT,
         "base_model_id": TEXT, "candidate_model_id": TEXT, "min_effect": REAL, "max_cost_increase": REAL,

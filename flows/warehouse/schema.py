@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -28,6 +28,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     4: "",  # tables alone
     5: "alter table raw.audit_runs add column manifest varchar;",
     6: "alter table if exists raw.nights add column scheduled_at timestamp;",  # a version before the fourth has none yet
+    7: "",  # a table alone
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 
@@ -48,6 +49,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "judge_controls": (*_BY_RUN, "control_id"),
     "verdicts": (*_BY_RUN, "verdict_id"),
     "format_checks": (*_BY_RUN, "expectation", "model_id", "task_id", "prompt_variant_id", "checked_at"),
+    "format_validations": (*_BY_RUN, "validation_id"),
     "comparisons": (*_BY_RUN, "comparison_id"),
     "baselines": (*_BY_RUN, "audit_id", "name", "pinned_at"),
     "waivers": (*_BY_RUN, "waiver_id"),

@@ -245,6 +245,18 @@ create table if not exists raw.format_checks (
     checked_at timestamp not null
 );
 
+create table if not exists raw.format_validations (
+    audit_run_id varchar not null,
+    validation_id varchar not null, -- hash of its result and of the validation before it
+    suite varchar not null, -- Great Expectations' name of what was expected
+    is_success boolean not null,
+    n_expectations integer not null,
+    n_failed integer not null,
+    result varchar not null, -- JSON, Great Expectations' own; at most 20 rows an expectation, by model and prompt variant
+    gx_version varchar not null,
+    checked_at timestamp not null
+);
+
 create table if not exists raw.comparisons (
     audit_run_id varchar not null,
     comparison_id varchar not null,

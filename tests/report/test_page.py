@@ -152,7 +152,9 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     )
     links = [value for _, attribute, value in seen.attributes if attribute in {"href", "src", "xlink:href"}]
     trace = re.compile(rf"traces/{run.audit_run_id}/[a-z_]+\.[0-9a-f]{{12}}\.html")
-    assert all(value.startswith("#") or value == "data:," or trace.fullmatch(value) for value in links)
+    formats = f"reports/{run.audit_run_id}.formats.html"
+    assert links.count(formats) == 1
+    assert all(value.startswith("#") or value in {"data:,", formats} or trace.fullmatch(value) for value in links)
     assert "url(http" not in run.html
     assert seen.tags.count("svg") == sum(1 for t, a, v in seen.attributes if (t, a) == ("svg", "aria-label") and v)
     assert seen.tags.count("th") == sum(1 for t, a, _ in seen.attributes if (t, a) == ("th", "scope"))
@@ -168,7 +170,9 @@ def test_nothing_hostile_is_live(name: str, request: pytest.FixtureRequest) -> N
         name for _, name, _ in seen.attributes if name.startswith("on") or name in {"srcdoc", "action", "srcset"}
     ]
     links = [value for _, name, value in seen.attributes if "href" in name]
-    assert not [value for value in links if not value.startswith(("#", "data:,", f"traces/{hostile.audit_run_id}/"))]
+    run = hostile.audit_run_id
+    own = ("#", "data:,", f"traces/{run}/", f"reports/{run}.formats.html")
+    assert not [value for value in links if not value.startswith(own)]
     assert not {chr(code) for code in (*range(9), 11, 12, *range(14, 32), 0x202E, 0xFFFF)} & set(hostile.words)
 
 
@@ -254,6 +258,7 @@ def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     assert f"<h3>{worst['task_id']}</h3>" in pages[0].partition('id="consistency"')[2].partition('id="alike"')[0]
     for page in pages:
         others = {value for _, name, value in Seen(page).attributes if name == "href" and value.startswith("reports/")}
+        others.discard(f"reports/{ordinary.audit_run_id}.formats.html")
         assert len(others) == n_tasks - 1
 
 

@@ -30,10 +30,11 @@ NEW = {
     4: ("comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements"),
     5: ("reports", "erasures", "seals", "row_digests"),
     6: (),
+    7: ("format_validations",),
 }
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     Warehouse(warehouse).apply_schema()

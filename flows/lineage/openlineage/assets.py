@@ -14,7 +14,7 @@ from flows.warehouse.figure_names import grains
 _LANDED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "paraphrase": (("prompt_variants",), ("tasks",)),
     "infer": (("predictions", "attempts"), ("models", "samples", "prompt_variants")),
-    "validate": (("format_checks",), ("predictions",)),
+    "validate": (("format_checks", "format_validations"), ("predictions",)),
     "judge": (("verdicts",), ("predictions",)),
 }
 """By step: the raw tables it lands, and those it reads."""

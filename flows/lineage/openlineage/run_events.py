@@ -21,7 +21,8 @@ from flows.warehouse.sql import sql
 
 SEVERAL = "several"
 """In place of a run's id and an audit's: a build of more than one run."""
-_LATER = ("format_checks", "verdicts", "judge_controls", "judges")  # lands between the two builds of dbt
+_CHECKS = ("format_checks", "format_validations")
+_LATER = (*_CHECKS, "verdicts", "judge_controls", "judges")  # lands between the two builds of dbt
 _NOT_LANDED = ("audit_runs", "comparisons", "baselines", "waivers", "nights", "alarms", "notifications", "retirements",
                "seals", "erasures")  # fmt: skip
 
@@ -66,7 +67,7 @@ def later(run: FollowedRun) -> list[RunEvent]:
     types = types_of(run.warehouse)
     counts = {table: n for table, n in _counts(run, types).items() if table not in run.landed}
     run.landed |= set(counts)
-    checks = {table: n for table, n in counts.items() if table == "format_checks"}
+    checks = {table: n for table, n in counts.items() if table in _CHECKS}
     rulings = {table: n for table, n in counts.items() if table not in checks}
     events = []
     if checks:

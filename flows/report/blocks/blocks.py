@@ -89,6 +89,7 @@ class Block:
     legend: tuple[tuple[str, str], ...] = ()  # colour, meaning
     panels: list[Panel] = field(default_factory=list)
     notes: list[Printed] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)  # to a page beside the report, in words
     tables: list[Table] = field(default_factory=list)
 
 

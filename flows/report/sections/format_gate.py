@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from flows.display.figures import count, cut
 from flows.report.blocks.blocks import Section
 from flows.report.gather import ReportData
@@ -24,6 +26,9 @@ def gate(data: ReportData) -> Section:
         block.absent.append("No format check was made for this run.")
     else:
         block.notes.append(f"{count(n_failed)} of {count(data.n_checks)} checks failed.")
+    if data.has_formats_page:
+        link = f"reports/{quote(data.run['audit_run_id'], safe='')}.formats.html"
+        block.links.append((link, "What was expected of the formats, by Great Expectations"))
     if n_failed:
         checks = (
             MODEL, words("Task", "task_id"),

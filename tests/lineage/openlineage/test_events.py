@@ -178,7 +178,10 @@ def test_landing_and_publication(told: Told) -> None:
             )
             assert table["outputFacets"]["outputStatistics"]["rowCount"] == n_rows > 0
     assert [each["name"] for each in ends["check.colours"]["inputs"]] == ["audit.intermediate.int_answer_formats"]
-    assert [each["name"] for each in ends["check.colours"]["outputs"]] == ["audit.raw.format_checks"]
+    assert [each["name"] for each in ends["check.colours"]["outputs"]] == [
+        "audit.raw.format_checks",
+        "audit.raw.format_validations",
+    ]
     written = {each["name"] for each in ends["publish.colours"]["outputs"]}
     assert {"published/audit.duckdb", "published/marts/rpt_audit", "published/marts/fct_p_tau"} <= written
     assert all((told.warehouse.parent / name).exists() for name in written)

@@ -1,0 +1,25 @@
+-- what the summary of formats has to hold: by the plan, not by the summary
+with models as (
+    select coalesce(list(model_id order by model_id), []) as models
+    from raw.models
+    where audit_run_id = $run
+),
+
+variants as (
+    select
+        coalesce(list(distinct strategy order by strategy), []) as strategies,
+        count(*) as n_variants
+    from raw.prompt_variants
+    semi join raw.samples using (audit_run_id, task_id)
+    where audit_run_id = $run and len(repetitions) > 0
+)
+
+select
+    runs.audit_id,
+    models.models,
+    variants.strategies,
+    len(models.models) * variants.n_variants as n_rows
+from raw.audit_runs as runs
+cross join models
+cross join variants
+where runs.audit_run_id = $run
