@@ -79,7 +79,7 @@ class RuleError(ValueError):
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule a text says; raises RuleError."""
+    """Returns the rule a text says; raises RuleError."""
     from lark import UnexpectedInput
 
     if len(text) > LONGEST:
@@ -94,7 +94,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def parse_gate(rules: Sequence[str], where: str = "gate") -> tuple[Rule, ...]:
-    """Every rule of a gate; raises CardError naming the field, as a card does."""
+    """Returns every rule of a gate; raises CardError naming the field, as a card does."""
     parsed = []
     for index, text in enumerate(rules):
         try:
@@ -106,7 +106,7 @@ def parse_gate(rules: Sequence[str], where: str = "gate") -> tuple[Rule, ...]:
 
 
 def sound_rule(text: str) -> str:
-    """The text itself, once it can be read; raises RuleError."""
+    """Returns the text itself, once it can be read; raises RuleError."""
     parse_rule(text)
     return text
 

@@ -62,7 +62,7 @@ class Work(Protocol):
         """Lands an answer; a request that must follow it, else None. Raises PromptauditError where the run must stop."""
 
     def end(self) -> None:
-        """The run stops: whoever waits to be admitted may go."""
+        """Lets whoever waits to be admitted go: the run stops."""
 
     def notes(self) -> Sequence[str]:
         """Returns what there is to say at the end."""
@@ -107,7 +107,7 @@ class Workers:
         return AskResult(n_landed=self.landing.n_landed, notes=tuple(self.notes))
 
     async def ask(self, work: Work) -> None:
-        """One model's requests; the engine opens when there is one to ask."""
+        """Asks one model's requests; the engine opens when there is one to ask."""
         first = None if self.stopped_by else next(work.requests, None)
         if first is None:
             return

@@ -43,7 +43,7 @@ class Budget:
         self._n_open += 1
 
     def set_aside(self, usd: float) -> None:
-        """As `reserve`, for what may settle in hours: waits for nobody, and nobody waits for it."""
+        """Sets an amount aside as `reserve` does, for what may settle in hours: it waits for nobody, and nobody waits for it."""
         self.refuse_out_of_requests()
         if self._crosses_usd(usd):
             msg = (
@@ -60,7 +60,7 @@ class Budget:
         self.release(reserved_usd, usd)
 
     def release(self, reserved_usd: float, usd: float | None) -> None:
-        """As `settle`, for what was set aside."""
+        """Settles what was set aside."""
         self.spent_usd += (reserved_usd if usd is None else usd) - reserved_usd
         self._settled.set()
 

@@ -93,7 +93,7 @@ class BatchCollector:
         self._context.warehouse.land([("batches", frame_of("batches", [row]))])
 
     def say(self, text: str) -> None:
-        """One line, with the model's name before it."""
+        """Says one line, with the model's name before it."""
         self._context.say(f"{self._context.model_id}: {text}")
 
     async def _look(self, batch: Batch) -> BatchStatus | None:

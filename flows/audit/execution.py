@@ -60,12 +60,12 @@ class Execution:
 
     @property
     def audit_id(self) -> str:
-        """The audit that is executed."""
+        """Returns the audit that is executed."""
         return self._designed().audit_id
 
     @property
     def judges(self) -> bool:
-        """Whether answers are put before judges."""
+        """Returns whether answers are put before judges."""
         return self.design is not None and bool(self.design.judges)
 
     def paraphrase(self) -> None:

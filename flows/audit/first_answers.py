@@ -59,7 +59,7 @@ class Look:
             self.end()
 
     def end(self) -> None:
-        """Whoever waits may go on."""
+        """Lets whoever waits go on."""
         self._is_over.set()
 
 

@@ -116,7 +116,7 @@ def audit(  # noqa: PLR0913 - what the command takes
     max_usd: float | None = None,
     max_requests: int | None = None,
 ) -> State[Any]:
-    """One execution of an audit.
+    """Executes an audit.
 
     The run is at hand where a command began it. A deployment names the audit alone: the run is begun, or gone on with, here.
     """

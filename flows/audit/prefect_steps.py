@@ -44,15 +44,15 @@ class StepSubject(Protocol):
 
     @property
     def warehouse(self) -> Warehouse:
-        """The warehouse that the steps work on."""
+        """Returns the warehouse that the steps work on."""
 
     @property
     def audit_run_id(self) -> str:
-        """The run that the steps are about."""
+        """Returns the run that the steps are about."""
 
     @property
     def progress(self) -> Progress:
-        """Where the steps say what begins."""
+        """Returns where the steps say what begins."""
 
 
 Work = TypeVar("Work", bound=StepSubject)
@@ -83,7 +83,7 @@ class StepOutcome:
 
     @property
     def state(self) -> State[Any]:
-        """What Prefect is told."""
+        """Returns what Prefect is told."""
         return Completed() if self.error is None else Failed(message=type(self.error).__name__)
 
     def settle(self) -> None:

@@ -17,7 +17,7 @@ _KEPT = {"\u200c", "\u200d"}
 
 
 def shown(text: str) -> str:
-    r"""The text with control, format, surrogate and separator characters as escapes: NUL as \x00, U+202E as \u202e."""
+    r"""Returns the text with control, format, surrogate and separator characters escaped: NUL as \x00, U+202E as \u202e."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 

@@ -22,11 +22,11 @@ def code(text: str, most: int = MOST) -> str:
 
 
 def cell(text: str) -> str:
-    """Figures and plain words as they are, any other text as a code span."""
+    """Returns figures and plain words as they are, any other text as a code span."""
     return text if _HARMLESS.fullmatch(text) else code(text)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], n_figures: int = 0) -> list[str]:
-    """Lines of a table; cells must be inert already, the last `n_figures` columns are aligned right."""
+    """Returns the lines of a table; cells must be inert already, the last `n_figures` columns are aligned right."""
     rule = ["---"] * (len(columns) - n_figures) + ["---:"] * n_figures
     return [f"| {' | '.join(line)} |" for line in (columns, rule, *rows)]

@@ -39,12 +39,12 @@ class Texts:
 
     @property
     def long(self) -> int:
-        """Characters of a long text."""
+        """Returns how many characters a long text has."""
         return MOST if self.chosen == "full" else LONG
 
     @property
     def summary(self) -> str:
-        """The policy in a sentence."""
+        """Returns the policy in a sentence."""
         if self.chosen == "none":
             return "left out"
         if self.chosen == "full":

@@ -45,7 +45,7 @@ class Progress:
 
     @property
     def can_ask(self) -> bool:
-        """Whether a person is there to answer: never where a program reads the result, or without a terminal."""
+        """Returns whether a person is there to answer: never where a program reads the result, or without a terminal."""
         is_there = self.may_ask and not self.quiet and sys.stdin is not None
         return is_there and sys.stdin.isatty() and sys.stderr.isatty()
 
@@ -61,13 +61,13 @@ class Progress:
         return answer.strip().casefold() in ("y", "yes")
 
     def say(self, text: str) -> None:
-        """One line of what goes on."""
+        """Says one line of what goes on."""
         if not self.quiet:
             sys.stderr.write(f"{visible(text)}\n")
             sys.stderr.flush()
 
     def step(self, text: str) -> None:
-        """What begins now, in words of our own and ids alone: it may go into the logs of others."""
+        """Says what begins now, in words of our own and ids alone: it may go into the logs of others."""
         self.say(text)
         self.heard(text)
 
@@ -77,13 +77,13 @@ class Progress:
             self.listener(text)
 
     def warn(self, text: str) -> None:
-        """One line that should not be missed."""
+        """Says one line that should not be missed."""
         sys.stderr.write(f"warning: {visible(text)}\n")
         sys.stderr.flush()
 
     @contextmanager
     def asking(self, what: str, meters: Sequence[Meter]) -> Iterator[OnAnswer]:
-        """A bar a meter with rate, remaining time and cost so far; yields what is told of every answer."""
+        """Shows a bar a meter with rate, remaining time and cost so far; yields what is told of every answer."""
         named = {meter.name: meter for meter in meters}
         missing = sum(max(0, meter.wanted - meter.done) for meter in meters)
         if missing:

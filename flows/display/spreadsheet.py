@@ -40,7 +40,7 @@ class CsvRows:
 
 
 def cell_of(text: str) -> str:
-    r"""A text as a spreadsheet can show it: no formula, control characters as \x00, no more than a cell holds."""
+    r"""Returns a text as a spreadsheet can show it: no formula, control characters as \x00, no more than a cell holds."""
     text = text.translate(CONTROLS)
     if len(text) > MAX_CELL:
         half = MAX_CELL // 2

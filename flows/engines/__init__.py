@@ -86,7 +86,7 @@ class Answer:
 
     @property
     def is_landed(self) -> bool:
-        """Whether the cell is settled: a completion, or a permanent error."""
+        """Returns whether the cell is settled: a completion, or a permanent error."""
         return self.completion is not None or self.error is not None
 
 
@@ -112,7 +112,7 @@ class Engine(ABC):
 
     @property
     def pressure(self) -> str:
-        """What the other side makes this one hold back, in a few words for the progress line; "" where nothing."""
+        """Returns what the other side makes this one hold back, in a few words for the progress line; "" where nothing."""
         return ""
 
     async def open(self) -> None:  # noqa: B027 - most have nothing to get ready
@@ -123,7 +123,7 @@ class Engine(ABC):
         """Returns the answer to one request, retries included."""
 
     def give_up(self, reason: str) -> None:  # noqa: B027 - most have nobody waiting
-        """The run stops: whoever waits for a further try goes without an answer; what is in flight is still answered."""
+        """Lets whoever waits for a further try go without an answer; what is in flight is still answered."""
 
     async def close(self) -> None:  # noqa: B027 - most hold nothing
         """Lets go of connections, files and processes; a second call does nothing."""

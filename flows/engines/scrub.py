@@ -49,7 +49,7 @@ def scrub(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def one_line(text: str, secrets: Iterable[str] = (), limit: int = 500) -> str:
-    """The text scrubbed, printable, on one line and then cut to `limit` characters; a text over 100,000 is only counted."""
+    """Returns the text scrubbed, printable, on one line and cut to `limit` characters; a text over 100,000 is only counted."""
     if len(text) > MAX_RAW_CHARS:
         return f"a text of {len(text)} characters"
     line = scrub(text, secrets)

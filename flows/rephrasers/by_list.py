@@ -32,4 +32,4 @@ class FixedRephraser:
         return taken
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: nothing is open."""

@@ -60,7 +60,7 @@ class RulesRephraser:
         return list(rewordings)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: nothing is open."""
 
 
 def _strength(temperature: float | None, draws: Draws) -> float:

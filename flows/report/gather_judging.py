@@ -31,7 +31,7 @@ class JudgingData:
 
     @property
     def errors(self) -> dict[tuple[str, str], str]:
-        """For each task and judge how often it is wrong on each kind of control, in words."""
+        """Returns for each task and judge how often it is wrong on each kind of control, in words."""
         rates: dict[tuple[str, str], list[str]] = {}
         for row in self.controls:
             rate = percent(row["error_rate"]) if row["n_scored"] else "none read"

@@ -116,7 +116,7 @@ class Content:
 
     @property
     def others(self) -> list[Section]:
-        """All after the scorecard."""
+        """Returns everything after the scorecard."""
         return [*self.of_run, *self.measured]
 
 

@@ -62,14 +62,14 @@ class _Figures(HTMLParser):
 
 
 def figures_of(page: str) -> list[Printed]:
-    """Every figure of a page, in order."""
+    """Returns every figure of a page, in order."""
     parser = _Figures()
     parser.feed(page)
     return parser.printed
 
 
 def check_page(warehouse: Warehouse, path: Path) -> tuple[list[SealDifference], str, str | None]:
-    """What differs on a report's page, a sentence on what it was held against, and the run it is about.
+    """Returns what differs on a report's page, a sentence on what it was held against, and the run it is about.
 
     A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
     the page as it would be written now says in which line it differs.
@@ -184,7 +184,7 @@ def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
 
 
 def spellings(value: Any) -> set[str]:
-    """Every way in which the report prints a value; a mark may stand behind it."""
+    """Returns every way in which the report prints a value; a mark may stand behind it."""
     texts = {exact(value), str(value)}
     if value is None:
         texts |= {number(None), ABSENT, "NULL"}

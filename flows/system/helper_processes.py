@@ -62,7 +62,7 @@ class Child:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """Returns whether it can be asked."""
         return self.process.poll() is None
 
     def ask(self, request: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever the module answers
@@ -120,7 +120,7 @@ def end_children() -> None:
 
 
 def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> NoReturn:
-    """The child's side: makes ready, then answers each request with what the function that was made returns."""
+    """Serves a child's side: makes ready, then answers each request with what the function that was made returns."""
     collect_rarely()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print is no answer

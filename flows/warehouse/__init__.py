@@ -54,12 +54,12 @@ class Warehouse:
 
     @property
     def places(self) -> Places:
-        """Where the warehouse's files lie."""
+        """Returns where the warehouse's files lie."""
         return Places(self.path)
 
     @property
     def published(self) -> Published:
-        """The copy that readers have."""
+        """Returns the copy that readers have."""
         return Published(self.places.copy)
 
     def exists(self) -> bool:

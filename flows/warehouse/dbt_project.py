@@ -21,7 +21,7 @@ def dbt(
     audit_run_ids: Sequence[str] = (),
     comparison_ids: Sequence[str] = (),
 ) -> None:
-    """One dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
+    """Runs one dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
     warehouse = Warehouse(warehouse.places.file)
     target = warehouse.places.dbt / "target"
     private_folder(target)

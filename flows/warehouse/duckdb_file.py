@@ -139,7 +139,7 @@ def inspect(path: Path) -> Iterator[Connection]:
 
 @contextmanager
 def connect_published(path: Path) -> Iterator[Connection]:
-    """A reader's connection to a published copy for queries of ours, which all see one publication; limited as any query."""
+    """Yields a reader's connection to a published copy, whose queries all see one publication; limited as any query."""
     with _published(_there(path), "4GB") as con, _limited(con, MOST_LOOK_S):
         try:
             yield con

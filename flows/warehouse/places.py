@@ -17,7 +17,7 @@ class Places:
 
     @property
     def file(self) -> Path:
-        """The DuckDB file itself, by whatever link it is reached."""
+        """Returns the DuckDB file itself, by whatever link it is reached."""
         return Path(os.path.realpath(self.path))
 
     def beside(self, ending: str) -> Path:
@@ -26,27 +26,27 @@ class Places:
 
     @property
     def copy(self) -> Path:
-        """The published copy."""
+        """Returns the published copy."""
         return self.path.parent / PUBLISHED / self.path.name
 
     @property
     def published(self) -> Path:
-        """The folder of reports, traces and Parquet marts."""
+        """Returns the folder of reports, traces and Parquet marts."""
         return _own(self.path, PUBLISHED)
 
     @property
     def marts(self) -> Path:
-        """The folder of the marts as Parquet files."""
+        """Returns the folder of the marts as Parquet files."""
         return self.published / "marts"
 
     @property
     def newest_report(self) -> Path:
-        """The page of the run that was reported last."""
+        """Returns the page of the run that was reported last."""
         return self.published / "report.html"
 
     @property
     def reports(self) -> Path:
-        """The folder of the pages that stay when another run is reported."""
+        """Returns the folder of the pages that stay when another run is reported."""
         return self.published / "reports"
 
     def report(self, audit_run_id: str, part: int = 1) -> Path:
@@ -63,22 +63,22 @@ class Places:
 
     @property
     def dbt(self) -> Path:
-        """The folder of what dbt writes."""
+        """Returns the folder of what dbt writes."""
         return _own(self.path.resolve(), "dbt")
 
     @property
     def archive(self) -> Path:
-        """The folder of retired raw rows."""
+        """Returns the folder of retired raw rows."""
         return self.file.parent / "archive"
 
     @property
     def spool(self) -> Path:
-        """The folder of rows that have not landed yet."""
+        """Returns the folder of rows that have not landed yet."""
         return self.beside(".spool")
 
     @property
     def batches(self) -> Path:
-        """The folder of what was sent to and came from batch interfaces."""
+        """Returns the folder of what was sent to and came from batch interfaces."""
         return self.path.parent / "batches"
 
 

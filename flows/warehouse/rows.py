@@ -153,7 +153,7 @@ def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def reader_json(card: TaskCard) -> str:
-    """How a task's completions are read, as JSON: options by their labels and open answers as they are, unless a variant says."""
+    """Returns how a task's completions are read, as JSON: options by labels, open answers as they are, unless a variant says."""
     if card.kind == "multiple_choice":
         return as_json({"option_letter": card.label_names})
     if card.kind == "open_ended":

@@ -21,12 +21,12 @@ class Selection:
 
     @property
     def sql(self) -> str:
-        """What follows a `from`; its values are to be bound."""
+        """Returns what follows a `from`; its values are to be bound."""
         return self.relation if self.column is None else f"{self.relation} where {self.column} = $value"
 
     @property
     def values(self) -> dict[str, str]:
-        """What the names in `sql` stand for."""
+        """Returns what the names in `sql` stand for."""
         named = {"value": self.value if self.column is not None else None, "file": self.file}
         return {name: value for name, value in named.items() if value is not None}
 

@@ -61,12 +61,12 @@ class CardCheck:
 
     @property
     def models(self) -> Mapping[str, Entry]:
-        """Every model that is asked, those of rephrasers and judges too."""
+        """Returns every model that is asked, those of rephrasers and judges too."""
         return self.cards.used["models"]
 
     @property
     def run_refuses(self) -> list[str]:
-        """What this machine lacks, as `run` says it when it begins."""
+        """Returns what this machine lacks, as `run` says it when it begins."""
         return [str(error) for error in (*self.lacking_data, *self.lacking_engines)]
 
 

@@ -28,28 +28,28 @@ class AuditCards:
 
     @property
     def audit(self) -> AuditCard:
-        """The audit's own card."""
+        """Returns the audit's own card."""
         return self.registry.audit(self.audit_id)
 
     @property
     def models(self) -> dict[str, ModelCard]:
-        """The models that are asked the audit's questions."""
+        """Returns the models that are asked the audit's questions."""
         model_ids = self.registry.models_of(self.audit_id)
         return {name: self.registry.model(name) for name in model_ids if name in self.used["models"]}
 
     @property
     def tasks(self) -> dict[str, TaskCard]:
-        """The audit's tasks."""
+        """Returns the audit's tasks."""
         return {name: self.registry.task(name) for name in self.used["tasks"]}
 
     @property
     def judges(self) -> dict[str, JudgeCard]:
-        """The audit's judges, the members of panels among them."""
+        """Returns the audit's judges, the members of panels among them."""
         return {name: self.registry.judge(name) for name in self.used["judges"]}
 
     @property
     def rephraser(self) -> RephraserCard | None:
-        """What rewords the audit's instructions."""
+        """Returns what rewords the audit's instructions."""
         return next((self.registry.rephraser(name) for name in self.used["rephrasers"]), None)
 
     def templates_of(self, task: TaskCard) -> TemplateCard | None:
@@ -139,7 +139,7 @@ def check_rephraser(cards: AuditCards) -> Errors:
 
 
 def check_judges(cards: AuditCards) -> Errors:
-    """A judge's id is no other rater's, its model gives verdicts, and its instructions are for tasks there are."""
+    """Checks that a judge's id is no other rater's, its model gives verdicts, and its instructions are for tasks there are."""
     known = cards.registry.entries.get("tasks", {})
     for name, card in cards.judges.items():
         if ":" in name or "|" in name:

@@ -92,7 +92,7 @@ class Results:
                 yield self.read(line)
 
     def read(self, line: bytes) -> tuple[str, Answer]:
-        """One line. A completion or a permanent error is settled; what may fare better in another batch is a failed try."""
+        """Reads one line. A completion or a permanent error is settled; what may fare better in another batch is a failed try."""
         try:
             result = json.loads(line)
         except (ValueError, RecursionError):

@@ -41,7 +41,7 @@ class BatchApi(Batches):
         self.served = ServedModel(self._provider.host)
 
     async def submit(self, draft: Draft, metadata: Mapping[str, str]) -> str:
-        """Uploads a draft and makes a batch of it; its id.
+        """Uploads a draft and makes a batch of it; returns its id.
 
         Where the provider fails while it makes the batch, it is asked for its batches before it is asked again: one that
         was made in spite of the failure is taken, so that none is made and paid twice.
@@ -109,7 +109,7 @@ class BatchApi(Batches):
         return [batch_id for batch_id in reversed(batch_ids) if batch_id]
 
     async def forget(self, batch_id: str) -> None:
-        """The provider keeps its files as long as it does; how it was sent is forgotten."""
+        """Forgets how a batch was sent; the provider keeps its files as long as it does."""
         self._sent.pop(batch_id, None)
 
     async def wait(self, seconds: float) -> None:

@@ -44,7 +44,7 @@ class Batches(ABC):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Parameters that were refused and are left out."""
+        """Returns the parameters that were refused and are left out."""
         return self._body.learnt
 
     def draft(self) -> Draft:
@@ -78,7 +78,7 @@ class Batches(ABC):
 
     @abstractmethod
     async def forget(self, batch_id: str) -> None:
-        """Told when the answers of a batch have landed."""
+        """Lets go of a batch whose answers have landed."""
 
     @abstractmethod
     async def wait(self, seconds: float) -> None:

@@ -54,7 +54,7 @@ class OpenAIEngine(Engine):
 
     @property
     def pressure(self) -> str:
-        """What the endpoints make this engine hold back, e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`."""
+        """Returns what the endpoints make this engine hold back, e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`."""
         return pressure_of(self._lanes.paces, self.max_connections, _lanes.clock())
 
     async def answer(self, request: Request) -> Answer:

@@ -73,7 +73,7 @@ class Lanes:
             self._waiting.popleft()
 
     def close(self) -> None:
-        """Whoever waits, or comes later, gets None."""
+        """Gives None to whoever waits or comes later."""
         self.is_closed = True
         self.serve()
 

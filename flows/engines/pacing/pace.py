@@ -58,7 +58,7 @@ class Pace(Generic[Endpoint]):
 
     @property
     def load(self) -> float:
-        """Requests in flight for each that may be."""
+        """Returns how many requests are in flight for each that may be."""
         return self.in_flight / self.window.size
 
     def take(self, now: float) -> float:
@@ -72,7 +72,7 @@ class Pace(Generic[Endpoint]):
         return now
 
     def accepted(self, sent_at: float, now: float, headers: Mapping[str, str], tokens: int) -> None:
-        """Told of a response that is no rejection, whatever else it says."""
+        """Takes in a response that is no rejection, whatever else it says."""
         self._reached(sent_at)
         latency_s = now - sent_at
         self._latency_s += (latency_s - self._latency_s) * (_SMOOTHING if self._latency_s else 1.0)
@@ -86,7 +86,7 @@ class Pace(Generic[Endpoint]):
             self._is_calm = self._has_recovered(now)
 
     def rejected(self, sent_at: float, now: float, status: int, headers: Mapping[str, str], tokens: int) -> None:
-        """Told of a 429 or 503: fewer in flight, of a 429 a rate as well, and nothing until the time it asks for."""
+        """Takes in a 429 or 503: fewer in flight, of a 429 a rate as well, and nothing until the time it asks for."""
         self._reached(sent_at)
         self._is_calm = False
         self.rejections[status] += 1
@@ -103,7 +103,7 @@ class Pace(Generic[Endpoint]):
             self.rate.paused(self._paused_until)
 
     def unreachable(self, sent_at: float, now: float) -> None:
-        """Told of a request that found no connection: it is down, and one request at a time looks whether it is back."""
+        """Takes in a request that found no connection: one at a time looks from now on whether the endpoint is back."""
         self.in_flight -= 1
         self._is_calm = False
         if self._probe == sent_at:
@@ -116,7 +116,7 @@ class Pace(Generic[Endpoint]):
             self.down_since = now
 
     def given_up(self, sent_at: float) -> None:
-        """Told of a request that got no response: timed out, cut off or cancelled."""
+        """Takes in a request that got no response: timed out, cut off or cancelled."""
         self.in_flight -= 1
         if self._probe == sent_at:
             self._probe = None

@@ -64,11 +64,11 @@ class Quota:
 
     @property
     def is_open(self) -> bool:
-        """Whether the endpoint names no limit."""
+        """Returns whether the endpoint names no limit."""
         return self._left is None and self._tokens_at == -math.inf
 
     def sent(self) -> None:
-        """Told of a request that goes out."""
+        """Takes in a request that goes out."""
         if self._left is not None:
             self._left -= 1
 

@@ -63,24 +63,24 @@ class Rate:
         return self._next_at
 
     def sent(self, now: float) -> None:
-        """Told of a request that goes out."""
+        """Takes in a request that goes out."""
         if self.limit != math.inf:
             gap = 1 / self.per_second(now)
             self._next_at = max(self._next_at, now - max(gap, BURST_S)) + gap
 
     def accepted(self, now: float) -> None:
-        """Told of a request that was not rejected."""
+        """Takes in a request that was not rejected."""
         if self.is_watching:
             self._accepted.append(now)
             if self.limit == math.inf and now - self._learnt_at > SPANS_S[-1]:
                 self._forget()
 
     def paused(self, until: float) -> None:
-        """Told that nothing is sent until then."""
+        """Takes in that nothing is sent until then."""
         self._resumed_at = max(self._resumed_at, until)
 
     def rejected(self, sent_at: float, now: float, pause_s: float = 0.0) -> bool:
-        """Told of a rejection, and of the pause it brings; whether it set the rate.
+        """Takes in a rejection and the pause it brings; returns whether it set the rate.
 
         Requests sent before the rate was last set say nothing about it, so a burst sets it once.
         """

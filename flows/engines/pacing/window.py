@@ -24,7 +24,7 @@ class Window:
         self._has_grown = False
 
     def accepted(self) -> None:
-        """After the quiet rounds more for each: a sixteenth of the ceiling, a quarter of itself, or one near a known limit."""
+        """Gives more after each quiet round: a sixteenth of the ceiling, a quarter of itself, or one near a known limit."""
         if self.size >= self.ceiling:
             return
         if self._quiet > 0:
@@ -35,7 +35,7 @@ class Window:
         self.size = min(self.ceiling, self.size + step / self.size)
 
     def rejected(self, sent_at: float, now: float, least: float = 1.0) -> None:
-        """One less for each rejection, down to half of what it was and not under `least`.
+        """Takes one off for each rejection, down to half of what it was and not under `least`.
 
         A round trip halves once: requests sent before it are of the same burst, so that 64 rejections at once leave 32. Few
         among many accepted ones take little: with one request in 16 rejected at random, halving for each leaves 5 in flight.

@@ -60,7 +60,7 @@ def arguments(card: ModelCard) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This process's environment for vLLM's: no telemetry, no key but the one models are downloaded with.
+    """Returns vLLM's environment: this process's without telemetry and without keys but the one models are downloaded with.
 
     Whether it may download follows from the user's own HF_HUB_OFFLINE. The mark by which a killed run's processes are
     found and ended comes along.

@@ -47,7 +47,7 @@ class VllmServerEngine(Engine):
 
     @property
     def pressure(self) -> str:
-        """What the servers make this engine hold back."""
+        """Returns what the servers make this engine hold back."""
         return "" if self._engine is None else self._engine.pressure
 
     async def open(self) -> None:

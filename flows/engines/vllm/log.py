@@ -15,7 +15,7 @@ _NO_CAUSE = ("See root cause above", "See stack trace (above)", " INFO ", " WARN
 
 
 def last_words(log: Path) -> str:
-    """The last line of a log that names an error and not another one's consequence, else its last line but for warnings."""
+    """Returns a log's last line that names an error and no consequence of another, else its last line but for warnings."""
     lines = tail(log)
     causes = [match[0] for line in lines if not _is_no_cause(line) and (match := _CAUSE.search(line))]
     causes = causes or [match[0] for line in lines if (match := _DIED.search(line))]

@@ -29,12 +29,12 @@ class Cell:
 
     @property
     def exact(self) -> str:
-        """The value such that it reads back the same; empty for NULL."""
+        """Returns the value such that it reads back the same; empty for NULL."""
         return exact(self.value)
 
     @property
     def row(self) -> str:
-        """The name of the row that the figure stands in: `rpt_audit.4f1c2a9b0d3e`."""
+        """Returns the name of the row that the figure stands in: `rpt_audit.4f1c2a9b0d3e`."""
         mart, _, digits = self.figure.split(".")
         return f"{mart}.{digits}"
 

@@ -46,12 +46,12 @@ class Bands:
 
     @property
     def step(self) -> float:
-        """From one band's start to the next one's."""
+        """Returns how far one band's start is from the next one's."""
         return (self.end - self.start) / max(1.0, len(self.names) - self.between + 2 * self.around)
 
     @property
     def width(self) -> float:
-        """The room of one band."""
+        """Returns the room of one band."""
         return self.step * (1 - self.between)
 
     def __call__(self, name: object) -> float:

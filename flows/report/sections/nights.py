@@ -49,7 +49,7 @@ class Group:
 
     @property
     def news(self) -> list[Row]:
-        """The verdicts that are worth a sentence."""
+        """Returns the verdicts that are worth a sentence."""
         return [row for row in self.verdicts if row["verdict"] in NEWS]
 
     def runs(self, verdict: str, measure: str | None = None) -> set[tuple[str, str]]:
