@@ -451,7 +451,7 @@ class TestLanded:
         self.parts: list[str] = []
         monkeypatch.setattr("flows.annotation.take_sheet.transform", derived)
         monkeypatch.setattr(
-            "flows.annotation.take_sheet.report", lambda warehouse, run: warehouse.path.with_name(f"{run}.html")
+            "flows.annotation.take_sheet.report", lambda warehouse, run, **_: warehouse.path.with_name(f"{run}.html")
         )
 
     def landed(self, settings: Settings) -> list[dict[str, Any]]:

@@ -176,7 +176,7 @@ def foreign(tmp_path: Path) -> Iterator[Foreign]:
 LIBRARIES = """
 import json, logging, threading
 from flows.audit.prefect_server import server_url
-from flows.audit.validate import _offenders
+from flows.audit.validate import Limit, _ask
 
 said = {"server": server_url()}
 from prefect.settings import PREFECT_LOGGING_SETTINGS_PATH, get_current_settings
@@ -187,7 +187,12 @@ def elsewhere():
 thread = threading.Thread(target=elsewhere)
 thread.start()
 thread.join()
-said["offenders"] = {name: [int(row) for row in rows] for name, rows in _offenders([{"rate": 0.5}], {"rate": 0.1}).items()}
+row = {
+    "model_id": "m", "prompt_variant_id": "v", "task_id": "t", "strategy": "s", "variant_index": 0, "n_missing": 1
+}
+planned = {"audit_id": "a", "n_rows": 1, "models": ["m"], "strategies": ["s"]}
+limit = Limit(name="every cell", column="n_missing", allowed=0, allowed_by="a test")
+said["offenders"] = _ask([row], planned, [limit])["offenders"]
 import apprise, openai, openlineage.client
 from flows.settings import Settings
 said["heartbeat"] = Settings().heartbeat_url
@@ -202,7 +207,12 @@ def test_libraries_read_nothing_of_the_working_folder_and_prefect_the_users_prof
     done = foreign.run(sys.executable, "-P", "-c", LIBRARIES)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout.splitlines()[-1])
-    assert said == {"server": OWN_SERVER, "thread": OWN_SERVER, "offenders": {"rate": [0]}, "heartbeat": None}
+    assert said == {
+        "server": OWN_SERVER,
+        "thread": OWN_SERVER,
+        "offenders": {"n_missing": [["m", "v"]]},
+        "heartbeat": None,
+    }
     foreign.assert_untouched()
 
 

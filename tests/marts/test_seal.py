@@ -17,7 +17,7 @@ from flows.marts import publish as publishing
 from flows.marts.digests import digests, packed, unpacked
 from flows.marts.manifest import made_by
 from flows.marts.publish import is_published, publish
-from flows.marts.seal import seals
+from flows.marts.seal import row_counts, seals
 from flows.report.verify_file import verify_with_pages as verify
 from flows.system.keys import sha256_of
 from flows.warehouse import Warehouse, now
@@ -620,3 +620,14 @@ def test_figures_that_another_order_of_sums_makes_are_told_as_that_and_forged_on
     assert (rebuilt.exit_code, told(rebuilt)) == (3, [("unsealed", "marts.rpt_audit", "the warehouse", detail)])
     change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-6")
     assert verify(Warehouse(gated.warehouse)).exit_code == 1
+
+
+def test_rows_are_counted_in_a_copy_of_an_older_version_that_lacks_a_table(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    run = land_night(warehouse.path, 1)
+    with warehouse.write() as con:
+        whole = row_counts(con)
+        con.execute("drop table raw.format_validations")
+        assert row_counts(con) == whole
+    assert whole[run]["predictions"] > 0
