@@ -149,6 +149,7 @@ def test_people_are_told_of_late_crashed_and_missed_nights_by_the_blocks_that_a_
     card.write_text(CARD)
     deployed.run(*deploy, cwd=registry)
     assert automations_of(deployed) == {}
+    deployed.ask(f"/deployments/{found['id']}", method="DELETE")
 
 
 def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(
@@ -167,8 +168,8 @@ def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(
         BIN / "prefect", "--no-prompt", *worker, "--run-once", cwd=elsewhere, AUDIT_FOLDER=str(folder),
         PREFECT_WORKER_PREFETCH_SECONDS="10",
     )  # fmt: skip
-    runs = deployed.ask("/flow_runs/filter", {"flow_runs": {"state": {"type": {"any_": ["FAILED", "COMPLETED"]}}}})
-    (run,) = runs
+    ended = {"state": {"type": {"any_": ["FAILED", "COMPLETED"]}}}
+    (run,) = deployed.ask("/flow_runs/filter", {"flow_runs": ended, "deployments": {"name": {"any_": ["nightly"]}}})
     # the card of this id is nowhere; the nearest one lies in that folder alone
     assert run["state"]["type"] == "FAILED"
     assert "exit code 2" in run["state"]["message"]
