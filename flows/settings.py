@@ -51,6 +51,10 @@ class Settings(BaseModel):
     vllm_python: Path | None = Field(
         None, description="the Python of vLLM's environment; default: infra/vllm/.venv/bin/python of the checkout"
     )
+    spool: str | None = Field(
+        None,
+        description="the folder, or s3://bucket/prefix, that askers on other machines reach too; default: beside the warehouse",
+    )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")

@@ -204,6 +204,19 @@ def sound_schedule(value: str) -> str:
     return value
 
 
+def _askers(value: object) -> object:
+    return {"n": value} if isinstance(value, int | str) else value
+
+
+class Askers(Card):
+    """The processes that ask an audit's models beside each other, each a shard of the cells."""
+
+    n: int = Field(1, ge=1, le=1000, description="how many; 1: the run asks by itself")
+    work_pool: Name | None = Field(
+        None, description="the work pool of Prefect's server whose workers run them; default: processes of this machine"
+    )
+
+
 class Retention(Card):
     """The number of older runs whose raw rows the warehouse keeps; others are written to files beside it before they leave."""
 
@@ -229,6 +242,9 @@ class AuditCard(Card):
         default_factory=dict, description="named subsets of the models, ranked on their own beside all of them"
     )
     budget: Budget = Field(default_factory=Budget, description="where a run stops")
+    askers: Annotated[Askers, BeforeValidator(_askers)] = Field(
+        default_factory=Askers, description="how many processes ask: a number, or {n: …, work_pool: …}"
+    )
     gate: Annotated[tuple[Annotated[str, AfterValidator(sound_rule)], ...], BeforeValidator(listed)] = Field(
         (), description="rules that a run must pass, in the grammar of models_registry/gates.py"
     )

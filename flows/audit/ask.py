@@ -10,14 +10,14 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
-from flows.audit.budget import Budget, Purse, Spending
+from flows.audit.budget import Budget, Spending
 from flows.audit.land import Landing
-from flows.engines import Answer, Engine, LandedAnswers, Request, ServedModel, open_engine
+from flows.engines import Answer, Engine, LandedAnswers, Request, Say, ServedModel, open_engine, silent
 from flows.warehouse import now
 from models_registry.cards import ModelCard, Price
 from models_registry.errors import EngineError, PromptauditError
@@ -79,22 +79,23 @@ class AskResult:
 class Workers:
     """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is asked with
         self,
-        purse: Purse,
+        budget: Budget,
+        landing: Landing,
         on_answer: OnAnswer,
         retry_within: timedelta,
         ask_batch: AskBatch = as_it_is,
+        say: Say = silent,
     ) -> None:
-        self.budget, self.say = purse.budget, purse.say
-        self.landing = Landing(purse.warehouse, purse.audit_run_id)
+        self.budget, self.landing, self.say = budget, landing, say
         self.ask_batch = ask_batch
         self._retry_within_s = retry_within.total_seconds()
         self.stopped_by: PromptauditError | None = None
         self.notes: list[str] = []
-        self._run = purse.audit_run_id
         self._on_answer = on_answer
         self._asked: list[tuple[Work, Engine]] = []
+        self._parts: Mapping[str, float] = {}
 
     def run(self, asking: Coroutine[Any, Any, None]) -> AskResult:
         """Runs `asking` to its end and lands what it was answered; raises what stopped the workers, once that has landed."""
@@ -118,6 +119,7 @@ class Workers:
             return
         asking = _AskedModel(work, engine, self.budget)
         self._asked.append((work, engine))
+        self.share(self._parts)
         ticking = asyncio.create_task(self._tick(work.name, engine))
         try:
             await engine.open()
@@ -177,6 +179,12 @@ class Workers:
             work.end()
             engine.give_up(str(error))
 
+    def share(self, parts: Mapping[str, float]) -> None:
+        """Keeps to parts of the models' limits a minute, in (0, 1]; a model that is not named is asked by nobody else."""
+        self._parts = parts
+        for work, engine in self._asked:
+            engine.share(parts.get(work.name, 1.0))
+
     def note(self, what: str, name: str, notes: Sequence[str]) -> None:
         """Keeps what there is to say of a model or a judge."""
         self.notes += [f"{what} '{name}' {note}" for note in notes]
@@ -186,7 +194,7 @@ class Workers:
         if served is None:
             return
         row = {
-            "audit_run_id": self._run, "model_id": name, "opened_at": now(), "engine": card.engine,
+            "audit_run_id": self.landing.audit_run_id, "model_id": name, "opened_at": now(), "engine": card.engine,
             "endpoint": served.endpoint, "engine_version": served.engine_version, "served_model": served.served_model,
             "context_length": served.context_length,
         }  # fmt: skip

@@ -46,11 +46,7 @@ class Budget:
         """Sets an amount aside as `reserve` does, for what may settle in hours: it waits for nobody, and nobody waits for it."""
         self.refuse_out_of_requests()
         if self._crosses_usd(usd):
-            msg = (
-                f"{self.spent_usd:.4f} USD spent or set aside, the next request may cost {usd:.4f} and the budget is "
-                f"{self.max_usd:g}; run again with more to continue"
-            )
-            raise BudgetReached(msg)
+            raise self.reached(usd)
         self.n_requests += 1
         self.spent_usd += usd
 
@@ -79,8 +75,29 @@ class Budget:
     def refuse_out_of_requests(self) -> None:
         """Raises BudgetReached when no request is left, be it a further try."""
         if self._is_out_of_requests():
-            msg = f"{self.n_requests} requests made, the budget is {self.max_requests}; run again with more to continue"
-            raise BudgetReached(msg)
+            raise self.reached(0.0)
+
+    def reached(self, usd: float) -> BudgetReached:
+        """Returns what says that no further request fits that may cost so much."""
+        if self._is_out_of_requests():
+            return BudgetReached(
+                f"{self.n_requests} requests made, the budget is {self.max_requests}; run again with more to continue"
+            )
+        return BudgetReached(
+            f"{self.spent_usd:.4f} USD spent or set aside, the next request may cost {usd:.4f} and the budget is "
+            f"{self.max_usd:g}; run again with more to continue"
+        )
+
+    @property
+    def left(self) -> tuple[int | None, float | None]:
+        """Returns how many requests and US dollars are neither spent nor set aside; None of what has no limit."""
+        n_requests = None if self.max_requests is None else max(self.max_requests - self.n_requests, 0)
+        return n_requests, None if self.max_usd is None else max(self.max_usd - self.spent_usd, 0.0)
+
+    def lend(self, n_requests: int, usd: float) -> None:
+        """Sets aside what another process may spend; negative amounts are what it gives back."""
+        self.n_requests += n_requests
+        self.release(0.0, usd)
 
     def _is_out_of_requests(self) -> bool:
         return self.max_requests is not None and self.n_requests >= self.max_requests

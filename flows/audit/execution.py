@@ -14,6 +14,9 @@ from flows.audit.meters import meters_of_judges, meters_of_models
 from flows.audit.paraphrase import paraphrase
 from flows.audit.plan import Variant, count_missing
 from flows.audit.runs import close_run
+from flows.audit.shards.land_segments import lost_in
+from flows.audit.shards.lander import lander_of
+from flows.audit.shards.placement import AskersSetting
 from flows.audit.validate import ValidationResult, validate
 from flows.comparison.compare import compare_again
 from flows.display.progress import Progress
@@ -54,6 +57,7 @@ class Execution:
     max_usd: float | None = None
     max_requests: int | None = None
     reports: bool = True
+    askers: AskersSetting = field(default_factory=AskersSetting)
     outcome: Outcome = field(default_factory=Outcome)
     _variants: tuple[Variant, ...] = ()
     _compared: list[str] = field(default_factory=list)
@@ -80,8 +84,11 @@ class Execution:
         """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
         design, run = self._designed(), self.audit_run_id
         meters = meters_of_models(design, self._variants, self.warehouse, run)
+        purse = self._purse()
         with self.progress.asking("cells", meters) as on_answer:
-            result = infer(self._purse(), design, self._variants, on_answer, ask)
+            result = infer(
+                purse, design, self._variants, on_answer, ask, lander_of(purse, design, self._variants, self.askers)
+            )
         self.outcome.n_asked = result.n_landed
         self.outcome.notes += result.notes
         n_missing = count_missing(self.warehouse, run, design, self._variants)
@@ -158,4 +165,6 @@ class Execution:
         """What the run may still spend now."""
         limits = self._designed().audit.budget
         budget = budget_of(self.warehouse, self.audit_run_id, limits, self.max_usd, self.max_requests)
+        lost = lost_in(self.askers.folder(self.warehouse, self.audit_run_id))
+        budget.lend(lost.n_requests, lost.usd)
         return Purse(self.warehouse, self.audit_run_id, budget, self.progress.say)

@@ -10,7 +10,9 @@ from flows.audit.ask import AskBatch, AskResult, OnAnswer, Workers, as_it_is
 from flows.audit.budget import Purse, Spending
 from flows.audit.design import Design, model_order
 from flows.audit.first_answers import Ceiling, Look, label_reader
-from flows.audit.plan import Variant, missing_requests
+from flows.audit.land import landing_in
+from flows.audit.plan import CellsInWarehouse, Variant, missing_requests
+from flows.audit.shards.lander import Lander
 from flows.engines import Answer, LandedWithoutAnswer, Request
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import reader_json
@@ -22,42 +24,51 @@ EVERY_STRATEGY = "every strategy"  # of a model that is asked through a batch in
 MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
 
 
-def infer(
+def infer(  # noqa: PLR0913 - what a run is asked with
     purse: Purse,
     design: Design,
     variants: Sequence[Variant],
     on_answer: OnAnswer,
     ask_batch: AskBatch = as_it_is,
+    lander: Lander | None = None,
 ) -> AskResult:
     """Asks every missing cell of a run and lands the answers; returns how many, and what there is to say of the models.
 
-    `ask_batch` is handed the cells of a model under one strategy, one batch after the other.
+    `ask_batch` is handed the cells of a model under one strategy, one batch after the other. A `lander` has other processes
+    ask the models that are asked over a network.
 
     Raises BudgetReached, EngineError or MeasureError (the first answers are no labels) after landing what had been
     answered; so does an interrupt.
     """
-    workers = Workers(purse, on_answer, age_of(design.audit.retry_within), ask_batch)
-    return workers.run(_Inference(purse, design, variants, workers, on_answer).ask_all())
+    landing = landing_in(purse.warehouse, purse.audit_run_id)
+    workers = Workers(purse.budget, landing, on_answer, age_of(design.audit.retry_within), ask_batch, purse.say)
+    return workers.run(_Inference(purse, design, variants, workers, on_answer, lander).ask_all())
 
 
-class _ModelWork:
+class ModelWork:
     """The missing cells of one model: its first answers are looked at, all of them land."""
 
     what = "model"
 
-    def __init__(self, inference: _Inference, model_id: str) -> None:
+    def __init__(  # noqa: PLR0913 - what a model is asked with
+        self,
+        design: Design,
+        model_id: str,
+        variants: Sequence[Variant],
+        requests: Iterator[Request],
+        workers: Workers,
+        landed: LandedAnswers | None = None,
+    ) -> None:
         self.name = model_id
-        self.entry = inference.design.registry.entry("models", model_id)
-        self.requests = inference.missing(model_id)
-        self.landed: Callable[[str, Request], str | None] | None = LandedAnswers(
-            inference.purse.warehouse, inference.purse.audit_run_id
-        )
-        self._landing = inference.workers.landing
-        allowed = inference.design.audit.format.max_invalid_rate_at_first
-        self._strategies = inference.strategies
-        self._look = Look(
-            f"model '{model_id}'", "label", label_reader(inference.readers), allowed, inference.purse.say, MEND
-        )
+        self.entry = design.registry.entry("models", model_id)
+        self.requests = requests
+        self.landed: Callable[[str, Request], str | None] | None = landed
+        self._landing = workers.landing
+        self._strategies = {variant.prompt_variant_id: variant.strategy for variant in variants}
+        tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
+        readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
+        allowed = design.audit.format.max_invalid_rate_at_first
+        self._look = Look(f"model '{model_id}'", "label", label_reader(readers), allowed, workers.say, MEND)
         self._ceiling = Ceiling()
 
     def batch_of(self, request: Request) -> str:
@@ -87,32 +98,41 @@ class _ModelWork:
 class _Inference:
     """All models of a run, in their order."""
 
-    def __init__(
-        self, purse: Purse, design: Design, variants: Sequence[Variant], workers: Workers, on_answer: OnAnswer
+    def __init__(  # noqa: PLR0913 - what a run is asked with
+        self,
+        purse: Purse,
+        design: Design,
+        variants: Sequence[Variant],
+        workers: Workers,
+        on_answer: OnAnswer,
+        lander: Lander | None,
     ) -> None:
         self.purse, self.design, self.workers, self.on_answer = purse, design, workers, on_answer
-        # a strategy after the other, so that each is one batch; inside it in the order of the prompts, for their caches
-        order = list(dict.fromkeys(variant.strategy for variant in variants))
-        self._variants = sorted(variants, key=lambda variant: order.index(variant.strategy))
-        self.strategies = {variant.prompt_variant_id: variant.strategy for variant in variants}
-        tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
-        self.readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
+        self._variants = in_order(variants)
+        self._lander = lander
 
     async def ask_all(self) -> None:
         for names in model_order(self.design):
             async with asyncio.TaskGroup() as group:
                 for model_id in names:
-                    group.create_task(self._ask(model_id))
+                    if self._lander is None or model_id not in self._lander.model_ids:
+                        group.create_task(self._ask(model_id))
+                if self._lander is not None and not self._lander.model_ids.isdisjoint(names):
+                    group.create_task(self._lander.ask_all(self.workers, self.on_answer))
             # a model that perturbs another's answers reads them from the warehouse
             self.workers.landing.flush()
 
     def missing(self, model_id: str) -> Iterator[Request]:
-        return missing_requests(self.purse.warehouse, self.purse.audit_run_id, self.design, model_id, self._variants)
+        run = self.purse.audit_run_id
+        return missing_requests(CellsInWarehouse(self.purse.warehouse, run), run, self.design, model_id, self._variants)
 
     async def _ask(self, model_id: str) -> None:
         card = self.design.models[model_id]
         if card.engine != "batch":
-            await self.workers.ask(_ModelWork(self, model_id))
+            landed = LandedAnswers(self.purse.warehouse, self.purse.audit_run_id)
+            await self.workers.ask(
+                ModelWork(self.design, model_id, self._variants, self.missing(model_id), self.workers, landed)
+            )
         elif self.workers.stopped_by is None and next(self.missing(model_id), None) is not None:
             with contextlib.suppress(PromptauditError):  # the workers know what stopped them
                 await self.workers.ask_batch(model_id, EVERY_STRATEGY, lambda: self._ask_in_batches(model_id, card))
@@ -143,6 +163,15 @@ class _Inference:
         except PromptauditError as error:
             workers.stop(error)
             raise
+
+
+def in_order(variants: Sequence[Variant]) -> list[Variant]:
+    """Returns variants a strategy after the other, so that each is one batch; inside it in the order of the prompts.
+
+    Prompts that begin alike follow each other, for the caches of those who answer.
+    """
+    order = list(dict.fromkeys(variant.strategy for variant in variants))
+    return sorted(variants, key=lambda variant: order.index(variant.strategy))
 
 
 class LandedAnswers:

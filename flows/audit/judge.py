@@ -14,7 +14,7 @@ from flows.audit.budget import Purse
 from flows.audit.design import Design
 from flows.audit.first_answers import Look
 from flows.audit.judge_requests import Control, Ruling, asked_again, controls_of, judge_key, rulings_of
-from flows.audit.land import Landing
+from flows.audit.land import Landing, landing_in
 from flows.audit.prices import cost_of
 from flows.engines import Answer, LandedAnswers, Request
 from flows.system.keys import as_json, content_id, request_sha256, sent_by
@@ -60,7 +60,8 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
         for name in asked_judges(design)
     }
     with asking({name: len(wanted) for name, wanted in missing.items()}) as on_answer:
-        workers = Workers(purse, on_answer, age_of(design.audit.retry_within))
+        landing = landing_in(purse.warehouse, purse.audit_run_id)
+        workers = Workers(purse.budget, landing, on_answer, age_of(design.audit.retry_within), say=purse.say)
 
         async def ask_all() -> None:
             async with asyncio.TaskGroup() as group:

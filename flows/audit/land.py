@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from flows.audit.answer_rows import answer_columns, attempt_row
 from flows.audit.prices import cost_of
 from flows.engines import Answer, Attempt, Request
 from flows.warehouse import Warehouse, now
-from flows.warehouse.spool import Spool, land_segment
+from flows.warehouse.spool import Spool, land_segment, spool_of
 from models_registry.cards import Price
 
 BATCH_ROWS = 20_000
@@ -21,12 +23,14 @@ BATCH_SECONDS = 1.0
 
 
 class Landing:
-    """Takes the answers of one run; a counted answer is in the spool, and in the warehouse after the next `flush`."""
+    """Takes the answers of one run; a counted answer is in the spool, and `land` has taken it after the next `flush`.
 
-    def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
-        self._warehouse = warehouse
-        self._run = audit_run_id
-        self._spool = Spool(warehouse, audit_run_id)
+    `land` is handed the closed files of a segment, in a thread of its own.
+    """
+
+    def __init__(self, audit_run_id: str, spool: Spool, land: Callable[[Sequence[Path]], None]) -> None:
+        self.audit_run_id = audit_run_id
+        self._spool, self._land = spool, land
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="landing")
         self._landing: deque[Future[None]] = deque()
         self._since = time.monotonic()
@@ -36,13 +40,13 @@ class Landing:
         """Keeps one answer and its failed tries; raises WarehouseError when no more can be kept."""
         self.add_attempts(request.prediction_id, answer.attempts)
         if answer.is_landed:
-            self.append("predictions", _row(self._run, request, answer, price))
+            self.append("predictions", _row(self.audit_run_id, request, answer, price))
             self.n_landed += 1
 
     def add_attempts(self, asked_id: str, attempts: Sequence[Attempt]) -> None:
         """Keeps the failed tries of a prediction or a rephrasing."""
         for attempt in attempts:
-            self.append("attempts", attempt_row(self._run, asked_id, attempt))
+            self.append("attempts", attempt_row(self.audit_run_id, asked_id, attempt))
 
     def append(self, table: str, row: Mapping[str, Any]) -> None:
         """Keeps a row of any table of the run; starts landing the segment when it is due."""
@@ -70,8 +74,13 @@ class Landing:
             self._landing.popleft().result()
         files = self._spool.turn()
         if files:
-            self._landing.append(self._thread.submit(land_segment, self._warehouse, files))
+            self._landing.append(self._thread.submit(self._land, files))
         self._since = time.monotonic()
+
+
+def landing_in(warehouse: Warehouse, audit_run_id: str) -> Landing:
+    """Returns what lands the answers of a run in the warehouse."""
+    return Landing(audit_run_id, spool_of(warehouse, audit_run_id), partial(land_segment, warehouse))
 
 
 def _row(audit_run_id: str, request: Request, answer: Answer, price: Price | None) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from flows.audit.design import Design
 from flows.audit.prompts import Messages, dressed, label_block, render, template
@@ -49,18 +50,50 @@ def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str
     return {(row["model_id"], row["prompt_variant_id"]): row["n"] for row in rows}
 
 
+class LandedCells(Protocol):
+    """The cells of a run that have an answer."""
+
+    def counts(self) -> Mapping[tuple[str, str], int]:
+        """Returns how many there are, by model and prompt variant."""
+
+    def cells(self, model_id: str, prompt_variant_id: str) -> set[tuple[str, int]]:
+        """Returns those of a model and prompt variant, each a sample and repetition."""
+
+
+class CellsInWarehouse:
+    """The cells of a run that have landed in its warehouse."""
+
+    def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
+        self._warehouse, self._run = warehouse, audit_run_id
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """Returns how many there are, by model and prompt variant."""
+        return count_landed(self._warehouse, self._run)
+
+    def cells(self, model_id: str, prompt_variant_id: str) -> set[tuple[str, int]]:
+        """Returns those of a model and prompt variant, each a sample and repetition."""
+        rows = self._warehouse.read(
+            "select sample_id, repetition from raw.predictions "
+            "where audit_run_id = $audit_run_id and model_id = $model_id and prompt_variant_id = $prompt_variant_id",
+            audit_run_id=self._run,
+            model_id=model_id,
+            prompt_variant_id=prompt_variant_id,
+        )
+        return {(row["sample_id"], row["repetition"]) for row in rows}
+
+
 def missing_requests(
-    warehouse: Warehouse, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
+    landed_cells: LandedCells, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
 ) -> Iterator[Request]:
     """Yields wanted cells minus landed cells of one model, streamed; variants that share a prefix together."""
-    landed = count_landed(warehouse, audit_run_id)
+    landed = landed_cells.counts()
     sent = sent_by(design.models[model_id])
     for variant in variants:
         n_wanted = len(variant.repetitions) * design.n_samples(variant.task_id)
         n_landed = landed.get((model_id, variant.prompt_variant_id), 0)
         if n_landed >= n_wanted:
             continue
-        done = _landed_cells(warehouse, audit_run_id, model_id, variant) if n_landed else set()
+        done = landed_cells.cells(model_id, variant.prompt_variant_id) if n_landed else set()
         card, samples = design.tasks[variant.task_id], design.samples[variant.task_id].samples
         template, put = template_of(variant), _prompter(design, variant)
         for sample in samples:
@@ -105,17 +138,6 @@ def _prompter(design: Design, variant: Variant) -> Callable[[Sample], Messages]:
 def template_of(variant: Variant) -> Template | None:
     """Returns the template of a variant of a multiple-choice or open task."""
     return None if variant.template is None else Template.model_validate_json(variant.template)
-
-
-def _landed_cells(warehouse: Warehouse, audit_run_id: str, model_id: str, variant: Variant) -> set[tuple[str, int]]:
-    rows = warehouse.read(
-        "select sample_id, repetition from raw.predictions "
-        "where audit_run_id = $audit_run_id and model_id = $model_id and prompt_variant_id = $prompt_variant_id",
-        audit_run_id=audit_run_id,
-        model_id=model_id,
-        prompt_variant_id=variant.prompt_variant_id,
-    )
-    return {(row["sample_id"], row["repetition"]) for row in rows}
 
 
 def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> str:

@@ -31,7 +31,7 @@ def rebuild_runs(
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         start(DBT, warehouse.places.file.name)
-        make_ready(warehouse, progress)
+        make_ready(warehouse, progress, settings.spool)
         rows = warehouse.read("select audit_run_id from raw.audit_runs where state = 'complete' order by started_at")
         runs = [row["audit_run_id"] for row in rows]
         if audit_run_id is not None:

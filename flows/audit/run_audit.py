@@ -16,6 +16,8 @@ from flows.audit.execution import Execution, Outcome
 from flows.audit.judge import land_changed_judges
 from flows.audit.paraphrase import make_proposals
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
+from flows.audit.shards.land_segments import land_left
+from flows.audit.shards.placement import AskersSetting
 from flows.audit.variants import earlier_proposals, rephrasing_key, same_wordings
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
@@ -26,7 +28,6 @@ from flows.system.child_processes import guarded
 from flows.system.helper_processes import CHECKS, DBT, start
 from flows.trust.refuse import refuse_untrusted
 from flows.warehouse import Warehouse, now
-from flows.warehouse.spool import replay
 from models_registry.errors import raise_all
 from models_registry.registry import Entry, Registry
 
@@ -68,6 +69,8 @@ def run_audit(  # noqa: PLR0913 - one option each
     prompts: Path | None = None,
     max_usd: float | None = None,
     max_requests: int | None = None,
+    n_askers: int | None = None,
+    work_pool: str | None = None,
     on_open: Callable[[str], None] | None = None,
     reports: bool = True,
 ) -> RunResult:
@@ -85,7 +88,7 @@ def run_audit(  # noqa: PLR0913 - one option each
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         with warehouse.kept_open():
-            make_ready(warehouse, progress)
+            make_ready(warehouse, progress, settings.spool)
             run = None if new or rephrase else _same_run(warehouse, design, prompts)
             if run is None:
                 are_made = prompts is not None or (not rephrase and _are_made(warehouse, design))
@@ -117,12 +120,21 @@ def run_audit(  # noqa: PLR0913 - one option each
             max_usd=max_usd,
             max_requests=max_requests,
             reports=reports,
+            askers=_askers(settings, design, n_askers, work_pool),
         )
         with following(warehouse, audit_run_id, progress.warn):
             execute(execution)
     rulings = f", {execution.outcome.n_judged} rulings made" if design.judges else ""
     headline = f"run {audit_run_id} of '{audit_id}': {execution.outcome.n_asked} cells asked{rulings}"
     return result_of(execution, audit_id, headline)
+
+
+def _askers(settings: Settings, design: Design, n_askers: int | None, work_pool: str | None) -> AskersSetting:
+    """The askers of a run: the command's before the card's."""
+    card = design.audit.askers
+    return AskersSetting(
+        n=n_askers or card.n, work_pool=work_pool or card.work_pool, spool=settings.spool, registry=settings.registry
+    )
 
 
 def result_of(execution: Execution, audit_id: str, headline: str) -> RunResult:
@@ -162,10 +174,10 @@ def nothing_done(
     return _result(warehouse, audit_run_id, audit_id, headline, Outcome(notes=list(notes), report=page))
 
 
-def make_ready(warehouse: Warehouse, progress: Progress) -> None:
+def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = None) -> None:
     """Migrates the warehouse to this version and lands what a killed run had been answered."""
     warehouse.apply_schema()
-    n_rows = replay(warehouse)
+    n_rows = land_left(warehouse, spool, progress.say)
     if n_rows:
         progress.say(f"landed {n_rows} rows that an interrupted run had kept")
 

@@ -28,6 +28,16 @@ def run(
     ] = None,
     max_usd: MaxUsd = None,
     max_requests: MaxRequests = None,
+    askers: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, envvar="PROMPTAUDIT_ASKERS", help="Ask by so many processes beside each other."),
+    ] = None,
+    work_pool: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_WORK_POOL", help="Prefect's work pool that runs the askers; default: this machine."
+        ),
+    ] = None,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
     from flows.audit import prefect_server
@@ -37,6 +47,7 @@ def run(
     result = run_audit(
         settings, registry, audit, state.progress(), execute=prefect_server.run_tracked,
         new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
+        n_askers=askers, work_pool=work_pool,
     )  # fmt: skip
     _close(Warehouse(settings.warehouse), result)
 

@@ -122,6 +122,9 @@ class Engine(ABC):
     async def answer(self, request: Request) -> Answer:
         """Returns the answer to one request, retries included."""
 
+    def share(self, part: float) -> None:  # noqa: B027 - most have no limits
+        """Keeps to so large a part of the card's limits a minute, in (0, 1]: others ask the same model meanwhile."""
+
     def give_up(self, reason: str) -> None:  # noqa: B027 - most have nobody waiting
         """Lets whoever waits for a further try go without an answer; what is in flight is still answered."""
 

@@ -24,11 +24,12 @@ from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
 from flows.audit.check_cards import check_audit
+from flows.audit.shards.work_pool import PULL, deployment_of
 from flows.nightly.automations import DEAD, HEARTBEAT_S, apply, blocks_of, broken_of, late_of, marks_dead, tells
 from flows.nightly.limits import limits_of
 from flows.settings import AUDIT_FOLDER, SILENT
 from flows.system.files import SHARED, write_text
-from models_registry.errors import PromptauditError, UsageError, raise_all
+from models_registry.errors import PromptauditError, UsageError, nearest, raise_all
 from models_registry.registry import Registry
 
 TAG = "promptaudit"
@@ -58,8 +59,11 @@ def project_of(registry: Registry, audit_ids: list[str]) -> dict[str, Any]:
     raise_all(error for audit_id in audit_ids for error in check_audit(registry, audit_id).errors)
     return {
         "name": "promptaudit",
-        "pull": [{"prefect.deployments.steps.set_working_directory": {"directory": f"{{{{ ${AUDIT_FOLDER} }}}}"}}],
-        "deployments": [_deployment(registry, audit_id) for audit_id in audit_ids],
+        "pull": PULL,
+        "deployments": [
+            *(_deployment(registry, audit_id) for audit_id in audit_ids),
+            *(deployment_of(work_pool) for work_pool in _pools_of_askers(registry, audit_ids)),
+        ],
     }
 
 
@@ -80,6 +84,12 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
         "work_pool": {"name": pool, "job_variables": {"env": {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_S)}}},
         "tags": [TAG, audit_id],
     }
+
+
+def _pools_of_askers(registry: Registry, audit_ids: list[str]) -> list[str]:
+    """The work pools that the cards of audits name for their askers."""
+    pools = {registry.audit(audit_id).askers.work_pool for audit_id in audit_ids}
+    return sorted(pool for pool in pools if pool is not None)
 
 
 def server_url() -> str:
@@ -112,6 +122,8 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
         for name, most in POOLS.items():
             pool = WorkPoolCreate(name=name, type="process", concurrency_limit=most)
             _unless_there(partial(client.read_work_pool, name), partial(client.create_work_pool, pool))
+        for name in _pools_of_askers(registry, audit_ids):
+            _refuse_unknown_pool(client, name)
         for name in limits:
             limit = GlobalConcurrencyLimitCreate(name=name, limit=1)
             _unless_there(
@@ -160,6 +172,14 @@ def _bare(url: str) -> str:
     """Returns an address without the password that stands in it."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _refuse_unknown_pool(client: SyncPrefectClient, name: str) -> None:
+    """Raises UsageError where the server has no such work pool: its type is an operator's choice."""
+    names = [pool.name for pool in client.read_work_pools()]
+    if name not in names:
+        msg = f"askers.work_pool: the server has no work pool '{name}'{nearest(name, names)}"
+        raise UsageError(msg)
 
 
 def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> None:

@@ -304,7 +304,7 @@ def run_import(
     """Lands recorded predictions as a run and derives it; does nothing for the same bytes and options again."""
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
-        make_ready(warehouse, progress)
+        make_ready(warehouse, progress, settings.spool)
         imported = import_predictions(warehouse, files, registry, options)
         audit_run_id = imported.audit_run_id
         if not imported.is_new and is_published(warehouse, audit_run_id):

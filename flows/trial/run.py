@@ -58,7 +58,7 @@ def try_change(  # noqa: PLR0913 - what the command may say
     refuse_untrusted(settings, trial.models, progress)
     n_asked = 0
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
-        make_ready(warehouse, progress)
+        make_ready(warehouse, progress, settings.spool)
         earlier = warehouse.read(
             sql("trial", "same_trial"),
             audit_id=design.audit_id,

@@ -77,6 +77,11 @@ class Places:
         return self.beside(".spool")
 
     @property
+    def askers(self) -> Path:
+        """Returns the folder that the askers of runs share, unless a setting names another."""
+        return self.beside(".askers")
+
+    @property
     def batches(self) -> Path:
         """Returns the folder of what was sent to and came from batch interfaces."""
         return self.path.parent / "batches"

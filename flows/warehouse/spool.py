@@ -28,10 +28,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Spool:
-    """One run's rows on their way to the warehouse; one writer."""
+    """One run's rows on their way to the warehouse, in a folder of their own; one writer."""
 
-    def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
-        self._folder = warehouse.places.spool / audit_run_id
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         private_folder(self._folder)
         self._number = 1 + max((_number(path) for path in self._folder.glob("[0-9]*.jsonl")), default=0)
         self._open: dict[str, tuple[Path, int]] = {}  # table to its file and handle
@@ -90,9 +90,14 @@ class Spool:
         return path, handle
 
 
+def spool_of(warehouse: Warehouse, audit_run_id: str) -> Spool:
+    """Returns the spool of a run beside its warehouse."""
+    return Spool(warehouse.places.spool / audit_run_id)
+
+
 def land_segment(warehouse: Warehouse, files: Sequence[Path]) -> None:
     """Lands the files of one segment in one transaction, then removes them."""
-    warehouse.land([(_table(path), read_spooled(path)) for path in files])
+    warehouse.land([(table_of(path.name), read_spooled(path)) for path in files])
     for path in files:
         path.unlink()
 
@@ -117,8 +122,12 @@ def read_spooled(path: Path) -> pl.DataFrame:
 
     Raises WarehouseError naming the first line that is no row.
     """
-    schema = SCHEMAS[_table(path)]
-    written = path.read_bytes()
+    return rows_of(path.read_bytes(), table_of(path.name), str(path))
+
+
+def rows_of(written: bytes, table: str, name: str) -> pl.DataFrame:
+    """Returns the rows of `raw.<table>` that a spool file of this name holds, as `read_spooled` does."""
+    schema = SCHEMAS[table]
     whole = written[: written.rfind(b"\n") + 1]
     if not whole:
         return pl.DataFrame(schema=schema)
@@ -129,7 +138,7 @@ def read_spooled(path: Path) -> pl.DataFrame:
         return rows.cast({name: dtype for name, dtype in schema.items() if dtype == TIME})
     except pl.exceptions.PolarsError:
         number = next((n for n, line in enumerate(whole.splitlines(), 1) if not _is_row(line)), 0)
-        msg = f"{path} line {number}: no row that can be landed; move the file away to go on without its rows"
+        msg = f"{name} line {number}: no row that can be landed; move the file away to go on without its rows"
         raise WarehouseError(msg) from None
 
 
@@ -160,5 +169,10 @@ def _number(path: Path) -> int:
     return int(path.name.partition(".")[0])
 
 
-def _table(path: Path) -> str:
-    return path.name.split(".")[1]
+def table_of(name: str) -> str:
+    """Returns the table whose rows a spool file of this name holds; raises WarehouseError where it names none."""
+    table = name.split(".")[1] if name.count(".") > 1 else ""
+    if table not in SCHEMAS:
+        msg = f"{name}: no file of a spool; move it away to go on"
+        raise WarehouseError(msg)
+    return table

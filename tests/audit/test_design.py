@@ -9,7 +9,7 @@ import pytest
 from flows.audit.design import design_audit
 from flows.audit.judge import asked_judges
 from flows.audit.judge_requests import Ruling, controls_of, judge_key, rulings_of
-from flows.audit.plan import missing_requests, template_of
+from flows.audit.plan import CellsInWarehouse, missing_requests, template_of
 from flows.audit.variants import landed_variants
 from flows.warehouse import Warehouse
 from models_registry.errors import CardError
@@ -68,7 +68,10 @@ def test_templates_are_the_variants_and_nothing_put_in_is_read_again(tmp_path: P
     ask(other, registry_of(tmp_path / "cards"), audit_id="a")
     query(other, "delete from raw.predictions")
     ((other_run,),) = query(other, "select audit_run_id from raw.audit_runs")
-    sent = [request.messages[0][1] for request in missing_requests(Warehouse(other), other_run, design, "m", variants)]
+    sent = [
+        request.messages[0][1]
+        for request in missing_requests(CellsInWarehouse(Warehouse(other), other_run), other_run, design, "m", variants)
+    ]
     assert sent == [
         "Which flies?\nA. a hen\nB. a gull",
         "Which {topic} swims?\nA. a hen\nB. a gull\nC. a carp {question}",

@@ -18,8 +18,8 @@ import duckdb
 
 from flows.audit.ask_in_batches import BatchContext, ask_in_batches, open_batches
 from flows.audit.design import Design, design_audit
-from flows.audit.land import Landing
-from flows.audit.plan import Variant, missing_requests
+from flows.audit.land import Landing, landing_in
+from flows.audit.plan import CellsInWarehouse, Variant, missing_requests
 from flows.audit.prices import price_of
 from flows.engines import Answer, Request
 from flows.system.keys import prompt_variant_id
@@ -104,7 +104,7 @@ async def ask(folder: Path, said: list[str] | None = None, max_requests: int | N
 async def _ask(warehouse: Path, design: Design, said: list[str] | None, max_requests: int | None) -> Landing:
     replay(Warehouse(warehouse))
     card = design.models["nightly"]
-    landing = Landing(Warehouse(warehouse), RUN)
+    landing = landing_in(Warehouse(warehouse), RUN)
     n_reserved = 0
 
     def reserve(_: Request) -> None:
@@ -122,7 +122,9 @@ async def _ask(warehouse: Path, design: Design, said: list[str] | None, max_requ
         audit_run_id=RUN,
         model_id="nightly",
         card=card,
-        missing=lambda: missing_requests(Warehouse(warehouse), RUN, design, "nightly", variants()),
+        missing=lambda: missing_requests(
+            CellsInWarehouse(Warehouse(warehouse), RUN), RUN, design, "nightly", variants()
+        ),
         reserve=reserve,
         take=take,
         flush=landing.flush,

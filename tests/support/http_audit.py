@@ -22,9 +22,11 @@ from flows.audit.infer import infer
 from flows.audit.judge import judge
 from flows.audit.paraphrase import paraphrase
 from flows.audit.runs import newest_run, open_run
+from flows.audit.shards.land_segments import land_left, lost_in
+from flows.audit.shards.lander import lander_of
+from flows.audit.shards.placement import AskersSetting
 from flows.engines import silent
 from flows.warehouse import Warehouse
-from flows.warehouse.spool import replay
 from models_registry.registry import load_registry
 from tests.support.openai_server import LABELS
 
@@ -100,10 +102,12 @@ def _opened_purse(
     """The design of the audit's newest run, and what makes a purse of what the run may still spend."""
     with Warehouse(warehouse).kept_open():
         audit_run_id, design = opened(warehouse, registry, audit_id)
-        replay(Warehouse(warehouse))
+        land_left(Warehouse(warehouse), None, silent)
 
         def purse() -> Purse:
             budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
+            lost = lost_in(AskersSetting().folder(Warehouse(warehouse), audit_run_id))
+            budget.lend(lost.n_requests, lost.usd)
             return Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
 
         yield design, purse
@@ -117,11 +121,14 @@ def ask(
     max_requests: int | None = None,
     said: list[str] | None = None,
     audit_id: str = AUDIT,
+    n_askers: int = 1,
 ) -> AskResult:
     """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
+    askers = AskersSetting(n=n_askers, registry=(registry,))
     with _opened_purse(warehouse, registry, audit_id, max_usd, max_requests, said) as (design, purse):
         variants = paraphrase(purse(), design).variants
-        return infer(purse(), design, variants, lambda *_: None)
+        ready = purse()
+        return infer(ready, design, variants, lambda *_: None, lander=lander_of(ready, design, variants, askers))
 
 
 def have_judged(

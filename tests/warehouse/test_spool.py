@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.warehouse import Warehouse
-from flows.warehouse.spool import Spool, land_segment, read_spooled, replay
+from flows.warehouse.spool import land_segment, read_spooled, replay, spool_of
 from models_registry.errors import WarehouseError
 from tests.support.http_audit import query
 
@@ -39,7 +39,7 @@ def warehouse(tmp_path: Path) -> Path:
 
 @given(st.text(alphabet=st.characters(codec=None, exclude_categories=()), max_size=40))
 def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    spool = Spool(Warehouse(tmp_path_factory.mktemp("spool") / "audit.duckdb"), RUN)
+    spool = spool_of(Warehouse(tmp_path_factory.mktemp("spool") / "audit.duckdb"), RUN)
     spool.append("predictions", prediction(1, text))
     (path,) = spool.turn()
     (row,) = read_spooled(path).to_dicts()
@@ -51,7 +51,7 @@ def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str
 
 
 def test_times_are_kept_in_utc(warehouse: Path) -> None:
-    spool = Spool(Warehouse(warehouse), RUN)
+    spool = spool_of(Warehouse(warehouse), RUN)
     east = datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
     spool.append(
         "attempts", {"audit_run_id": RUN, "prediction_id": "p", "attempted_at": east, "error": "x", "waited_ms": 0}
@@ -62,7 +62,7 @@ def test_times_are_kept_in_utc(warehouse: Path) -> None:
 
 def test_landing_twice_adds_nothing_and_leaves_no_file(warehouse: Path) -> None:
     for numbers in ((1, 2), (2, 3)):
-        spool = Spool(Warehouse(warehouse), RUN)
+        spool = spool_of(Warehouse(warehouse), RUN)
         for number in numbers:
             spool.append("predictions", prediction(number))
         spool.turn()
@@ -75,7 +75,7 @@ def test_landing_twice_adds_nothing_and_leaves_no_file(warehouse: Path) -> None:
 
 
 def test_a_row_that_was_cut_off_is_left_out(warehouse: Path) -> None:
-    spool = Spool(Warehouse(warehouse), RUN)
+    spool = spool_of(Warehouse(warehouse), RUN)
     spool.append("predictions", prediction(1))
     spool.append("predictions", prediction(2, "é" * 100))
     (path,) = spool.turn()
@@ -85,7 +85,7 @@ def test_a_row_that_was_cut_off_is_left_out(warehouse: Path) -> None:
 
 
 def test_a_line_that_is_no_row_is_named_and_nothing_is_lost(warehouse: Path) -> None:
-    spool = Spool(Warehouse(warehouse), RUN)
+    spool = spool_of(Warehouse(warehouse), RUN)
     spool.append("predictions", prediction(1))
     (path,) = spool.turn()
     path.write_bytes(path.read_bytes() + b"\x00\x00 no row\n")
@@ -95,9 +95,9 @@ def test_a_line_that_is_no_row_is_named_and_nothing_is_lost(warehouse: Path) -> 
 
 
 def test_files_are_private_and_a_new_process_never_writes_into_an_old_file(warehouse: Path) -> None:
-    first = Spool(Warehouse(warehouse), RUN)
+    first = spool_of(Warehouse(warehouse), RUN)
     first.append("predictions", prediction(1))
-    second = Spool(Warehouse(warehouse), RUN)
+    second = spool_of(Warehouse(warehouse), RUN)
     second.append("predictions", prediction(2))
     files = sorted(Warehouse(warehouse).places.spool.rglob("*.jsonl"))
     assert [path.name for path in files] == ["00000001.predictions.jsonl", "00000002.predictions.jsonl"]
@@ -105,7 +105,7 @@ def test_files_are_private_and_a_new_process_never_writes_into_an_old_file(wareh
 
 
 def test_what_else_lies_in_the_spool_is_left_there(warehouse: Path) -> None:
-    spool = Spool(Warehouse(warehouse), RUN)
+    spool = spool_of(Warehouse(warehouse), RUN)
     spool.append("predictions", prediction(1))
     spool.turn()
     note = Warehouse(warehouse).places.spool / RUN / "notes.jsonl"
@@ -116,7 +116,7 @@ def test_what_else_lies_in_the_spool_is_left_there(warehouse: Path) -> None:
 
 def test_a_warehouse_has_one_spool_by_whatever_link_it_is_reached(warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "link.duckdb").symlink_to(warehouse)
-    spool = Spool(Warehouse(tmp_path / "link.duckdb"), RUN)
+    spool = spool_of(Warehouse(tmp_path / "link.duckdb"), RUN)
     spool.append("predictions", prediction(1))
     spool.turn()
     assert replay(Warehouse(warehouse)) == 1
@@ -125,13 +125,13 @@ def test_a_warehouse_has_one_spool_by_whatever_link_it_is_reached(warehouse: Pat
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from flows.warehouse.spool import Spool
+from flows.warehouse.spool import spool_of
 from flows.warehouse import Warehouse
 from tests.warehouse.test_spool import RUN, prediction
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # as a full disk: the write that crosses it is cut short
-spool = Spool(Warehouse(Path(sys.argv[1])), RUN)
+spool = spool_of(Warehouse(Path(sys.argv[1])), RUN)
 for number in range(100):
     spool.append("predictions", prediction(number))
 """

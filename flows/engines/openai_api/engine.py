@@ -98,6 +98,10 @@ class OpenAIEngine(Engine):
             await self._rest(outcome, n_tries)
         return Answer(attempts=tuple(failed))
 
+    def share(self, part: float) -> None:
+        """Keeps to so large a part of the card's limits a minute, in (0, 1]."""
+        self._spacing.part = part
+
     def give_up(self, reason: str) -> None:
         """Lets whoever waits go without an answer and refuses whoever comes: the model cannot be asked any more."""
         self._stopped_by = self._stopped_by or reason

@@ -16,6 +16,8 @@ class Spacing:
         self._requests = limits.requests_per_minute or math.inf
         self._tokens = limits.tokens_per_minute or math.inf
         self._free_at = 0.0
+        self.part = 1.0
+        """The part of the limits that this process may use, in (0, 1]."""
         self.is_set = bool(limits.requests_per_minute or limits.tokens_per_minute)
 
     async def take(self, tokens: int) -> None:
@@ -23,7 +25,7 @@ class Spacing:
 
         A request holds the bucket for 1/requests_per_minute or tokens/tokens_per_minute of a minute, whichever is longer.
         """
-        cost = 60 * max(1 / self._requests, tokens / self._tokens)
+        cost = 60 * max(1 / self._requests, tokens / self._tokens) / self.part
         now = time.monotonic()
         start = max(now, self._free_at)
         self._free_at = start + cost

@@ -1,0 +1,30 @@
+"""The asker as a process of this machine: `python -m flows.asker AUDIT RUN SHARD SHARDS`."""
+
+from __future__ import annotations
+
+import sys
+
+from flows.asker.ask_shard import ask_shard
+from flows.display.progress import Progress
+from flows.settings import registry_of, settings_of, silence
+from models_registry.errors import PromptauditError
+
+
+def main() -> int:
+    """Asks the shard that the command line names; returns the exit code."""
+    silence()
+    audit_id, audit_run_id, shard, n_shards = sys.argv[1:]
+    try:
+        settings = settings_of()
+        ask_shard(
+            settings, registry_of(settings), audit_id, audit_run_id, int(shard), int(n_shards), Progress(quiet=True)
+        )
+    except PromptauditError as error:
+        return error.exit_code  # the lander says it
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

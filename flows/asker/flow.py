@@ -1,0 +1,34 @@
+"""The asker as a Prefect flow, which a run's lander has workers of a work pool start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.logging import get_run_logger
+from prefect.states import Completed, Failed
+
+from flows.asker.ask_shard import ask_shard
+from flows.display.progress import Progress
+from flows.settings import registry_of, settings_of, silence, work_in_audit_folder
+from models_registry.errors import PromptauditError
+
+
+@flow(name="ask", flow_run_name="ask {audit_id} shard {shard} of {n_shards}", persist_result=False)
+def ask(audit_id: str, audit_run_id: str, shard: int, n_shards: int) -> State[Any]:
+    """Asks one shard of a run; what it is answered is handed over to the run's lander, which is told too why it fails."""
+    silence()
+    work_in_audit_folder()
+    log, progress = get_run_logger(), Progress()
+    log.info("shard %s of %s of run %s", shard, n_shards, audit_run_id)
+    try:
+        settings = settings_of()
+        n_answers = ask_shard(settings, registry_of(settings), audit_id, audit_run_id, shard, n_shards, progress)
+    except PromptauditError as error:
+        progress.warn(str(error))  # on the worker, whole; Prefect hears its kind
+        return Failed(
+            message=f"exit code {error.exit_code}: {type(error).__name__}; the night and the worker say it whole"
+        )
+    log.info("%s answers handed over", n_answers)
+    return Completed(message=f"{n_answers} answers handed over")

@@ -1,0 +1,209 @@
+"""Lands what askers hand over, and keeps account of what of each one's lease has landed.
+
+Every step may be cut short and taken again: rows that landed twice add nothing, and a file is counted once, since the lease
+names those that were counted before they are removed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from flows.audit.shards.messages import (
+    ASKER,
+    LANDER,
+    LEASE,
+    OPEN,
+    TERMS,
+    AskerState,
+    LanderState,
+    Lease,
+    Lost,
+    read_message,
+    write_message,
+)
+from flows.system.processes import is_running
+from flows.system.shared_folder import SharedFolder, shared_folder
+from flows.warehouse import Warehouse
+from flows.warehouse.spool import replay, rows_of, table_of
+
+SILENT_S = 60.0
+"""After so long without a sign an asker of another machine is held to be dead, where nobody knows better."""
+LANDED_AT_ONCE = 64_000_000
+"""Bytes of segments that are landed in one transaction."""
+LOST = "lost.json"
+NO_REQUEST = "^(ClientConnector|ConnectionTimeout)"
+"""What the error of a try begins with that found no connection, and so was no request."""
+
+
+@dataclass(slots=True)
+class Asker:
+    """What is known of one asker. `lease` is None before it is admitted."""
+
+    shard: int
+    name: str  # of its folder
+    lease: Lease | None = None
+    state: AskerState | None = None
+    seen_at: float = field(default_factory=time.monotonic)
+    is_settled: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """Returns what the names of its files begin with."""
+        return f"{self.shard}/{self.name}/"
+
+    @property
+    def has_ended(self) -> bool:
+        """Returns whether the asker says that it has handed over everything."""
+        return self.state is not None and self.state.state == "ended"
+
+    @property
+    def is_dead(self) -> bool:
+        """Returns whether its process is gone, or gave no sign for a minute where that cannot be seen from here."""
+        is_there = None if self.state is None else is_running(self.state.machine, self.state.pid, self.state.began_at)
+        return time.monotonic() - self.seen_at > SILENT_S if is_there is None else not is_there
+
+    @property
+    def is_over(self) -> bool:
+        """Returns whether nothing more comes from it."""
+        return self.is_settled or self.has_ended or self.is_dead
+
+
+class SegmentLanding:
+    """The askers of a run that have been heard of, and what they handed over. For one thread at a time."""
+
+    def __init__(
+        self, warehouse: Warehouse, folder: SharedFolder, take: Callable[[pl.DataFrame], None] = lambda _: None
+    ) -> None:
+        self._warehouse, self.folder, self._take = warehouse, folder, take
+        self.askers: dict[str, Asker] = {}
+
+    def of(self, shard: int) -> list[Asker]:
+        """Returns the askers of a shard."""
+        return [asker for asker in self.askers.values() if asker.shard == shard]
+
+    def hear(self) -> None:
+        """Looks how far each asker is, new ones too."""
+        for name in self.folder.names():
+            parts = name.split("/")
+            if parts[2:] != [ASKER] or not parts[0].isdecimal():
+                continue
+            asker = self.askers.get(parts[1])
+            if asker is None:
+                asker = self.askers[parts[1]] = Asker(int(parts[0]), parts[1])
+                asker.lease = read_message(self.folder, asker.prefix + LEASE, Lease)
+            if not asker.is_settled:
+                state = read_message(self.folder, name, AskerState)
+                if state is not None and state != asker.state:
+                    asker.state, asker.seen_at = state, time.monotonic()
+
+    def land(self, askers: Iterable[Asker], *, with_open: bool = False) -> None:
+        """Lands the segments of askers, in transactions of some size; what has landed goes.
+
+        `with_open`: those too that were being written when their asker died.
+        """
+        names = self.folder.names()
+        for asker in askers:
+            files = [
+                name for name in names
+                if name.startswith(asker.prefix) and name.endswith(".jsonl")
+                and (with_open or not name.startswith(f"{asker.prefix}{OPEN}/"))
+            ]  # fmt: skip
+            while files:
+                files = files[self._land_first(asker, files) :]
+
+    def _land_first(self, asker: Asker, files: Sequence[str]) -> int:
+        """Lands the first files of some; returns how many."""
+        rows: dict[str, tuple[str, pl.DataFrame]] = {}
+        n_files = n_bytes = 0
+        for name in files:
+            n_files += 1
+            content = self.folder.read(name) or b""
+            table = table_of(name.rpartition("/")[2])
+            rows[name] = table, rows_of(content, table, name)
+            n_bytes += len(content)
+            if n_bytes > LANDED_AT_ONCE:
+                break
+        self._warehouse.land(list(rows.values()))
+        if asker.lease is not None:
+            new = [each for name, each in rows.items() if name not in asker.lease.counted]
+            asker.lease.n_landed += sum(_n_requests(table, frame) for table, frame in new)
+            asker.lease.usd_landed += sum(float(f["cost_usd"].sum() or 0) for table, f in new if table == "predictions")
+            asker.lease.counted = list(rows)
+            write_message(self.folder, asker.prefix + LEASE, asker.lease)
+        for name, (table, frame) in rows.items():
+            self.folder.remove(name)
+            if table == "predictions":
+                self._take(frame)
+        return n_files
+
+    def settle(self, asker: Asker) -> None:
+        """Lands all that an asker left that has ended or died; what was lent to a dead one counts as lost."""
+        if asker.is_settled:
+            return
+        self.hear()
+        self.land([asker], with_open=True)
+        if asker.lease is not None and not asker.has_ended:
+            self._lose(asker.lease)
+        asker.is_settled = True
+        for name in self.folder.names():
+            if name.startswith(asker.prefix):
+                self.folder.remove(name)
+
+    def _lose(self, lease: Lease) -> None:
+        lost = lost_in(self.folder)
+        if lease.max_requests is not None:
+            lost.n_requests += max(lease.max_requests - lease.n_landed, 0)
+        if lease.max_usd is not None:
+            lost.usd += max(lease.max_usd - lease.usd_landed, 0.0)
+        write_message(self.folder, LOST, lost)
+
+
+def _n_requests(table: str, rows: pl.DataFrame) -> int:
+    """How many requests rows stand for, as a run's budget counts them."""
+    if table == "attempts":
+        is_none = rows["http_status"].is_null() & rows["error"].str.contains(NO_REQUEST)
+        return rows.height - int(is_none.fill_null(value=False).sum())
+    return rows.height if table == "predictions" else 0
+
+
+def lost_in(folder: SharedFolder) -> Lost:
+    """Returns what was lent to askers of a run that died: it is held to be spent, since nobody knows what they had sent."""
+    return read_message(folder, LOST, Lost) or Lost()
+
+
+def askers_folder(warehouse: Warehouse, spool: str | None) -> SharedFolder:
+    """Returns the folder that the askers of a warehouse's runs share: as set, else beside the warehouse."""
+    return shared_folder(spool or warehouse.places.askers)
+
+
+def land_left(warehouse: Warehouse, spool: str | None, say: Callable[[str], None]) -> int:
+    """Lands what runs that were killed left in spools, their askers' too; returns how many rows their own spools held.
+
+    Askers that still ask are told to end, and waited for. For who holds the warehouse.
+    """
+    n_rows = replay(warehouse)
+    folder = askers_folder(warehouse, spool)
+    for audit_run_id in sorted({name.partition("/")[0] for name in folder.names()}):
+        _land_askers(warehouse, folder.under(audit_run_id), say)
+    return n_rows
+
+
+def _land_askers(warehouse: Warehouse, folder: SharedFolder, say: Callable[[str], None]) -> None:
+    landing = SegmentLanding(warehouse, folder)
+    landing.hear()
+    if not landing.askers:
+        return
+    say(f"landing what {len(landing.askers)} askers of an earlier start have handed over")
+    beat = read_message(folder, LANDER, LanderState) or LanderState(beat=0)
+    write_message(folder, LANDER, LanderState(beat=beat.beat + 1, is_over=True))
+    while not all(asker.is_over for asker in landing.askers.values()):
+        time.sleep(folder.poll_s)
+        landing.hear()
+    for asker in landing.askers.values():
+        landing.settle(asker)
+    for name in (TERMS, LANDER):
+        folder.remove(name)

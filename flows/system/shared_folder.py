@@ -1,0 +1,171 @@
+"""A folder that several processes share, here or in an object store: whole files are written, read, listed and taken away."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+from flows.system.files import PRIVATE, private_folder
+from models_registry.errors import UsageError, WarehouseError
+
+
+class SharedFolder(Protocol):
+    """A folder whose files appear whole; names are relative to it, with `/` between their parts."""
+
+    poll_s: float
+    """How long to wait between two looks."""
+
+    def names(self) -> list[str]:
+        """Returns the names of all files, in order."""
+
+    def read(self, name: str) -> bytes | None:
+        """Returns what a file holds; None where it is not there."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Writes a file: who reads it finds the old content or the new. Raises WarehouseError where that fails."""
+
+    def take(self, path: Path, name: str) -> None:
+        """Takes a file of this machine over under a name; it is gone where it was. Raises WarehouseError where that fails."""
+
+    def remove(self, name: str) -> None:
+        """Removes a file, where it is there."""
+
+    def spool(self, name: str) -> Path | None:
+        """Returns where files that will be taken over under `name` are best written; None: anywhere."""
+
+    def under(self, name: str) -> SharedFolder:
+        """Returns a folder inside of this one."""
+
+
+def shared_folder(address: str | Path) -> SharedFolder:
+    """Returns the folder of a path, or of an address such as `s3://bucket/prefix`.
+
+    Raises UsageError for an address whose kind of store is not installed.
+    """
+    if isinstance(address, Path) or "://" not in address:
+        return _LocalFolder(Path(address))
+    return _ObjectStore(address)
+
+
+class _LocalFolder:
+    poll_s = 0.1
+
+    def __init__(self, root: Path, top: Path | None = None) -> None:
+        self._root, self._top = root, top or root
+
+    def names(self) -> list[str]:
+        return sorted(
+            f"{Path(folder).relative_to(self._root).as_posix()}/{file}".removeprefix("./")
+            for folder, _, files in os.walk(self._root)
+            for file in files
+            if not file.endswith(".new")
+        )
+
+    def read(self, name: str) -> bytes | None:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            return (self._root / name).read_bytes()
+        return None
+
+    def write(self, name: str, content: bytes) -> None:
+        path = self._root / name
+        draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+        try:
+            private_folder(path.parent)
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            msg = f"{path}: cannot be written: {error.strerror}"
+            raise WarehouseError(msg) from None
+
+    def take(self, path: Path, name: str) -> None:
+        target = self._root / name
+        try:
+            private_folder(target.parent)
+            path.replace(target)
+        except OSError as error:
+            msg = f"{target}: cannot be written: {error.strerror}; {path} keeps what it holds"
+            raise WarehouseError(msg) from None
+
+    def remove(self, name: str) -> None:
+        path = self._root / name
+        with contextlib.suppress(OSError):
+            path.unlink()
+        with contextlib.suppress(OSError):  # others are in them
+            for folder in path.parents:
+                folder.rmdir()
+                if folder == self._top:
+                    break
+
+    def spool(self, name: str) -> Path | None:
+        return self._root / name
+
+    def under(self, name: str) -> SharedFolder:
+        return _LocalFolder(self._root / name, self._top)
+
+
+class _ObjectStore:
+    poll_s = 1.0
+
+    def __init__(self, address: str, store: Any = None) -> None:  # noqa: ANN401 - fsspec has no types
+        self._address = address.rstrip("/")
+        self._store = store or _store_of(address)
+        self._path = self._store._strip_protocol(self._address)  # noqa: SLF001 - fsspec's own way to a path
+
+    def names(self) -> list[str]:
+        with _stored(self._address):
+            paths = self._store.find(self._path)
+        return sorted(path.removeprefix(self._path).lstrip("/") for path in paths)
+
+    def read(self, name: str) -> bytes | None:
+        with _stored(self._address), contextlib.suppress(FileNotFoundError):
+            content: bytes = self._store.cat_file(f"{self._path}/{name}")
+            return content
+        return None
+
+    def write(self, name: str, content: bytes) -> None:
+        with _stored(self._address):
+            self._store.pipe_file(f"{self._path}/{name}", content)
+
+    def take(self, path: Path, name: str) -> None:
+        with _stored(self._address):
+            self._store.put_file(str(path), f"{self._path}/{name}")
+        path.unlink()
+
+    def remove(self, name: str) -> None:
+        with _stored(self._address), contextlib.suppress(FileNotFoundError):
+            self._store.rm_file(f"{self._path}/{name}")
+
+    def spool(self, name: str) -> Path | None:
+        del name
+        return None
+
+    def under(self, name: str) -> SharedFolder:
+        return _ObjectStore(f"{self._address}/{name}", self._store)
+
+
+def _store_of(address: str) -> Any:  # noqa: ANN401 - fsspec has no types
+    import fsspec
+
+    kind = address.partition("://")[0]
+    try:
+        return fsspec.filesystem(kind, use_listings_cache=False, skip_instance_cache=True)
+    except (ImportError, ValueError):
+        msg = f"no store of kind {kind!r} is installed; `pip install 'promptaudit[s3]'` brings s3://"
+        raise UsageError(msg) from None
+
+
+@contextlib.contextmanager
+def _stored(address: str) -> Any:  # noqa: ANN401 - a context manager of nothing
+    """Has a store's errors leave as one line that names their kind: their words may hold credentials."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a store's client raises
+        msg = f"{address}: the object store does not answer: {type(error).__name__}"
+        raise WarehouseError(msg) from None
