@@ -205,6 +205,7 @@ class _Shard:
 
     def _take(self, lease: Lease) -> None:
         self._budget.take(lease)
+        self._contact.state.max_requests, self._contact.state.max_usd = lease.max_requests, lease.max_usd
         self.workers.share(lease.parts)
         if lease.is_over:
             self.workers.stop(_NightOver("the night is over"))

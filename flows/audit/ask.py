@@ -175,6 +175,7 @@ class Workers:
     def stop(self, error: PromptauditError) -> None:
         """Lets nobody take a new request."""
         self.stopped_by = self.stopped_by or error
+        self.budget.end()
         for work, engine in self._asked:
             work.end()
             engine.give_up(str(error))

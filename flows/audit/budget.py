@@ -94,6 +94,9 @@ class Budget:
         n_requests = None if self.max_requests is None else max(self.max_requests - self.n_requests, 0)
         return n_requests, None if self.max_usd is None else max(self.max_usd - self.spent_usd, 0.0)
 
+    def end(self) -> None:
+        """Lets whoever waits for more of it go; of what is at hand nothing is waited for long."""
+
     def lend(self, n_requests: int, usd: float) -> None:
         """Sets aside what another process may spend; negative amounts are what it gives back."""
         self.n_requests += n_requests

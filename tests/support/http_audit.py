@@ -1,7 +1,7 @@
 """A small audit over HTTP as far as its answers: cards, run, wordings and asking, without Prefect, dbt or a report.
 
-`python -m tests.support.http_audit WAREHOUSE REGISTRY [judge]` asks what is missing of the audit's newest run, or has it judged,
-in a process of its own, which a test may kill.
+`python -m tests.support.http_audit WAREHOUSE REGISTRY [ask N | judge]` asks what is missing of the audit's newest run, by N
+askers, or has it judged, in a process of its own, which a test may kill.
 """
 
 from __future__ import annotations
@@ -157,6 +157,8 @@ def cells(warehouse: Path) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    {"ask": ask, "judge": have_judged}[sys.argv[3] if len(sys.argv) > 3 else "ask"](
-        Path(sys.argv[1]), Path(sys.argv[2])
-    )
+    warehouse, registry, *rest = sys.argv[1:]
+    if rest == ["judge"]:
+        have_judged(Path(warehouse), Path(registry))
+    else:
+        ask(Path(warehouse), Path(registry), n_askers=int(rest[1]) if rest else 1)

@@ -67,6 +67,14 @@ class Asker:
         return time.monotonic() - self.seen_at > SILENT_S if is_there is None else not is_there
 
     @property
+    def is_waiting(self) -> bool:
+        """Returns whether it can do nothing with all that it was lent."""
+        state, lease = self.state, self.lease
+        if state is None or lease is None:
+            return False
+        return state.is_waiting and (state.max_requests, state.max_usd) == (lease.max_requests, lease.max_usd)
+
+    @property
     def is_over(self) -> bool:
         """Returns whether nothing more comes from it."""
         return self.is_settled or self.has_ended or self.is_dead

@@ -81,6 +81,7 @@ class Lander:
         self._complete: set[int] = set()
         self._beat = 0
         self._is_over = False
+        self._reached: BudgetReached | None = None
         self._workers: Workers | None = None
         self._on_answer: OnAnswer = lambda *_: None
 
@@ -158,9 +159,8 @@ class Lander:
             if last.failure is None:
                 return None
             failure = last.failure.error()
-            if isinstance(failure, BudgetReached):  # in the run's figures, not in the asker's
-                raise self._budget.reached(last.usd_a_request)
-            raise failure
+            # in the run's figures, not in the asker's
+            raise self._reached if isinstance(failure, BudgetReached) and self._reached is not None else failure
 
     def _is_stopped(self) -> bool:
         return self._is_over or (self._workers is not None and self._workers.stopped_by is not None)
@@ -251,7 +251,7 @@ class Lander:
 
         That there is no more is said once nobody can give any back.
         """
-        parts, changed = self._parts(), []
+        parts, changed, is_spent = self._parts(), [], self._is_spent()
         for asker in askers:
             lease, state = asker.lease, asker.state
             if lease is None or state is None:
@@ -263,7 +263,7 @@ class Lander:
             lease.max_requests = None if n_left is None else (lease.max_requests or 0) + n_lent
             lease.max_usd = None if usd_left is None else (lease.max_usd or 0.0) + usd_lent
             is_unlimited = n_left is None and usd_left is None
-            lease.is_final = lease.is_final or is_unlimited or self._is_spent(askers)
+            lease.is_final = lease.is_final or is_unlimited or is_spent
             lease.is_over = lease.is_over or self._is_stopped()
             lease.parts = parts
             if lease != before:
@@ -271,11 +271,17 @@ class Lander:
                 changed.append(asker)
         return changed
 
-    def _is_spent(self, askers: Sequence[Asker]) -> bool:
-        """Whether every asker waits, and nothing is left to lend."""
+    def _is_spent(self) -> bool:
+        """Whether nothing is left to lend, and nobody can give any back: every asker that is not settled waits."""
         n_left, usd_left = self._budget.left
-        is_nothing_left = n_left == 0 or (usd_left is not None and usd_left <= 0)
-        return is_nothing_left and all(asker.state is not None and asker.state.is_waiting for asker in askers)
+        if n_left != 0 and (usd_left is None or usd_left > 0):
+            return False
+        askers = [each for each in self._landing.askers.values() if each.lease is not None and not each.is_settled]
+        if not all(each.is_waiting for each in askers):
+            return False
+        most_usd = max((each.state.usd_a_request for each in askers if each.state is not None), default=0.0)
+        self._reached = self._reached or self._budget.reached(most_usd)
+        return True
 
     def _parts(self) -> dict[str, float]:
         """Each model's limits a minute, in equal parts for the shards that may still ask it."""

@@ -24,7 +24,13 @@ class LeasedBudget(Budget):
 
     def take(self, lease: Lease) -> None:
         """Takes what is lent now, in all."""
-        self.max_requests, self.max_usd, self._is_final = lease.max_requests, lease.max_usd, lease.is_final
+        self.max_requests, self.max_usd = lease.max_requests, lease.max_usd
+        self._is_final = self._is_final or lease.is_final
+        self._settled.set()
+
+    def end(self) -> None:
+        """Lets whoever waits for more go: nothing more is taken."""
+        self._is_final = True
         self._settled.set()
 
     def wanted(self, seconds: float) -> tuple[int, float]:

@@ -110,7 +110,8 @@ class AskerState(Message):
     """How far an asker is, a process of a machine that began at some time; `beat` counts on while it is there.
 
     `n_requests` and `usd` are spent or set aside; `wants_requests` and `wants_usd` are what it would have in all, of which
-    one request may cost up to `usd_a_request`; `is_waiting`: it can do nothing before it gets some.
+    one request may cost up to `usd_a_request`; `is_waiting`: it can do nothing before it is lent more than `max_requests` and
+    `max_usd`.
     """
 
     machine: str
@@ -124,6 +125,8 @@ class AskerState(Message):
     wants_usd: float = 0.0
     usd_a_request: float = 0.0
     is_waiting: bool = False
+    max_requests: int | None = None
+    max_usd: float | None = None
     failure: Failure | None = None
     notes: list[str] = Field(default_factory=list)
 
