@@ -1,0 +1,75 @@
+"""An asker by itself: what it needs from a lander, and what it says where it cannot ask."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.asker.ask_shard import ask_shard
+from flows.audit.budget import Budget, Purse
+from flows.audit.paraphrase import paraphrase
+from flows.audit.shards.land_segments import askers_folder
+from flows.audit.shards.messages import LANDER, TERMS, AskerState, LanderState, Terms, read_message, write_message
+from flows.display.progress import Progress
+from flows.settings import settings_of
+from flows.system.shared_folder import SharedFolder
+from flows.warehouse import Warehouse
+from models_registry.errors import CardError, MeasureError
+from models_registry.registry import load_registry
+from tests.support.http_audit import AUDIT, opened, write_cards
+
+QUIET = Progress(quiet=True)
+RUN = "0" * 32
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Cards of an audit on a server of this machine, and the settings that lead to them."""
+    cards = write_cards(tmp_path / "cards", "http://127.0.0.1:9/v1", variants=2)
+    monkeypatch.setenv("PROMPTAUDIT_WAREHOUSE", str(tmp_path / "audit.duckdb"))
+    monkeypatch.setenv("PROMPTAUDIT_REGISTRY", str(cards))
+    monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
+    return cards
+
+
+def states(folder: SharedFolder) -> list[AskerState]:
+    found = [read_message(folder, name, AskerState) for name in folder.names() if name.endswith("asker.json")]
+    return [state for state in found if state is not None]
+
+
+def test_an_asker_whom_nobody_lands_for_says_so(tmp_path: Path, registry: Path) -> None:
+    with pytest.raises(MeasureError, match="nobody lands this run now"):
+        ask_shard(settings_of(), load_registry([registry]), AUDIT, RUN, 1, 1, QUIET)
+    (state,) = states(askers_folder(Warehouse(tmp_path / "audit.duckdb"), None).under(RUN))
+    assert state.state == "ended"
+    assert state.failure is not None
+    assert isinstance(state.failure.error(), MeasureError)
+
+
+def test_an_asker_with_other_cards_asks_nothing(tmp_path: Path, registry: Path) -> None:
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    run, design = opened(warehouse.path, registry)
+    variants = paraphrase(Purse(warehouse, run, Budget(None, None)), design).variants
+    folder = askers_folder(warehouse, None).under(run)
+    terms = Terms(
+        plan_fingerprint=design.plan_fingerprint, n_shards=2, model_ids=("api",), variants=tuple(variants)
+    )  # fmt: skip
+    write_message(folder, TERMS, terms)
+    write_message(folder, LANDER, LanderState(beat=1))
+    write_cards(registry, "http://127.0.0.1:9/v1", variants=3)
+    with pytest.raises(CardError, match="are not those that run"):
+        ask_shard(settings_of(), load_registry([registry]), AUDIT, run, 1, 2, QUIET)
+    (state,) = states(folder)
+    assert state.failure is not None
+    assert isinstance(state.failure.error(), CardError)
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_module_ends_with_the_error_s_exit_code_and_without_a_word(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "flows.asker", AUDIT, RUN, "1", "1"]
+    done = subprocess.run(line, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (MeasureError.exit_code, "", "")
