@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from flows.audit.run_audit import make_ready
 from flows.display.progress import Progress
 from flows.evidence.retain import without_retired
 from flows.marts.publish import newest_published, publish
@@ -19,7 +20,6 @@ from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
 from flows.warehouse.run_names import resolve_id
-from flows.warehouse.spool import replay
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import read_text_table
@@ -71,8 +71,7 @@ def take_sheet(
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     warehouse, audit_run_id = Warehouse(settings.warehouse), resolve_id(Warehouse(settings.warehouse), run)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
-        warehouse.apply_schema()
-        replay(warehouse)
+        make_ready(warehouse, progress, settings.spool)
         (run_row,) = warehouse.read(STATE, audit_run_id=audit_run_id)
         if run_row["state"] != "complete":
             msg = f"run {audit_run_id} is {run_row['state']}: `promptaudit run` finishes it first"

@@ -54,7 +54,7 @@ def erase(
 
     settings, progress = state.settings(), state.progress()
     with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say):
-        erasure = erase_sample(Warehouse(settings.warehouse), sample, task, reason)
+        erasure = erase_sample(Warehouse(settings.warehouse), sample, task, reason, settings.spool, progress.say)
     show(erasure, "\n".join(lines_of(erasure)))
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.audit.ask_in_batches import drop_batches
+from flows.audit.shards.land_segments import land_left
+from flows.engines import Say, silent
 from flows.erase.leftovers import beyond_reach, still_quoting
 from flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.evidence.retain import restore, retire_again, retired_runs
@@ -31,7 +33,6 @@ from flows.warehouse.insert import insert_new
 from flows.warehouse.rows import frame_of
 from flows.warehouse.schema import KEYS
 from flows.warehouse.selection import of_file
-from flows.warehouse.spool import replay
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
@@ -51,7 +52,14 @@ class Erasure:
     published: Path
 
 
-def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reason: str | None = None) -> Erasure:
+def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that have not landed
+    warehouse: Warehouse,
+    sample_id: str,
+    task_id: str | None = None,
+    reason: str | None = None,
+    spool: str | None = None,
+    say: Say = silent,
+) -> Erasure:
     """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of these runs again.
 
     Doing it again finds what an interrupted call left, and nothing else.
@@ -61,7 +69,7 @@ def erase(warehouse: Warehouse, sample_id: str, task_id: str | None = None, reas
         UsageError: a run that has it is not finished, and would ask it again.
     """
     warehouse.apply_schema()
-    replay(warehouse)
+    land_left(warehouse, spool, say)
     samples = _samples(warehouse, sample_id, task_id)
     texts = _texts(samples)
     runs_of_sample = {row["audit_run_id"] for row in samples}
