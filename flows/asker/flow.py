@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -16,14 +17,14 @@ from models_registry.errors import PromptauditError
 
 
 @flow(name="ask", flow_run_name="ask {audit_id} shard {shard} of {n_shards}", persist_result=False)
-def ask(audit_id: str, audit_run_id: str, shard: int, n_shards: int) -> State[Any]:
+def ask(audit_id: str, audit_run_id: str, shard: int, n_shards: int, warehouse: str | None = None) -> State[Any]:
     """Asks one shard of a run; what it is answered is handed over to the run's lander, which is told too why it fails."""
     silence()
     work_in_audit_folder()
     log, progress = get_run_logger(), Progress()
     log.info("shard %s of %s of run %s", shard, n_shards, audit_run_id)
     try:
-        settings = settings_of()
+        settings = settings_of(None if warehouse is None else Path(warehouse))
         n_answers = ask_shard(settings, registry_of(settings), audit_id, audit_run_id, shard, n_shards, progress)
     except PromptauditError as error:
         progress.warn(str(error))  # on the worker, whole; Prefect hears its kind

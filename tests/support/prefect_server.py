@@ -31,8 +31,6 @@ WORKER = (
     "--no-prompt",
     "worker",
     "start",
-    "--pool",
-    "api",
     "--install-policy",
     "never",
     "--no-create-pool-if-not-found",
@@ -175,15 +173,15 @@ def running_prefect(home: Path, **variables: str) -> Iterator[PrefectServer]:
 
 @contextlib.contextmanager
 def running_worker(
-    server: PrefectServer, folder: Path, log: Path, **variables: str
+    server: PrefectServer, folder: Path, log: Path, pool: str = "api", *options: str, **variables: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker of pool `api` whose nights run in `folder`; ended with what it started."""
+    """A worker of a pool whose flows run in `folder`; ended with what it started."""
     environment = server.environment | {"AUDIT_FOLDER": str(folder), "PREFECT_WORKER_QUERY_SECONDS": "2"} | variables
+    line = [BIN / "prefect", *WORKER, "--pool", pool, *options]
     with log.open("ab") as said:
         process = subprocess.Popen(
-            [BIN / "prefect", *WORKER], env=environment, cwd=log.parent, stdout=said, stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )  # fmt: skip
+            line, env=environment, cwd=log.parent, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
+        )
     try:
         yield process
     finally:

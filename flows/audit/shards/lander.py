@@ -323,7 +323,7 @@ def placement_of(purse: Purse, audit_id: str, askers: AskersSetting) -> Placemen
         return ChildProcesses(audit_id, purse.audit_run_id, askers.n, purse.warehouse.path, askers.registry)
     from flows.audit.shards.work_pool import WorkPool  # Prefect takes seconds to import
 
-    return WorkPool(askers.work_pool, audit_id, purse.audit_run_id, askers.n, purse.say)
+    return WorkPool(askers.work_pool, audit_id, purse.audit_run_id, askers.n, purse.warehouse.path, purse.say)
 
 
 def lander_of(purse: Purse, design: Design, variants: Sequence[Variant], askers: AskersSetting) -> Lander | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -43,9 +44,13 @@ def deployment_of(work_pool: str) -> dict[str, Any]:
 class WorkPool:
     """Has the workers of a pool run the askers of a run."""
 
-    def __init__(self, work_pool: str, audit_id: str, audit_run_id: str, n_shards: int, say: Say) -> None:
+    def __init__(  # noqa: PLR0913 - what a worker is told
+        self, work_pool: str, audit_id: str, audit_run_id: str, n_shards: int, warehouse: Path, say: Say
+    ) -> None:
         self._work_pool, self._say, self._n_shards = work_pool, say, n_shards
-        self._parameters = {"audit_id": audit_id, "audit_run_id": audit_run_id, "n_shards": n_shards}
+        self._parameters = {
+            "audit_id": audit_id, "audit_run_id": audit_run_id, "n_shards": n_shards, "warehouse": str(warehouse),
+        }  # fmt: skip
         self._runs: dict[int, UUID] = {}
         self._looked: dict[int, tuple[float, str | None]] = {}
         self._waits_since: dict[int, float] = {}
