@@ -2,6 +2,7 @@
 
 cli            one command, one call
 nightly        one night, its Prefect flow and its deployments
+asker          one shard of a run, asked by a process of its own
 erase, trial, annotation, recorded_runs    other ways to make or change a run
 audit          the path: design, plan, paraphrase, infer, land, validate, judge, derive
 report         the page and the scorecard
