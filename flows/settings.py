@@ -55,6 +55,15 @@ class Settings(BaseModel):
         None,
         description="the folder, or s3://bucket/prefix, that askers on other machines reach too; default: beside the warehouse",
     )
+    lake: SecretStr | None = Field(
+        None,
+        description="the catalog of a lake that publications are written to, and that readers without a warehouse read: a "
+        "file, or postgresql://user:password@host/database",
+    )
+    lake_data: str | None = Field(
+        None,
+        description="where a lake's data are written: a folder, or s3://bucket/prefix; default: beside the catalog",
+    )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")

@@ -139,7 +139,7 @@ class Execution:
     def publish(self) -> None:
         """Publishes the run's marts."""
         self.progress.step("publishing")
-        publish(self.warehouse, [self.audit_run_id], self._compared)
+        publish(self.warehouse, [self.audit_run_id], self._compared, warn=self.progress.warn)
 
     def report(self) -> None:
         """Writes the run's page."""

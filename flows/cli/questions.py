@@ -68,6 +68,10 @@ def report(
         raise UsageError(msg)
     policy, settings = policy_of(text), state.settings()
     run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
+    if Warehouse(settings.warehouse).published.lake is not None and form == "html" and output is None:
+        path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)
+        show({"report": str(path)}, str(path))
+        return
     if form == "html" and output is None:
         try:
             with Warehouse(settings.warehouse).hold(wait_s=0):

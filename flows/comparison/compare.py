@@ -55,12 +55,16 @@ def compare(warehouse: Warehouse, pairs: Iterable[Pair]) -> list[str]:
     """Derives and publishes the comparisons of these pairs that are not published yet; returns the ids of all, in order.
 
     Raises:
-        UsageError: a run has no published marts.
+        UsageError: a run has no published marts, or a lake has no such comparison.
     """
     with warehouse.published.connect():  # kept open, since each opening reads the catalog
         wanted = {str(row["comparison_id"]): row for row in (_row(warehouse, pair) for pair in pairs)}
         known = {run: _published(warehouse, run) for run in {str(row["candidate_run_id"]) for row in wanted.values()}}
     new = [each for each, row in wanted.items() if each not in known[str(row["candidate_run_id"])]]
+    lake = warehouse.published.lake
+    if new and lake is not None:
+        msg = f"the lake {lake} has no such comparison: compare these runs where the warehouse lies"
+        raise UsageError(msg)
     for each in new:
         warehouse.land([("comparisons", frame_of("comparisons", [wanted[each]]))])
     derive(warehouse, new)

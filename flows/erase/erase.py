@@ -24,7 +24,7 @@ from flows.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from flows.evidence.retain import restore, retire_again, retired_runs
 from flows.evidence.terminal import line_of_difference
 from flows.evidence.verify import verify
-from flows.marts.publish import publish
+from flows.marts.publish import bring_lake_up, publish
 from flows.report import from_below, report
 from flows.system.keys import as_json, content_id
 from flows.warehouse import Warehouse, now
@@ -109,6 +109,7 @@ def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that 
     if archived:
         warehouse.rewrite()
         published = publish(warehouse)
+    bring_lake_up(published, is_erasure=True)
     _write_reports(warehouse, runs, newest)
     left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
     return Erasure(

@@ -21,7 +21,7 @@ RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.a
 def source_of(warehouse: Warehouse, audit_run_id: str, comparison_ids: Collection[str] = ()) -> Iterator[Source]:
     """Opens the rows of one run for the block, all of one publication; none where nothing is published."""
     with ExitStack() as stack:
-        is_there = warehouse.published.path.exists()
+        is_there = warehouse.published.exists()
         con = stack.enter_context(warehouse.published.connect()) if is_there else None
         yield Source(warehouse, con, audit_run_id, frozenset(comparison_ids))
 

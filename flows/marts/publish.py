@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from flows.display.progress import Progress
+from flows.engines import Say
 from flows.lineage.openlineage.tell import published
 from flows.marts.seal import Seal, has_seals, marts, seal_runs, seals
 from flows.system.files import copy_durably, private_folder
@@ -15,7 +18,7 @@ from flows.warehouse.duckdb_file import Connection
 from flows.warehouse.insert import write_parquet
 from flows.warehouse.places import DEFAULT_NAME
 from flows.warehouse.selection import Selection
-from models_registry.errors import WarehouseError, WarehouseLocked
+from models_registry.errors import PromptauditError, WarehouseError, WarehouseLocked
 
 
 def publish(
@@ -23,12 +26,15 @@ def publish(
     audit_run_ids: Collection[str] = (),
     compared: Collection[str] = (),
     erased: Collection[str] = (),
+    warn: Say | None = None,
 ) -> Path:
     """Seals, checkpoints, copies to the published place, fsyncs and renames; and the marts that are new as Parquet beside it.
 
     `audit_run_ids` are the runs whose marts are new, `compared` the comparisons that are, `erased` the runs whose texts were
     taken out (`flows.marts.seal.seal_runs`).
     A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
+    Where PROMPTAUDIT_LAKE names a lake it is brought up to the copy; `warn` is told why it could not be, by default a line
+    on stderr, and the next publication catches up.
     """
     target = warehouse.published.path
     private_folder(target.parent)
@@ -48,9 +54,24 @@ def publish(
                 _export(con, files, mart, of_runs[mart], run)
     warehouse.let_go()
     copy_durably(warehouse.path, target)
+    try:
+        bring_lake_up(target)
+    except PromptauditError as error:
+        (warn or Progress().warn)(f"{error}; the next publication catches up")
     with warehouse.kept_open():
         published(warehouse, {*audit_run_ids, *(run for run, names in remade.items() if names)})
     return target
+
+
+def bring_lake_up(copy: Path, *, is_erasure: bool = False) -> None:
+    """Brings the lake that PROMPTAUDIT_LAKE names up to a published copy, where it names one."""
+    if os.environ.get("PROMPTAUDIT_LAKE"):
+        from flows.marts.write_lake import write_lake
+        from flows.warehouse.lake import lake_of_settings
+
+        lake = lake_of_settings()
+        if lake is not None:
+            write_lake(lake, copy, is_erasure=is_erasure)
 
 
 def _take_own_files(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:

@@ -6,6 +6,7 @@ and are never blocked.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from flows.warehouse.duckdb_file import Connection
+    from flows.warehouse.lake import Lake
 
 __all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "now"]
 
@@ -59,8 +61,13 @@ class Warehouse:
 
     @property
     def published(self) -> Published:
-        """Returns the copy that readers have."""
-        return Published(self.places.copy)
+        """Returns the copy that readers have; the lake where neither it nor the warehouse is on this machine."""
+        copy = self.places.copy
+        if copy.is_file() or self.exists() or not os.environ.get("PROMPTAUDIT_LAKE"):
+            return Published(copy)
+        from flows.warehouse.lake import lake_of_settings
+
+        return Published(copy, lake_of_settings())
 
     def exists(self) -> bool:
         """Returns whether its file is there."""
@@ -140,13 +147,14 @@ class Warehouse:
 
 @dataclass(frozen=True)
 class Published:
-    """The published copy of a warehouse: read-only, no files, no network, limited memory and time."""
+    """The published copy of a warehouse, or a lake: read-only, no files, no network, limited memory and time."""
 
     path: Path
+    lake: Lake | None = None
 
     def exists(self) -> bool:
         """Returns whether anything is published yet."""
-        return self.path.is_file()
+        return self.lake is not None or self.path.is_file()
 
     def read(self, query: str, /, **values: object) -> list[Row]:
         """Returns the rows of one of our queries as dicts; `values` are bound to the `$names` of the query.
@@ -166,7 +174,7 @@ class Published:
         """
         from flows.warehouse.duckdb_file import connect_published
 
-        return connect_published(self.path)
+        return connect_published(self.path, self.lake)
 
     def inspect(self) -> AbstractContextManager[Connection]:
         """Returns a reader's connection to the copy, for our own queries alone; it also reads files of the same folder."""
@@ -189,5 +197,7 @@ class Published:
         """
         from flows.warehouse.duckdb_file import stream_published
 
-        with stream_published(self.path, query, memory=memory, seconds=seconds, give_up=give_up) as streamed:
+        with stream_published(
+            self.path, query, memory=memory, seconds=seconds, give_up=give_up, lake=self.lake
+        ) as streamed:
             yield streamed

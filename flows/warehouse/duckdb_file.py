@@ -11,16 +11,19 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from flows.system.files import private_folder, put_in_place
 from flows.warehouse.places import Places
 from models_registry.errors import WarehouseError, WarehouseLocked
+
+if TYPE_CHECKING:
+    from flows.warehouse.lake import Lake
 
 Connection = duckdb.DuckDBPyConnection
 DatabaseError = duckdb.Error
@@ -138,15 +141,23 @@ def inspect(path: Path) -> Iterator[Connection]:
 
 
 @contextmanager
-def connect_published(path: Path) -> Iterator[Connection]:
-    """Yields a reader's connection to a published copy, whose queries all see one publication; limited as any query."""
-    with _published(_there(path), "4GB") as con, _limited(con, MOST_LOOK_S):
+def connect_published(path: Path, lake: Lake | None = None) -> Iterator[Connection]:
+    """Yields a reader's connection to a published copy or a lake, whose queries all see one publication; limited as any query."""
+    with _reader(path, lake, "4GB") as con, _limited(con, MOST_LOOK_S):
         try:
             yield con
         except duckdb.InterruptException:
             raise WarehouseError(stopped_after(MOST_LOOK_S)) from None
         except duckdb.Error as error:
             raise _translated(error, path) from None
+
+
+def _reader(path: Path, lake: Lake | None, memory: str) -> AbstractContextManager[Connection]:
+    if lake is None:
+        return _published(_there(path), memory)
+    from flows.warehouse.lake import read_lake
+
+    return read_lake(lake, memory)
 
 
 @contextmanager
@@ -268,17 +279,27 @@ def rows_of(con: Connection, query: str, /, **values: object) -> list[dict[str, 
 
 
 @contextmanager
-def stream_published(
-    path: Path, query: str, *, memory: str, seconds: float, give_up: Callable[[], object] | None
+def stream_published(  # noqa: PLR0913 - one query, and what limits it
+    path: Path,
+    query: str,
+    *,
+    memory: str,
+    seconds: float,
+    give_up: Callable[[], object] | None,
+    lake: Lake | None = None,
 ) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
     """Yields the column names of one untrusted query on a published copy, and its rows as they stream."""
-    with _published(_there(path), memory) as con:
+    with _reader(path, lake, memory) as con:
         ends_at = time.monotonic() + seconds
         try:
             n_statements = len(con.extract_statements(query))
             if n_statements != 1:
                 msg = f"one statement is asked at a time, found {n_statements}"
                 raise WarehouseError(msg)
+            if lake is not None:
+                from flows.warehouse.lake import refuse_reaching_out
+
+                refuse_reaching_out(con, query)
             with _limited(con, seconds, give_up):
                 cursor = con.execute(query)
             yield (

@@ -25,9 +25,12 @@ def running_s3(bucket: str = "audits") -> Iterator[dict[str, str]]:
 
 def main() -> None:
     """Serves until its standard input closes."""
+    import logging
+
     import boto3
     from moto.server import ThreadedMotoServer
 
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # not a line a request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

@@ -1,0 +1,109 @@
+"""Brings a lake up to the published copy: one transaction, so that a reader sees the whole of one publication."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flows.warehouse.duckdb_file import Connection, rewrite
+from flows.warehouse.lake import Lake, attached, quoted, vacuum
+
+SCHEMAS = ("raw", "marts")
+KEPT_S = 3600
+"""How long what was replaced is kept, in seconds: a reader in mid-query needs it, and none may read for longer."""
+PARTS = "lake.main.promptaudit_parts"
+"""The lake's table of what it was brought up to: of each part of a table, its rows and a digest of them."""
+
+
+def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
+    """Brings a lake up to a published copy, then lets go of what is older; returns how many parts of tables changed.
+
+    A part is a run's rows, a comparison's, or a whole table that knows neither. `is_erasure`: every table is written anew,
+    and nothing of what was replaced is kept, in the catalog neither. Raises WarehouseError where the lake cannot be reached
+    or written: it stays as it was.
+    """
+    with attached(lake, is_writer=True) as con:
+        # by the name of its file, which its views name
+        con.execute(f"attach '{quoted(str(copy))}' (read_only)")
+        con.execute("begin")
+        n_changed = _Writer(con, copy.stem, is_anew=is_erasure).write()
+        con.execute("commit" if n_changed else "rollback")
+        con.execute(f'detach "{copy.stem}"')
+        if n_changed:
+            _let_go(con, 0 if is_erasure else KEPT_S)
+    if is_erasure and lake.is_on_postgres:
+        vacuum(lake)
+    elif is_erasure:
+        rewrite(Path(str(lake)))
+    return n_changed
+
+
+class _Writer:
+    """Exchanges the parts of a lake's tables that are not as in the copy. Names are the schema's and dbt's own."""
+
+    def __init__(self, con: Connection, copy: str, *, is_anew: bool) -> None:
+        self._con, self._copy, self._is_anew = con, copy, is_anew
+        for schema in (*SCHEMAS, "main"):
+            con.execute(f"create schema if not exists lake.{schema}")
+        con.execute(f"create table if not exists {PARTS} (name varchar, part varchar, n bigint, digest varchar)")
+        self._before: dict[str, dict[str, tuple[int, str]]] = {}
+        for name, part, n, digest in con.execute(f"from {PARTS}").fetchall():
+            self._before.setdefault(name, {})[part] = (n, digest)
+
+    def write(self) -> int:
+        """Exchanges what is not as in the copy; returns how many parts that were."""
+        tables = self._con.execute(
+            "select table_schema, table_name from information_schema.tables "
+            "where table_catalog = $copy and list_contains($schemas, table_schema) order by all",
+            {"copy": self._copy, "schemas": list(SCHEMAS)},
+        ).fetchall()
+        names = [f'{schema}."{table}"' for schema, table in tables]
+        for gone in set(self._before) - set(names):
+            self._con.execute(f"drop table if exists lake.{gone}")
+            self._forget(gone, list(self._before[gone]))
+        return sum(self._exchange(name) for name in names)
+
+    def _exchange(self, name: str) -> int:
+        source, target = f'"{self._copy}".{name}', f"lake.{name}"
+        self._con.execute(f"create table if not exists {target} as from {source} limit 0")
+        columns, there = self._columns(source), self._columns(target)
+        before = self._before.get(name, {})
+        if self._is_anew or there != columns:  # of an earlier version
+            self._con.execute(f"create or replace table {target} as from {source} limit 0")
+            self._forget(name, list(before))
+            before = {}
+        key = next((each for each in ("audit_run_id", "comparison_id") if each in dict(columns)), None)
+        part = "''" if key is None else f"coalesce({key}, '')"
+        digests = f"select {part}, count(*), bit_xor(hash(t))::varchar from {source} as t group by all"  # noqa: S608
+        wanted = {part: (n, digest) for part, n, digest in self._con.execute(digests).fetchall()}
+        new = [each for each, mark in wanted.items() if before.get(each) != mark]
+        old = [each for each in before if each not in wanted or each in new]
+        if old:
+            self._con.execute(f"delete from {target} where list_contains($old, {part})", {"old": old})  # noqa: S608
+            self._forget(name, old)
+        if new:
+            insert = f"insert into {target} from {source} where list_contains($new, {part})"  # noqa: S608
+            self._con.execute(insert, {"new": new})
+            rows = [(name, each, *wanted[each]) for each in new]
+            self._con.executemany(f"insert into {PARTS} values (?, ?, ?, ?)", rows)
+        return len({*old, *new})
+
+    def _columns(self, table: str) -> list[tuple[str, str]]:
+        return self._con.execute(f"select column_name, column_type from (describe {table})").fetchall()  # noqa: S608
+
+    def _forget(self, name: str, parts: list[str]) -> None:
+        self._con.execute(
+            f"delete from {PARTS} where name = $name and list_contains($parts, part)",  # noqa: S608
+            {"name": name, "parts": parts},
+        )
+
+
+def _let_go(con: Connection, kept_s: int) -> None:
+    """Puts small files together, and lets go of snapshots and files that were replaced so long ago."""
+    is_all = kept_s == 0
+    con.execute(f"call ducklake_rewrite_data_files('lake', delete_threshold => {0.0 if is_all else 0.3})")
+    con.execute("call ducklake_merge_adjacent_files('lake')")
+    older = f"older_than => now() - interval '{kept_s} seconds'"
+    con.execute(f"call ducklake_expire_snapshots('lake', {older})")
+    files = "cleanup_all => true" if is_all else older
+    con.execute(f"call ducklake_cleanup_old_files('lake', {files})")
+    con.execute(f"call ducklake_delete_orphaned_files('lake', {files})")

@@ -1,0 +1,205 @@
+"""A lake has what is published, the whole of one publication at a time, and is read within the limits of a published copy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flows.marts import write_lake as writing
+from flows.marts.publish import publish
+from flows.marts.write_lake import SCHEMAS, write_lake
+from flows.warehouse import Published, Warehouse
+from flows.warehouse.lake import Lake, lake_of_settings, read_lake
+from models_registry.errors import WarehouseError
+from tests.support.handmade_warehouse import Gated
+from tests.support.lakes import KINDS, PlacedLake, placed_lake, rows_of
+from tests.support.prefect_server import wait_for
+
+READER = """
+import sys
+from pathlib import Path
+from flows.warehouse import Warehouse
+published = Warehouse(Path("warehouse/audit.duckdb")).published
+Path(sys.argv[1]).touch()
+for _ in range(int(sys.argv[2])):
+    with published.connect() as con:
+        runs = con.execute("select count(*) from raw.audit_runs").fetchall()
+        rows = con.execute("select count(*), min(n_variants) from marts.rpt_audit").fetchall()
+    assert runs[0][0] == rows[0][0], (runs, rows)
+    print(runs[0][0])
+"""
+
+
+@pytest.fixture(params=KINDS)
+def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlacedLake]:
+    """Where a lake will be."""
+    with placed_lake(request.param, tmp_path, monkeypatch) as placed:
+        yield placed
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Gated:
+    """A warehouse with one run."""
+    made = Gated(tmp_path / "made" if (tmp_path / "made").mkdir() is None else tmp_path)
+    night(made, 0)
+    return made
+
+
+def night(gated: Gated, number: int) -> None:
+    """One more run is published."""
+    run = gated.run(f"{number:x}", hours=100 - number)
+    gated.row("rpt_audit", run, audit_id="nightly", sensitivity=0.1 + number / 3, n_variants=number)
+    gated.published() if number == 0 else (gated.written(), publish(Warehouse(gated.warehouse)))
+
+
+def known() -> Lake:
+    lake = lake_of_settings()
+    assert lake is not None
+    return lake
+
+
+def same(copy: Published) -> None:
+    """Whether lake and copy have equal tables with equal rows."""
+    with copy.connect() as source, read_lake(known(), "1GB") as con:
+        tables = "select table_schema || '.' || table_name from information_schema.tables where list_contains($1, table_schema)"
+        names = sorted(name for (name,) in source.execute(tables, [list(SCHEMAS)]).fetchall())
+        assert sorted(name for (name,) in con.execute(tables, [list(SCHEMAS)]).fetchall()) == names
+        for name in names:
+            assert rows_of(con, name) == rows_of(source, name), name
+
+
+@pytest.mark.slow
+def test_a_publication_brings_the_lake_up_and_exchanges_what_changed_alone(lake: PlacedLake, gated: Gated) -> None:
+    warehouse = Warehouse(gated.warehouse)
+    same(warehouse.published)
+    assert write_lake(known(), warehouse.published.path) == 0
+    night(gated, 1)
+    same(warehouse.published)
+    with warehouse.write() as con:
+        con.execute("update marts.rpt_audit set sensitivity = 0.5 where n_variants = 1")
+        con.execute("delete from marts.rpt_audit where n_variants = 0")
+        con.execute("alter table marts.dim_audit_runs add column later integer")
+    publish(warehouse)
+    same(warehouse.published)
+    assert lake.files()
+
+
+@pytest.mark.slow
+def test_snapshots_and_files_stay_as_many_however_many_nights(
+    lake: PlacedLake, gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "KEPT_S", 0)
+    counts = []
+    for number in range(1, 11):
+        night(gated, number)
+        counts.append((lake.n_snapshots(), len(lake.files())))
+    assert len(set(counts[1:])) <= 2
+    assert counts[-1][0] <= 3
+    same(Warehouse(gated.warehouse).published)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lake", ["postgres"], indirect=True)
+def test_three_readers_with_the_catalog_s_address_see_whole_publications(
+    lake: PlacedLake, gated: Gated, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    environment = {**os.environ, **lake.variables}
+    del environment["PROMPTAUDIT_LAKE_DATA"]  # the catalog knows
+    readers = [
+        subprocess.Popen(
+            [sys.executable, "-c", READER, str(tmp_path / f"ready {number}"), "40"],
+            cwd=elsewhere, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for number in range(3)
+    ]  # fmt: skip
+    wait_for(lambda: all((tmp_path / f"ready {number}").exists() for number in range(3)), "three readers")
+    for number in range(1, 6):
+        night(gated, number)
+    seen = set()
+    for reader in readers:
+        out, err = reader.communicate(timeout=200)
+        assert reader.returncode == 0, err
+        seen |= set(out.split())
+    assert len(seen) > 1  # they read while nights were published
+    assert seen <= {"1", "2", "3", "4", "5", "6"}
+
+
+@pytest.mark.slow
+def test_the_command_line_answers_from_a_lake_as_from_the_copy(lake: PlacedLake, gated: Gated, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    query = (
+        "select audit_run_id, sensitivity from marts.rpt_audit union all select 'landed', count(*) from raw.audit_runs"
+    )
+
+    def answer(*line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **lake.variables}
+        command = [sys.executable, "-m", "flows.cli", *line]
+        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+    here = answer("sql", query, "--format", "csv", cwd=gated.warehouse.parents[1])
+    there = answer("sql", query, "--format", "csv", cwd=elsewhere)
+    assert (there.returncode, there.stdout) == (0, here.stdout), there.stderr
+    refused = answer("sql", "copy (select 1) to 'x.csv'", cwd=elsewhere)
+    assert (refused.returncode, refused.stderr) == (2, "WarehouseError: a lake answers SELECT alone\n")
+    assert "pass" not in here.stderr + there.stderr + refused.stderr
+
+
+REACHES_OUT = {
+    "copy (select 1) to '/tmp/x.csv'": "a lake answers SELECT alone",
+    "attach '/tmp/x.duckdb'": "a lake answers SELECT alone",
+    "call ducklake_expire_snapshots('lake', older_than => now())": "a lake answers SELECT alone",
+    "set memory_limit = '90GB'": "a lake answers SELECT alone",
+    "select * from read_csv('/etc/passwd')": "read_csv",
+    "select (select max(content) from read_text('/etc/*'))": "read_text",
+    "with a as (from postgres_scan('host=127.0.0.1', 'public', 'x')) from a": "postgres_scan",
+    "from postgres_query('__ducklake_metadata_lake', 'select 1')": "postgres_query",
+    "from query('select 1')": "query",
+    "from __ducklake_metadata_lake.ducklake_data_file": "not its catalog",
+    "from '/etc/passwd'": "does not exist",
+    "selec 1": "syntax error",
+}
+ORDINARY = {
+    "with a as (from marts.rpt_audit) select count(*) from a, range(3) union all select max(n) from unnest([1, 7]) u(n)": [
+        (3,), (7,),
+    ],
+    "select column_name from (describe marts.rpt_audit) limit 1": [("audit_run_id",)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lake", ["file"], indirect=True)
+@pytest.mark.usefixtures("lake", "gated")
+def test_a_query_of_a_lake_reads_its_tables_and_reaches_nothing_else(tmp_path: Path) -> None:
+    published = Warehouse(tmp_path / "nowhere/audit.duckdb").published
+    for query, why in REACHES_OUT.items():
+        with pytest.raises(WarehouseError, match=why), published.query(query) as (_, rows):
+            list(rows)
+    for query, wanted in ORDINARY.items():
+        with published.query(query) as (_, rows):
+            assert list(rows) == wanted
+
+
+def test_a_lake_that_cannot_be_reached_stops_no_publication_and_shows_no_password(
+    gated: Gated, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("duckdb_extension_ducklake", reason="the extra lake is not installed")
+    monkeypatch.setenv("PGPASSWORD", "")
+    monkeypatch.setenv("PROMPTAUDIT_LAKE", "postgresql://me:s3cr%40t@127.0.0.1:9/audits")
+    monkeypatch.setenv("PROMPTAUDIT_LAKE_DATA", str(gated.warehouse.parent / "data"))
+    night(gated, 1)
+    said = capfd.readouterr().err
+    assert said.startswith("warning: WarehouseError: the lake postgresql://me@127.0.0.1:9/audits: ")
+    assert "; the next publication catches up\n" in said
+    assert "s3cr" not in said
+    copy = Warehouse(gated.warehouse).published
+    assert copy.read("select count(*) as n from marts.rpt_audit") == [{"n": 2}]
+    monkeypatch.delenv("PROMPTAUDIT_LAKE_DATA")
+    night(gated, 2)
+    assert "PROMPTAUDIT_LAKE_DATA: name the folder" in capfd.readouterr().err
