@@ -183,6 +183,7 @@ class VllmServer(Card):
     max_num_seqs: int | None = Field(None, ge=1, description="requests computed at once")
     gpu_memory_utilization: Rate | None = Field(None, description="share of the GPU's memory")
     tensor_parallel_size: int | None = Field(None, ge=1, description="GPUs that share the model")
+    data_parallel_size: int | None = Field(None, ge=1, description="copies of the model, each on GPUs of its own")
     enable_prefix_caching: bool | None = Field(None, description="keeps what prompts begin with alike")
     revision: str | None = Field(
         None, max_length=200, pattern=r"^[\w./-]+$", description="branch, tag or commit of the model"

@@ -81,10 +81,10 @@ class _Writer:
             self._con.execute(f"delete from {target} where list_contains($old, {part})", {"old": old})  # noqa: S608
             self._forget(name, old)
         if new:
-            insert = f"insert into {target} from {source} where list_contains($new, {part})"  # noqa: S608
+            insert = f"insert into {target} from {source} where list_contains($new, {part})"
             self._con.execute(insert, {"new": new})
             rows = [(name, each, *wanted[each]) for each in new]
-            self._con.executemany(f"insert into {PARTS} values (?, ?, ?, ?)", rows)
+            self._con.executemany(f"insert into {PARTS} values (?, ?, ?, ?)", rows)  # noqa: S608
         return len({*old, *new})
 
     def _columns(self, table: str) -> list[tuple[str, str]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import takewhile
@@ -36,25 +37,59 @@ class Asking:
     fields: Mapping[str, Any]  # of the body: the model, and what the card adds to it
 
 
+SingleTokens = MutableMapping[tuple[str, ...], tuple[int, ...] | None]
+"""By options, the token that each of them is as a reply; None of options that are not one token each."""
+
+
 async def loglikelihoods(
-    asking: Asking, messages: Sequence[tuple[str, str]], options: Sequence[str]
+    asking: Asking, messages: Sequence[tuple[str, str]], options: Sequence[str], single: SingleTokens
 ) -> list[Loglikelihood]:
     """Returns the log-likelihood of each option as the assistant's reply, in their order, without the token that ends a reply.
 
     The prompt's tokens, then each prompt with its option; the option's tokens are those after what both have in common.
     Where a tokenizer draws the end of the prompt and the beginning of an option into one token, that token counts for the
-    option. Raises EngineError where the server refuses, a prompt that is too long among it; nothing is tried again.
+    option. Options that are one token each, letters among them, are weighed by one request from the second prompt on, which
+    a cache of prefixes serves too: `single` keeps these tokens, as they follow whatever ends every prompt.
+    Raises EngineError where the server refuses, a prompt that is too long among it; nothing is tried again.
     """
     sent = [{"role": role, "content": content} for role, content in messages]
+    known = tuple(options)
+    is_known, tokens = known in single, single.get(known)
+    if tokens is not None:
+        with contextlib.suppress(EngineError, LookupError, TypeError, ValueError):
+            return await _at_once(asking, sent, tokens)
     base = asking.base_url.rstrip("/")
     tokenized = {"messages": sent, "add_generation_prompt": True}
     prompt = await _post(asking, f"{base.removesuffix('/v1')}/tokenize", tokenized)
     replies = [_post(asking, f"{base}/chat/completions", _continued(sent, option)) for option in options]
     readings = await asyncio.gather(*replies)
     try:
-        return [_read(prompt["tokens"], reply) for reply in readings]
+        found = [_read(prompt["tokens"], reply) for reply in readings]
+        last = [reply["prompt_token_ids"] for reply in readings]
+        is_single = all(ids[:-1] == prompt["tokens"] for ids in last) and len({ids[-1] for ids in last}) == len(last)
     except (LookupError, TypeError):
         raise _refused(asking, "its answer is not vLLM's") from None
+    if not is_known:
+        single[known] = tuple(ids[-1] for ids in last) if is_single else None
+    elif tokens is not None:  # this server does not tell what it is asked for
+        single[known] = None
+    return found
+
+
+async def _at_once(asking: Asking, messages: Sequence[Mapping[str, str]], tokens: Sequence[int]) -> list[Loglikelihood]:
+    """Returns how likely each of these tokens is as the next one; raises LookupError where the answer lacks one."""
+    body = {
+        "messages": messages,
+        "max_tokens": 1,
+        "temperature": 0,
+        "logprobs": True,
+        "logprob_token_ids": list(tokens),
+        "return_tokens_as_token_ids": True,
+    }
+    reply = await _post(asking, f"{asking.base_url.rstrip('/')}/chat/completions", body)
+    (place,) = reply["choices"][0]["logprobs"]["content"]
+    nats = {each["token"]: float(each["logprob"]) for each in place["top_logprobs"]}
+    return [Loglikelihood(nats[f"token_id:{token}"], 1) for token in tokens]
 
 
 def _continued(messages: Sequence[Mapping[str, str]], option: str) -> dict[str, Any]:

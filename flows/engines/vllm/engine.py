@@ -17,7 +17,7 @@ from flows.engines.openai_api.addresses import base_urls, key_advice, key_of
 from flows.engines.openai_api.bounded_http import BodyTooLarge, bounded_client
 from flows.engines.openai_api.engine import OpenAIEngine
 from flows.engines.openai_api.faults import described, error_of
-from flows.engines.openai_api.loglikelihoods import Asking, Loglikelihood, loglikelihoods
+from flows.engines.openai_api.loglikelihoods import Asking, Loglikelihood, SingleTokens, loglikelihoods
 from flows.engines.scrub import one_line
 from flows.engines.vllm.process import PEEK_S, VllmProcess
 from flows.engines.vllm.shared import SERVERS
@@ -43,6 +43,7 @@ class VllmServerEngine(Engine):
         self._engine: OpenAIEngine | None = None
         self._watching: asyncio.Task[None] | None = None
         self._unweighed: str | None = None  # why the first options that could not be weighed were not
+        self._single_tokens: SingleTokens = {}
         self._http = bounded_client(self.max_connections, card.limits.timeout_s)
 
     @property
@@ -108,7 +109,7 @@ class VllmServerEngine(Engine):
             fields=fields,
         )
         try:
-            return await loglikelihoods(asking, request.messages, options)
+            return await loglikelihoods(asking, request.messages, options, self._single_tokens)
         except EngineError:
             self._refuse_ended(())
             raise

@@ -20,6 +20,7 @@ import psutil
 import pytest
 
 from flows.engines import Answer, Request
+from flows.engines.openai_api import loglikelihoods
 from flows.engines.vllm.engine import VllmServerEngine
 from flows.engines.vllm.process import VllmProcess
 from flows.system.child_processes import MARK
@@ -191,6 +192,37 @@ def test_options_are_as_likely_as_the_servers_own_completions_say(serving: Servi
     assert len({likely.n_tokens for likely in found}) > 1
     with pytest.raises(EngineError, match=r"tells no log-likelihoods: HTTP 400: .*maximum context length"):
         serving.do(serving.engine.loglikelihoods(request_of("long " * 3000), ["person"]))
+
+
+def test_letters_are_weighed_by_one_request_from_the_second_prompt_on(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, n_posts = loglikelihoods._post, 0
+
+    async def counted(*line: Any) -> dict[str, Any]:
+        nonlocal n_posts
+        n_posts += 1
+        return await post(*line)
+
+    monkeypatch.setattr(loglikelihoods, "_post", counted)
+    letters = ("A", "B", "C")
+    serving.do(serving.engine.loglikelihoods(request_of("one"), letters))
+    assert n_posts == 1 + len(letters)
+    at_once = serving.do(serving.engine.loglikelihoods(request_of("two"), letters))
+    assert n_posts == 2 + len(letters)
+    serving.engine._single_tokens.clear()
+    each = serving.do(serving.engine.loglikelihoods(request_of("two"), letters))
+    assert [likely.nats for likely in at_once] == pytest.approx([likely.nats for likely in each], abs=1e-4)
+    assert [likely.n_tokens for likely in at_once] == [1, 1, 1]
+    # of several tokens, or asked in a way that the server refuses: one request an option
+    n_posts = 0
+    for content in ("one", "two"):
+        serving.do(serving.engine.loglikelihoods(request_of(content), ("A", "a reply of several words")))
+    assert n_posts == 2 * 3
+    serving.engine._single_tokens[letters] = (10**9, 10**9 + 1, 10**9 + 2)
+    again = serving.do(serving.engine.loglikelihoods(request_of("two"), letters))
+    assert [likely.nats for likely in again] == pytest.approx([likely.nats for likely in each], abs=1e-4)
+    assert serving.engine._single_tokens[letters] is None
 
 
 def test_options_are_weighed_beside_the_answer(serving: Serving) -> None:
