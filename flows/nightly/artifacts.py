@@ -14,7 +14,7 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from flows.alerts.notify import report_link
+from flows.alerts.notify import page_link
 from flows.comparison.result import NEWS, run_comparison
 from flows.display.figures import shown
 from flows.display.progress import Progress
@@ -89,14 +89,23 @@ def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
         )
     )  # fmt: skip
     bar.show(lambda: create_markdown_artifact(markdown(result.check), key=f"gate-{key}", description="the gate"))
-    link = report_link(warehouse, result.audit_run_id, settings)
-    page_key, about = f"report-{key}", "the run's page"
+    places = warehouse.places
+    _show_page(
+        bar, f"report-{key}", "the run's page", page_link(warehouse, places.report(result.audit_run_id), settings)
+    )
+    formats = places.formats_page(result.audit_run_id)
+    if formats.is_file():
+        _show_page(bar, f"formats-{key}", "how answers kept their format", page_link(warehouse, formats, settings))
+    bar.end()
+
+
+def _show_page(bar: Bar, key: str, about: str, link: str) -> None:
+    """Shows where a page is, as a link where it is served."""
     if "://" in link:
-        bar.show(lambda: create_link_artifact(link, "report", key=page_key, description=about))
+        bar.show(lambda: create_link_artifact(link, about, key=key, description=about))
     else:  # no page of a server may link to a file
         where = f"On the worker, since PROMPTAUDIT_REPORT_URL names no address:\n\n```\n{shown(link)}\n```"
-        bar.show(lambda: create_markdown_artifact(where, key=page_key, description=about))
-    bar.end()
+        bar.show(lambda: create_markdown_artifact(where, key=key, description=about))
 
 
 def _is_outage(error: BaseException | None) -> bool:

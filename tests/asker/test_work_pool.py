@@ -18,6 +18,7 @@ from flows.warehouse import Warehouse
 from tests.support.http_audit import AUDIT, cells, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.prefect_server import (
+    AUTH,
     OVER,
     PrefectServer,
     all_of,
@@ -30,6 +31,7 @@ from tests.support.shell import promptaudit_process
 
 pytestmark = pytest.mark.timeout(1500)
 
+SCREENSHOTS = "TEST_SCREENSHOTS"  # a folder, for whoever wants to look at the pages
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 N_SAMPLES, N_VARIANTS, N_ASKERS, CONNECTIONS = 100, 12, 4, 4
 N_CELLS = N_SAMPLES * N_VARIANTS
@@ -131,9 +133,8 @@ def nights(stage: Stage) -> None:
 
     first = start()
     stage.asked(150)
-    askers = stage.processes("ask")
-    assert len(askers) == N_ASKERS
-    stage.kill(askers[:2])
+    wait_for(lambda: len(stage.processes("ask")) == N_ASKERS, "four askers", lambda: stage.said()[-4000:])
+    stage.kill(stage.processes("ask")[:2])
     stage.asked(200)
     stage.kill(stage.processes("nightly"))
     stage.killed.append(server.until(first, *OVER))
@@ -173,3 +174,24 @@ def test_no_key_and_no_answer_reached_the_server(stage: Stage) -> None:
     assert KEY not in kept
     assert "What is number" not in kept
     assert KEY not in stage.said()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", ["sqlite"], indirect=True)
+def test_the_page_of_a_night_shows_its_askers(browser: Any, stage: Stage, tmp_path: Path) -> None:
+    pytest.importorskip("playwright.sync_api")
+    origin = stage.server.url.removesuffix("/api")
+    shots = Path(os.environ.get(SCREENSHOTS) or tmp_path)
+    (audit,) = [run for run in stage.server.runs("audit") if run["state_type"] == "COMPLETED"]
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.goto(origin)
+    page.get_by_placeholder("Password").or_(page.locator("input[type=password]")).first.fill(AUTH, timeout=60_000)
+    page.keyboard.press("Enter")
+    page.get_by_text("Deployments").first.wait_for(timeout=60_000)
+    page.goto(f"{origin}/runs/flow-run/{audit['id']}")
+    page.get_by_text("shard 1 of 4").first.wait_for(timeout=60_000)
+    page.screenshot(path=shots / "night-of-four-askers.png")
+    page.get_by_text("Subflow Runs").first.click()
+    page.get_by_text(f"ask {AUDIT} shard 4 of 4").first.wait_for(timeout=60_000)
+    page.screenshot(path=shots / "askers.png")
+    page.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from flows.audit.check_cards.cards import perturbed_last
 from flows.audit.design import design_audit
 from models_registry.errors import CardError
 from models_registry.registry import load_registry
+from tests.support.http_audit import ask, write_cards
+from tests.support.openai_server import running_server
 
 TASK = """t:
   labels: [a, b]
@@ -58,3 +62,18 @@ def test_models_wait_for_the_one_they_perturb() -> None:
     assert perturbed_last({"c": "b", "a": None, "b": "a", "d": None}) == [["a", "d"], ["b"], ["c"]]
     with pytest.raises(CardError, match="in a circle: x"):
         perturbed_last({"x": "x", "a": None})
+
+
+def test_requests_that_begin_alike_follow_each_other_for_the_caches_of_those_who_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
+    with running_server() as server:
+        cards = write_cards(
+            tmp_path / "cards", server.base_url, n_samples=40, variants=5, strategies="simple, detail, one_shot",
+            limits="{max_connections: 8}",
+        )  # fmt: skip
+        ask(tmp_path / "audit.duckdb", cards)
+        sent = ["".join(each["content"] for each in one["body"]["messages"]) for one in server.json("requests")]
+    repeated = sum(len(os.path.commonprefix(pair)) for pair in pairwise(sent))  # noqa: RUF071 - characters are counted
+    assert repeated / sum(map(len, sent[1:])) > 0.9

@@ -237,7 +237,10 @@ def test_a_failed_gate_is_a_failed_run_that_says_so(stage: Stage) -> None:
 def test_artifacts_are_there_with_ids_and_figures(stage: Stage) -> None:
     of_run = {"flow_runs": {"id": {"any_": [stage.ended["id"]]}}}
     found = {each["key"]: each for each in stage.server.ask("/artifacts/filter", of_run)}
-    assert set(found) == {"night", *(f"{name}-{AUDIT}" for name in ("scorecard", "comparison", "gate", "report"))}
+    assert set(found) == {
+        "night",
+        *(f"{name}-{AUDIT}" for name in ("scorecard", "comparison", "gate", "report", "formats")),
+    }
     assert (found["night"]["type"], found["night"]["data"]) == ("progress", 100)
     (row,) = json.loads(found[f"scorecard-{AUDIT}"]["data"])
     names = {"model_id": "api", "task_id": "questions", "strategy": "simple", "n_samples": 40, "n_variants": 4}
@@ -246,9 +249,10 @@ def test_artifacts_are_there_with_ids_and_figures(stage: Stage) -> None:
     assert all(row[name] is None or isinstance(row[name], float) for name in set(row) - set(names))
     assert json.loads(found[f"comparison-{AUDIT}"]["data"]) == []  # the first complete night
     assert "| `micro_f1 >= 0.99` | failed |" in found[f"gate-{AUDIT}"]["data"]
-    link = re.search(r"```\n(.+)\n```", found[f"report-{AUDIT}"]["data"])
-    assert link is not None
-    assert "<html" in Path(link[1]).read_text(encoding="utf-8")
+    for name in ("report", "formats"):
+        link = re.search(r"```\n(.+)\n```", found[f"{name}-{AUDIT}"]["data"])
+        assert link is not None
+        assert "<html" in Path(link[1]).read_text(encoding="utf-8")
 
 
 def test_landed_derived_and_published_tables_are_assets_with_what_they_are_made_of(stage: Stage) -> None:

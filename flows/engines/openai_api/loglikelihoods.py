@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -54,10 +53,14 @@ async def loglikelihoods(
     """
     sent = [{"role": role, "content": content} for role, content in messages]
     known = tuple(options)
-    is_known, tokens = known in single, single.get(known)
+    is_known, tokens, is_untold = known in single, single.get(known), False
     if tokens is not None:
-        with contextlib.suppress(EngineError, LookupError, TypeError, ValueError):
+        try:
             return await _at_once(asking, sent, tokens)
+        except (LookupError, TypeError, ValueError):
+            is_untold = True
+        except EngineError as error:
+            is_untold = f"HTTP {HTTPStatus.BAD_REQUEST}" in str(error)
     base = asking.base_url.rstrip("/")
     tokenized = {"messages": sent, "add_generation_prompt": True}
     prompt = await _post(asking, f"{base.removesuffix('/v1')}/tokenize", tokenized)
@@ -71,7 +74,7 @@ async def loglikelihoods(
         raise _refused(asking, "its answer is not vLLM's") from None
     if not is_known:
         single[known] = tuple(ids[-1] for ids in last) if is_single else None
-    elif tokens is not None:  # this server does not tell what it is asked for
+    elif is_untold:  # by this server, whatever the prompt
         single[known] = None
     return found
 
