@@ -164,7 +164,7 @@ REACHES_OUT = {
     "from query('select 1')": "query",
     "from __ducklake_metadata_lake.ducklake_data_file": "not its catalog",
     "from '/etc/passwd'": "does not exist",
-    "selec 1": "syntax error",
+    "select from from": "syntax error",
 }
 ORDINARY = {
     "with a as (from marts.rpt_audit) select count(*) from a, range(3) union all select max(n) from unnest([1, 7]) u(n)": [
