@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from models_registry.registry import load_registry
 from tests.support.openai_server import LABELS
 
 AUDIT = "asked"
+SPOOL = "PROMPTAUDIT_SPOOL"
 
 
 def write_cards(
@@ -102,11 +104,11 @@ def _opened_purse(
     """The design of the audit's newest run, and what makes a purse of what the run may still spend."""
     with Warehouse(warehouse).kept_open():
         audit_run_id, design = opened(warehouse, registry, audit_id)
-        land_left(Warehouse(warehouse), None, silent)
+        land_left(Warehouse(warehouse), os.environ.get(SPOOL), silent)
 
         def purse() -> Purse:
             budget = budget_of(Warehouse(warehouse), audit_run_id, design.audit.budget, max_usd, max_requests)
-            lost = lost_in(AskersSetting().folder(Warehouse(warehouse), audit_run_id))
+            lost = lost_in(AskersSetting(spool=os.environ.get(SPOOL)).folder(Warehouse(warehouse), audit_run_id))
             budget.lend(lost.n_requests, lost.usd)
             return Purse(Warehouse(warehouse), audit_run_id, budget, silent if said is None else said.append)
 
@@ -124,7 +126,7 @@ def ask(
     n_askers: int = 1,
 ) -> AskResult:
     """Asks what is missing of the audit's newest run, as `promptaudit run` does."""
-    askers = AskersSetting(n=n_askers, registry=(registry,))
+    askers = AskersSetting(n=n_askers, registry=(registry,), spool=os.environ.get(SPOOL))
     with _opened_purse(warehouse, registry, audit_id, max_usd, max_requests, said) as (design, purse):
         variants = paraphrase(purse(), design).variants
         ready = purse()

@@ -11,11 +11,13 @@ from typing import Any
 import psutil
 import pytest
 
+from flows.system.shared_folder import shared_folder
 from flows.warehouse import Warehouse
 from models_registry.errors import BudgetReached, EngineError, MeasureError
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.prefect_server import all_of, wait_for
+from tests.support.s3_server import running_s3
 
 ROOT = Path(__file__).parents[3]
 CONNECTIONS = 8
@@ -72,6 +74,20 @@ def test_askers_that_die_without_an_answer_end_the_run(tmp_path: Path, monkeypat
     with pytest.raises(MeasureError, match="3 askers in a row died without an answer"):
         ask(tmp_path / "audit.duckdb", registry, n_askers=2, said=said)
     assert any("its asker died, exit code 1; " in line for line in said)
+
+
+@pytest.mark.slow
+def test_a_bucket_is_the_folder_that_askers_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("s3fs")
+    with running_s3() as variables, running_server(latency_s=0.05) as server:
+        for name, value in (variables | {"PROMPTAUDIT_SPOOL": "s3://audits/spool"}).items():
+            monkeypatch.setenv(name, value)
+        warehouse = tmp_path / "audit.duckdb"
+        assert ask(warehouse, cards_for(tmp_path, server, n_samples=60), n_askers=2).n_landed == 180
+        assert server.counters()["requests"] == 180
+        assert cells(warehouse) == (180, 180)
+        assert shared_folder("s3://audits/spool").names() == []
+    assert not Warehouse(warehouse).places.askers.exists()
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
