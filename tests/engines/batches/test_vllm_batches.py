@@ -44,6 +44,7 @@ def test_each_setting_of_a_card_is_a_flag_in_one_word() -> None:
         max_num_seqs=16,
         gpu_memory_utilization=0.5,
         tensor_parallel_size=2,
+        data_parallel_size=3,
         enable_prefix_caching=False,
         revision="main",
         start_timeout_s=60,
@@ -55,6 +56,7 @@ def test_each_setting_of_a_card_is_a_flag_in_one_word() -> None:
         "--max-num-seqs=16",
         "--gpu-memory-utilization=0.5",
         "--tensor-parallel-size=2",
+        "--data-parallel-size=3",
         "--no-enable-prefix-caching",
         "--revision=main",
     ]
