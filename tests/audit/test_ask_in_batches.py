@@ -147,13 +147,14 @@ def killed_when(server: RunningBatchServer, process: subprocess.Popen[str], n_ba
 
 @pytest.mark.slow
 def test_killed_while_batches_run_the_next_process_lands_them(folder: Path, server: RunningBatchServer) -> None:
-    server.behave(seconds=3)
+    server.behave(seconds=600)
     process = started(folder)
     assert process.stdout is not None
     while "batch_000003: 20 requests handed over" not in process.stdout.readline():
         assert process.poll() is None
     killed_when(server, process, 3)
     assert landed(folder) == (0, 0, 0)
+    server.behave(seconds=0.1)
     said = run(folder)
     assert said[0] == "nightly: batches that were handed over before: 3"
     assert landed(folder) == (N_CELLS, N_CELLS, 0)
