@@ -90,6 +90,7 @@ def test_a_publication_brings_the_lake_up_and_exchanges_what_changed_alone(lake:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("lake", ["postgres"], indirect=True)
 def test_snapshots_and_files_stay_as_many_however_many_nights(
     lake: PlacedLake, gated: Gated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +133,7 @@ def test_three_readers_with_the_catalog_s_address_see_whole_publications(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("lake", ["postgres"], indirect=True)
 def test_the_command_line_answers_from_a_lake_as_from_the_copy(lake: PlacedLake, gated: Gated, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
