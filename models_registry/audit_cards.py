@@ -14,6 +14,7 @@ from models_registry.base import Card, Name, Names, Rate, listed
 from models_registry.errors import nearest
 from models_registry.gates import sound_rule
 from models_registry.placeholders import placeholders
+from models_registry.task_cards import PROTECT_LABELS
 
 Policy = Literal["fail", "quarantine", "warn"]
 Strategy = Literal["simple", "detail", "one_shot", "structured"]
@@ -36,7 +37,13 @@ class RephraserCard(Card):
     model: Name | None = Field(None, description="model: the model card that is asked")
     instructions: str | None = Field(None, description="model: what it is told, with {instruction} and {n}")
     variants: dict[Name, tuple[str, ...]] | None = Field(None, description="fixed: task id to its rephrasings")
+    protect_labels: bool | None = Field(None, description=PROTECT_LABELS)
     max_rounds: int = Field(3, ge=1, le=20, description="model: how often missing rephrasings are asked for again")
+
+    @property
+    def is_given(self) -> bool:
+        """Returns whether its rephrasings are a person's own words, sent as they are."""
+        return self.kind == "fixed"
 
     @model_validator(mode="after")
     def _fits_kind(self) -> Self:

@@ -71,6 +71,10 @@ class Message(Card):
     content: str = Field(description="text with {placeholders}")
 
 
+PROTECT_LABELS = (
+    "whether a rephrasing must keep the labels that its instruction names; where neither task nor rephraser says so, those of "
+    "`rules` and `model` must, and a person's own, of `fixed` or of a file of prompts, need not"
+)
 DEFAULT_MESSAGES = (Message(role="user", content="{instruction} {output_format}\n\n{input}"),)
 
 
@@ -161,6 +165,12 @@ class TaskCard(Card):
         None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
     )
     protected: tuple[str, ...] = Field((), description="words a rephrasing must keep, beside labels and placeholders")
+    protect_labels: bool | None = Field(None, description=PROTECT_LABELS)
+    labels_line: Literal["names", "none"] = Field(
+        "names",
+        description="whether a line names the labels; `none`: the prompt has no text but the card's, its examples and the "
+        "descriptions that the strategy `detail` shows",
+    )
     sensitive: bool = Field(
         default=False, description="its inputs and completions are left out of reports unless asked for"
     )
@@ -233,12 +243,25 @@ class TaskCard(Card):
         if not any("instruction" in placeholders(message.content) for message in self.messages):
             msg = "messages never use {instruction}, so nothing can be rephrased"
             raise ValueError(msg)
+        if self.labels_line == "none" and any("labels" in placeholders(message.content) for message in self.messages):
+            msg = "labels_line is none, but messages use {labels}"
+            raise ValueError(msg)
         if self.examples is not None and set(self.examples) != set(self.label_names):
             msg = f"examples needs one input a label; differs at {sorted(set(self.examples) ^ set(self.label_names))}"
             raise ValueError(msg)
 
     def _has_templates(self) -> None:
-        self._refuse("instruction", "output_format", "messages", "reader", "examples", "protected", "level")
+        self._refuse(
+            "instruction",
+            "output_format",
+            "messages",
+            "reader",
+            "examples",
+            "protected",
+            "level",
+            "protect_labels",
+            "labels_line",
+        )
         if self.templates is None:
             msg = f"a task of kind {self.kind} needs templates, the id of a template card"
             raise ValueError(msg)

@@ -59,6 +59,8 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
     proposals_of: dict[str, list[Proposal]] = {
         task_id: [] for task_id in design.tasks if task_id not in design.templates
     }
+    rephrasing = design.audit.rephrasing
+    rephraser = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         where = f"{path} row {number}"
         if row["task"] not in proposals_of:
@@ -66,7 +68,8 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
             raise DataError(msg)
         proposal = _edited(where, row)
         card = design.tasks[row["task"]]
-        reason = why_refused(card.instruction, proposal.instruction, protected_words(card))
+        protected = protected_words(card, rephraser, is_given=True)
+        reason = why_refused(card.instruction, proposal.instruction, protected, is_given=True)
         if reason:
             msg = f"{where}: the wording is refused: {reason}"
             raise DataError(msg)
@@ -93,7 +96,7 @@ def _edited(where: str, row: Mapping[str, str | None]) -> Proposal:
     except ValueError:
         msg = f"{where}: variant_index is a whole number from 0, paraphrase_temperature a number from 0 or nothing"
         raise DataError(msg) from None
-    instruction = (row["instruction"] or "").strip()
+    instruction = row["instruction"] or ""
     is_edited = row.get("made") != content_id(instruction)[:12]
     return Proposal(
         paraphrase_temperature=temperature, variant_index=index, instruction=instruction, is_edited=is_edited

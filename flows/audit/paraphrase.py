@@ -111,7 +111,8 @@ def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> 
     if rephrasing is None:
         return proposals
     card = design.registry.rephraser(rephrasing.rephraser)
-    wording = Wording(task_id, instruction, protected_words(design.tasks[task_id]))
+    protected = protected_words(design.tasks[task_id], card, is_given=card.is_given)
+    wording = Wording(task_id, instruction, protected, is_given=card.is_given)
 
     async def propose() -> None:
         rephraser = open_rephraser(card, _engine_at(design, card.model, purse))
@@ -151,11 +152,11 @@ async def _proposed(rephraser: Rephraser, wording: Wording, temperature: float |
         if len(kept) >= wanted:
             break
         for text in await rephraser.rephrase(wording, wanted - len(kept), temperature, round_):
-            instruction = escape(text.strip())[0]
+            instruction = escape(text if wording.is_given else text.strip())[0]
             if _folded(instruction) in seen or len(kept) >= wanted:
                 continue
             seen.add(_folded(instruction))
-            reason = why_refused(wording.instruction, instruction, wording.protected)
+            reason = why_refused(wording.instruction, instruction, wording.protected, is_given=wording.is_given)
             (refused if reason else kept).append(
                 Proposal(
                     paraphrase_temperature=temperature, variant_index=0, instruction=instruction, refused_because=reason

@@ -28,7 +28,7 @@ def dressed(card: TaskCard, strategy: str) -> TaskCard:
 
 def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> str:
     """Returns how a strategy shows the labels: their names, a description each, an example each, or not in the messages."""
-    names, strategy = card.label_names, dressing(strategy)
+    names, strategy, plain = card.label_names, dressing(strategy), _named(card)
     if strategy == STRUCTURED:
         return ""
     if strategy == "detail":
@@ -36,10 +36,9 @@ def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> s
             f"- {item.label}: {item.description}" if item.description else f"- {item.label}" for item in card.labels
         ]
         return "The labels are:\n" + "\n".join(lines)
-    plain = _named(card)
     if strategy == "one_shot":
         lines = [f"{examples[name]}\n-> {name}" for name in names]
-        return f"{plain}\nExamples:\n" + "\n".join(lines)
+        return "\n".join([*([plain] if plain else []), "Examples:", *lines])
     return plain
 
 
@@ -54,19 +53,30 @@ def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Mess
     values = {**data, "instruction": asked, "output_format": fixed, "labels": block or _named(card)}
     return tuple(
         # nothing stands where the output format would, nor the blank before it
-        (role, _tidy(substitute(text if block else text.replace(" {output_format}", ""), values), asked, fixed))
+        (
+            role,
+            _tidy(
+                substitute(text if block or fixed else text.replace(" {output_format}", ""), values),
+                block,
+                asked,
+                fixed,
+            ),
+        )
         for role, text in ((message.role, message.content) for message in card.messages)
     )
 
 
 def _named(card: TaskCard) -> str:
+    """The line that names the labels; empty where the card wants none."""
+    if card.labels_line == "none":
+        return ""
     return f"The labels are: {', '.join(card.label_names)}."
 
 
-def _tidy(text: str, asked: str, fixed: str) -> str:
+def _tidy(text: str, block: str, asked: str, fixed: str) -> str:
     """No blank left over where a message joins the block's last line and the output format by a space."""
     joint = f"{asked} {fixed}"
-    return text.replace(joint, f"{asked}{fixed}", 1) if asked.endswith("\n") else text
+    return text.replace(joint, f"{asked}{fixed}", 1) if block and asked.endswith("\n") else text
 
 
 def template(card: TaskCard, instruction: str, block: str) -> Messages:

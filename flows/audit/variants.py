@@ -32,9 +32,10 @@ def rephrasing_key(design: Design, task_id: str) -> str:
     """Returns the id of what decides a task's variants: instruction, what must be kept, rephraser and how many are wanted."""
     rephrasing = design.audit.rephrasing
     card = design.tasks[task_id]
-    decides: list[str | None] = [task_id, card.instruction, as_json(protected_words(card))]
-    if rephrasing is not None:
-        rephraser = design.registry.rephraser(rephrasing.rephraser)
+    rephraser = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
+    protected = protected_words(card, rephraser, is_given=rephraser is not None and rephraser.is_given)
+    decides: list[str | None] = [task_id, card.instruction, as_json(protected)]
+    if rephrasing is not None and rephraser is not None:
         model = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
         decides += [rephrasing.canonical_json(), rephraser.canonical_json(), model]
     return content_id("rephrasing", *decides)

@@ -18,6 +18,7 @@ class Wording:
     task_id: str
     instruction: str
     protected: tuple[str, ...]  # labels, placeholders ("{x}") and words of the card that must come through untouched
+    is_given: bool = False  # the rewordings are a person's own words
 
 
 class Rephraser(Protocol):

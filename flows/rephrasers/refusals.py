@@ -9,12 +9,12 @@ MAX_GROWTH = 4
 MAX_ADDED_CHARACTERS = 400
 
 
-def why_refused(original: str, rephrasing: str, protected: tuple[str, ...]) -> str | None:
+def why_refused(original: str, rephrasing: str, protected: tuple[str, ...], *, is_given: bool = False) -> str | None:
     """Returns the reason a rewording is refused, naming what was lost or added; None if it is kept.
 
     Refused: no letter or digit left; a protected word (a label, a word of the card) that stands in the original as a
     whole word, case-sensitive, and no longer does; a `{placeholder}` lost or added; a length above
-    4 times the original plus 400 characters. The original itself is always kept unless it is blank.
+    4 times the original plus 400 characters, unless a person gave it. The original itself is always kept unless it is blank.
     """
     if not any(character.isalnum() for character in rephrasing):
         return "it has no letter or digit"
@@ -32,7 +32,7 @@ def why_refused(original: str, rephrasing: str, protected: tuple[str, ...]) -> s
         if pattern.search(original) and not pattern.search(rephrasing):
             return f"protected word {word!r} is lost"
     longest = MAX_GROWTH * len(original) + MAX_ADDED_CHARACTERS
-    if len(rephrasing) > longest:
+    if len(rephrasing) > longest and not is_given:
         return f"it has {len(rephrasing)} characters, at most {longest} are kept"
     return None
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from flows.audit.budget import Purse, budget_of
 from flows.audit.check_cards import check_audit
@@ -249,15 +250,13 @@ def test_an_error_of_two_audits_is_told_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rephrasing", ["variants: 4", "temperatures: [0, 1], variants_per_temperature: 3"])
 def test_refused_rephrasings_are_told_as_a_run_tells_them(tmp_path: Path, rephrasing: str) -> None:
-    listed = (
-        "listed:\n  kind: fixed\n  variants:\n    t:\n    - Say  a or b.\n    - Say it.\n    - A or b?\n    - a or b\n"
-    )
+    listed = "listed:\n  kind: fixed\n  protect_labels: true\n  variants:\n    t:\n    - Say  a or b.\n    - Say it.\n    - A or b?\n    - a or b\n"
     fields = f"models: [lexical]\n  rephrasing: {{rephraser: listed, {rephrasing}}}"
     folder = registry_of(tmp_path, {"rephrasers/r.yml": listed, **audit(fields)})
     notes = check_audit(load_registry([folder]), "a").notes
     assert notes[:2] == (
-        "rephrasers/r.yml line 6: variants.t.1 is refused: protected word 'a' is lost",
-        "rephrasers/r.yml line 7: variants.t.2 is refused: protected word 'a' is lost",
+        "rephrasers/r.yml line 7: variants.t.1 is refused: protected word 'a' is lost",
+        "rephrasers/r.yml line 8: variants.t.2 is refused: protected word 'a' is lost",
     )
     warehouse = tmp_path / "audit.duckdb"
     run, design = opened(warehouse, folder, "a")
@@ -271,6 +270,28 @@ def test_refused_rephrasings_are_told_as_a_run_tells_them(tmp_path: Path, rephra
         ended = promptaudit(tmp_path, command, "a")
         assert ended.code == 0
         assert set(notes) <= set(ended.out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("of_rephraser", "of_task", "n_kept"),
+    [("", "", 3), ("protect_labels: true", "", 1), ("", "protect_labels: true", 1),
+     ("protect_labels: true", "protect_labels: false", 3)],
+)  # fmt: skip
+def test_a_persons_wordings_are_sent_as_they_are(tmp_path: Path, of_rephraser: str, of_task: str, n_kept: int) -> None:
+    wordings = ["  Which one?  ", "A or b?", f"Say a or b: {'very ' * 200}carefully."]
+    listed = {"kind": "fixed", "variants": {"t": wordings}, **yaml.safe_load(of_rephraser or "{}")}
+    fields = "models: [lexical]\n  rephrasing: {rephraser: listed, variants: 4}"
+    task = TASK + (f"  {of_task}\n" if of_task else "")
+    changes = {"rephrasers/r.yml": yaml.safe_dump({"listed": listed}), "tasks/t.yml": task, **audit(fields)}
+    folder = registry_of(tmp_path, changes)
+    assert ("is refused: protected word 'a' is lost" in str(check_audit(load_registry([folder]), "a").notes)) == (
+        n_kept == 1
+    )
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    run, design = opened(warehouse.path, folder, "a")
+    made = paraphrase(Purse(warehouse, run, budget_of(warehouse, run, design.audit.budget)), design).variants
+    kept = wordings if n_kept == 3 else wordings[2:]
+    assert [variant.instruction for variant in made] == ["Say a or b.", *kept]
 
 
 def test_a_run_that_goes_on_is_refused_by_the_model_it_asks_alone(tmp_path: Path) -> None:

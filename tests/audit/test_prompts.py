@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
 
 from flows.audit.prompts import label_block, render, template
 from models_registry.cards import TaskCard
@@ -16,6 +20,7 @@ CARD = TaskCard.model_validate(
         "data": {"path": "d.csv"},
     }
 )
+PLACED = {"role": "user", "content": "{instruction} {labels} {input}"}
 SAMPLE = Sample("1", "Text with {instruction} and {braces}.", None, {"subject": "the {input}"})
 
 
@@ -33,6 +38,23 @@ def test_detail_describes_and_one_shot_shows() -> None:
     assert label_block(CARD, "detail", {}) == "The labels are:\n- yes: it is\n- no: it is not"
     shown = label_block(CARD, "one_shot", {"yes": "Sure.", "no": "Never."})
     assert shown == "The labels are: yes, no.\nExamples:\nSure.\n-> yes\nNever.\n-> no"
+
+
+def test_without_a_line_of_labels_nothing_but_the_cards_text_is_sent() -> None:
+    card = TaskCard.model_validate({**CARD.model_dump(), "labels_line": "none"})
+    assert label_block(card, "simple", {}) == ""
+    ((_, content),) = render(card, " Say it.\n", "", SAMPLE)
+    assert content == " Say it.\n Reply with the label alone.\n\nText with {instruction} and {braces}."
+    assert label_block(card, "one_shot", {"yes": "Sure.", "no": "Never."}) == "Examples:\nSure.\n-> yes\nNever.\n-> no"
+    assert label_block(card, "detail", {}) == label_block(CARD, "detail", {})
+    (field,) = (error["msg"] for error in refused({"labels_line": "none", "messages": [PLACED]}))
+    assert field == "Value error, labels_line is none, but messages use {labels}"
+
+
+def refused(changes: dict[str, object]) -> list[dict[str, Any]]:
+    with pytest.raises(ValidationError) as raised:
+        TaskCard.model_validate({**CARD.model_dump(), **changes})
+    return [dict(error) for error in raised.value.errors()]
 
 
 def test_messages_may_place_the_labels_and_have_a_system_part() -> None:

@@ -28,7 +28,8 @@ def refused_rephrasings(cards: AuditCards) -> list[str]:
     for task_id, task, listed in _listed(cards):
         if rephrasing is None or listed is None:
             continue
-        refused, n_kept = _refused(task, listed, rephrasing.wanted)
+        protected = protected_words(task, cards.rephraser, is_given=True)
+        refused, n_kept = _refused(task, listed, protected, rephrasing.wanted)
         (name,) = cards.used["rephrasers"]
         for index, reason in refused.items():
             where = cards.where("rephrasers", name, "variants", task_id, index)
@@ -39,17 +40,19 @@ def refused_rephrasings(cards: AuditCards) -> list[str]:
     return notes
 
 
-def _refused(task: TaskCard, listed: Sequence[str], wanted: int) -> tuple[dict[int, str], int]:
+def _refused(
+    task: TaskCard, listed: Sequence[str], protected: tuple[str, ...], wanted: int
+) -> tuple[dict[int, str], int]:
     """Why rephrasings are refused, by their place in the list, and how many are kept, until as many are as wanted."""
     seen, n_kept = {" ".join(task.instruction.split())}, 0
     refused: dict[int, str] = {}
     for index, text in enumerate(listed):
-        wording = escape(text.strip())[0]
+        wording = escape(text)[0]
         folded = " ".join(wording.split())
         if n_kept == wanted or folded in seen:
             continue
         seen.add(folded)
-        reason = why_refused(task.instruction, wording, protected_words(task))
+        reason = why_refused(task.instruction, wording, protected, is_given=True)
         if reason is None:
             n_kept += 1
         else:
