@@ -81,6 +81,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR"],
         row_type(Reading),
     ),
+    "shown_reasoning": (reading.shown_reasoning, ["VARCHAR"], "VARCHAR"),
     "read_verdict": (reading.read_verdict, ["VARCHAR"], row_type(Verdict)),
     # scoring methods
     "token_f1": (scoring.score_token_f1, ["VARCHAR", "VARCHAR[]"], "DOUBLE"),

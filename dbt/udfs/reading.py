@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import re2
 
+from udfs.reasoning import parted
 from udfs.scoring.option_letter import OptionReading, read_options
 
 MAX_READ_CHARACTERS = 1_000_000  # a label is never looked for beyond these
@@ -37,7 +38,11 @@ Answer = tuple[str, str, Sequence[str], str | None]
 
 
 def read_answers(answers: Sequence[Answer]) -> list[Reading]:
-    """Returns readings of many completions. Options with the same signs are read together, twice as fast as one by one."""
+    """Returns readings of many completions; reasoning blocks that stand before an answer are skipped.
+
+    Options with the same signs are read together, twice as fast as one by one.
+    """
+    answers = [(parted(completion).answer, reader, labels, refusal) for completion, reader, labels, refusal in answers]
     choices: dict[int, OptionReading] = {}
     for reader in {answer[1] for answer in answers}:
         name, signs = _parsed(reader)

@@ -250,7 +250,8 @@ def test_an_error_of_two_audits_is_told_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rephrasing", ["variants: 4", "temperatures: [0, 1], variants_per_temperature: 3"])
 def test_refused_rephrasings_are_told_as_a_run_tells_them(tmp_path: Path, rephrasing: str) -> None:
-    listed = "listed:\n  kind: fixed\n  protect_labels: true\n  variants:\n    t:\n    - Say  a or b.\n    - Say it.\n    - A or b?\n    - a or b\n"
+    wordings = "    - Say  a or b.\n    - Say it.\n    - A or b?\n    - a or b\n"
+    listed = f"listed:\n  kind: fixed\n  protect_labels: true\n  variants:\n    t:\n{wordings}"
     fields = f"models: [lexical]\n  rephrasing: {{rephraser: listed, {rephrasing}}}"
     folder = registry_of(tmp_path, {"rephrasers/r.yml": listed, **audit(fields)})
     notes = check_audit(load_registry([folder]), "a").notes

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple, NoReturn
 
+from udfs.reasoning import parted
+
 VERSION: int = 1
 
 SCHEMA: str = json.dumps(
@@ -36,14 +38,14 @@ class Verdict(NamedTuple):
 def read_verdict(completion: str | None) -> Verdict:
     """Returns the verdict in a reply: an object with a boolean `match` and, at most, a string `reason`.
 
-    White space around it and one fence (```json or ```, on lines of their own) are taken off. Anything more makes it no
-    verdict: prose, a second object, another key or one that is there twice, "true" or 1 for true, no strict JSON. A lone
-    surrogate in the reason becomes a question mark, since no column of text can hold it.
+    A reasoning block before it, white space around it and one fence (```json or ```, on lines of their own) are taken off.
+    Anything more makes it no verdict: prose, a second object, another key or one that is there twice, "true" or 1 for true,
+    no strict JSON. A lone surrogate in the reason becomes a question mark, since no column of text can hold it.
     """
     if completion is None or len(completion) > MAX_READ_CHARACTERS:
         return Verdict(None, None)
     try:
-        reply = _DECODER.decode(_without_fence(completion.strip()))
+        reply = _DECODER.decode(_without_fence(parted(completion).answer.strip()))
     except (ValueError, RecursionError):
         return Verdict(None, None)
     if not isinstance(reply, dict):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from udfs import reading
+from udfs.reasoning import parted
 from udfs.scoring import verdict
 from udfs.sql.columns import Column, row_structs, values_of
 
@@ -11,6 +14,11 @@ def read_answer(completion: Column, reader: Column, labels: Column, refusal_patt
     """Returns the reading of each completion as structs of `Reading`."""
     rows = zip(*(values_of(column) for column in (completion, reader, labels, refusal_pattern)), strict=True)
     return row_structs(reading.read_answers(list(rows)), reading.Reading)
+
+
+def shown_reasoning(completion: Column) -> Column:
+    """Returns the reasoning block at the head of each completion; NULL where there is none."""
+    return pa.array([parted(text).reasoning for text in values_of(completion)], pa.string())
 
 
 def read_verdict(completion: Column) -> Column:

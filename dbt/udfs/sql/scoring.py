@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
+from udfs.reasoning import parted
 from udfs.scoring import option_loglikelihood, token_f1
 from udfs.scoring.math.equal import MathEqual, MathReading
 from udfs.scoring.option_letter import OptionReading
@@ -17,15 +18,18 @@ MATHEMATICS = MathEqual()
 
 
 def score_token_f1(completion: Column, references: Column) -> Column:
-    """Returns the token F1 of each completion with its best reference."""
-    pairs = zip(values_of(completion), values_of(references), strict=True)
-    return null_for_nan([token_f1.token_f1(text, known or []) for text, known in pairs])
+    """Returns the token F1 of each completion, less a reasoning block before its answer, with its best reference."""
+    return null_for_nan([token_f1.token_f1(text, known) for text, known in _answers(completion, references)])
 
 
 def score_math_equal(completion: Column, references: Column) -> Column:
     """Returns whether each completion's final answer equals a reference, and why that is not known."""
-    pairs = [(text, known or []) for text, known in zip(values_of(completion), values_of(references), strict=True)]
-    return row_structs(MATHEMATICS.equal_all(pairs), MathReading)
+    return row_structs(MATHEMATICS.equal_all(_answers(completion, references)), MathReading)
+
+
+def _answers(completion: Column, references: Column) -> list[tuple[str, list[str]]]:
+    pairs = zip(values_of(completion), values_of(references), strict=True)
+    return [(parted(text).answer, known or []) for text, known in pairs]
 
 
 def score_option_loglikelihood(

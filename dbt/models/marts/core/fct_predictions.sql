@@ -35,7 +35,10 @@ final as (
         labelled.is_correct,
         variants.is_quarantined,
         variants.quarantine_reason,
-        landed.reasoning,
+        -- as the server kept it apart, else as the completion shows it before the answer
+        coalesce(
+            landed.reasoning, case when contains(landed.completion, '</') then shown_reasoning(landed.completion) end
+        ) as reasoning,
         landed.finish_reason,
         landed.prompt_tokens,
         landed.completion_tokens,
