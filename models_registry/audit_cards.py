@@ -92,6 +92,29 @@ class Controls(Card):
     injected: int = Field(8, ge=0, le=1000, description="a wrong answer that tells the judge to rule it right")
 
 
+class Reply(Card):
+    """The form in which a judge replies, where it is not the form that the shipped rubric asks for."""
+
+    field: Name | None = Field(
+        None, description="the key that holds the grade in an object, JSON or Python; default: the reply is the grade"
+    )
+    reason: Name | None = Field(None, description="the key that holds the reason in that object")
+    grades: dict[Name, bool] = Field(
+        min_length=2,
+        description="each grade as the judge writes it (true and false in lower case): whether it counts as right",
+    )
+
+    @model_validator(mode="after")
+    def _is_told_apart(self) -> Self:
+        if len(set(self.grades.values())) < 2:  # noqa: PLR2004 - right and wrong
+            msg = "grades needs one that counts as right and one that does not"
+            raise ValueError(msg)
+        if self.field is None and self.reason is not None:
+            msg = "reason is a key of an object, so reply needs a field too"
+            raise ValueError(msg)
+        return self
+
+
 class JudgeCard(Card):
     """A model that rules on completions, or a panel of judges that vote."""
 
@@ -100,8 +123,10 @@ class JudgeCard(Card):
     rubric: str = Field(
         RUBRIC,
         min_length=1,
-        description="what it is told: {question}, {references}, {completion} between two {mark}, {options}, {instructions}",
+        description="what it is told: {question}, {references}, {completion}, {options}, {instructions}; the "
+        "completion stands between two {mark}, which are put around it where the rubric has none",
     )
+    reply: Reply | None = Field(None, description="the form of its replies; default: an object of reason and match")
     instructions: dict[Name, str] = Field(default_factory=dict, description="task id to what holds for it alone")
     repetitions: int = Field(1, ge=1, le=1000, description="how often each completion is judged")
     max_tokens: int = Field(512, ge=1, description="cap on a verdict's tokens, in place of the model's own")
@@ -127,11 +152,18 @@ class JudgeCard(Card):
         if not {"question", "references", "completion"} <= set(used) or used.count("completion") != 1:
             msg = "rubric must use {question}, {references} and, once, {completion}"
             raise ValueError(msg)
-        before, _, after = self.rubric.partition("{completion}")
-        if "mark" not in placeholders(before) or "mark" not in placeholders(after):
-            msg = "rubric must put {mark} before and after {completion}, so that what is judged is told from what is asked"
-            raise ValueError(msg)
         return self
+
+    @property
+    def has_marks(self) -> bool:
+        """Returns whether its rubric itself puts a mark before and after the completion."""
+        before, _, after = self.rubric.partition("{completion}")
+        return "mark" in placeholders(before) and "mark" in placeholders(after)
+
+    @property
+    def reply_form(self) -> str | None:
+        """Returns the form of its replies as JSON, as `udfs.scoring.verdict` reads it; None: the shipped rubric's."""
+        return None if self.reply is None else self.reply.canonical_json()
 
 
 class Rephrasing(Card):

@@ -82,7 +82,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         row_type(Reading),
     ),
     "shown_reasoning": (reading.shown_reasoning, ["VARCHAR"], "VARCHAR"),
-    "read_verdict": (reading.read_verdict, ["VARCHAR"], row_type(Verdict)),
+    "read_verdict": (reading.read_verdict, ["VARCHAR", "VARCHAR"], row_type(Verdict)),
     # scoring methods
     "token_f1": (scoring.score_token_f1, ["VARCHAR", "VARCHAR[]"], "DOUBLE"),
     "math_equal": (scoring.score_math_equal, ["VARCHAR", "VARCHAR[]"], row_type(MathReading)),

@@ -153,7 +153,8 @@ class _JudgeWork:
         entry = design.registry.entry("models", self._card.model or "")
         model = _capped(design.registry.model(self._card.model or ""), self._card.max_tokens)
         self.entry = replace(entry, card=model)
-        self._sent, self._schema = sent_by(model), SCHEMA if model.takes_schemas else None
+        self._sent = sent_by(model)
+        self._schema = SCHEMA if model.takes_schemas and self._card.reply is None else None
         self._samples = {
             (task_id, sample.sample_id): sample
             for task_id, chosen in design.samples.items()
@@ -161,7 +162,7 @@ class _JudgeWork:
         }
         self._open: dict[str, tuple[_OpenRuling, Ruling, int]] = {}  # by the id of the verdict that is asked for
         self._look = Look(
-            f"judge '{judge_id}'", "verdict", _read, self._card.max_unreadable_rate_at_first, purse.say, MEND
+            f"judge '{judge_id}'", "verdict", self._read, self._card.max_unreadable_rate_at_first, purse.say, MEND
         )
         self.requests = self._requests(wanted)
 
@@ -181,7 +182,7 @@ class _JudgeWork:
             self._open[request.prediction_id] = wanted, ruling, ask  # it may be asked again
             self._look.see(request, answer)  # which counts what came back, answered or not
             return None
-        is_readable = read_verdict(answer.completion).is_match is not None
+        is_readable = read_verdict(answer.completion, self._card.reply_form).is_match is not None
         is_settled = is_readable or answer.completion is None or ask >= self._card.max_asks
         row = {
             "audit_run_id": self._purse.audit_run_id, "verdict_id": request.prediction_id,
@@ -226,7 +227,7 @@ class _JudgeWork:
         task = self._design.tasks[ruling.task_id]
         sample: Sample = self._samples[ruling.task_id, ruling.sample_id]
         messages, question = rulings_of(task, self._card, sample, ruling)
-        messages = asked_again(messages, ask)
+        messages = asked_again(messages, self._card, ask)
         sha256 = request_sha256(self._sent, messages, wanted.repetition, self._schema)
         verdict_id = content_id(
             "verdict", self._purse.audit_run_id, self.name, wanted.judged_id, str(wanted.repetition), str(ask), sha256
@@ -250,6 +251,11 @@ class _JudgeWork:
             question=question,
         )
 
+    def _read(self, request: Request, answer: Answer) -> tuple[str | None, bool]:
+        del request
+        is_match = read_verdict(answer.completion, self._card.reply_form).is_match
+        return None if is_match is None else f"match {is_match}".lower(), is_match is not None
+
     def _asked_before(self) -> dict[tuple[str, int], int]:
         """How often an unsettled ruling has been asked for by an execution that was stopped."""
         rows = self._purse.warehouse.read(
@@ -266,12 +272,6 @@ def _capped(model: ModelCard, max_tokens: int) -> ModelCard:
     name = "max_tokens" if model.sampling.max_completion_tokens is None else "max_completion_tokens"
     sampling = model.sampling.model_copy(update={name: max_tokens})
     return model.model_copy(update={"sampling": sampling})
-
-
-def _read(request: Request, answer: Answer) -> tuple[str | None, bool]:
-    del request
-    is_match = read_verdict(answer.completion).is_match
-    return None if is_match is None else f"match {is_match}".lower(), is_match is not None
 
 
 def _signs(reader: str | None) -> Sequence[str]:

@@ -8,10 +8,11 @@ import pytest
 
 from flows.audit.design import design_audit
 from flows.audit.judge import asked_judges
-from flows.audit.judge_requests import Ruling, controls_of, judge_key, rulings_of
+from flows.audit.judge_requests import Ruling, asked_again, controls_of, judge_key, rulings_of
 from flows.audit.plan import CellsInWarehouse, missing_requests, template_of
 from flows.audit.variants import landed_variants
 from flows.warehouse import Warehouse
+from models_registry.cards import JudgeCard
 from models_registry.errors import CardError
 from models_registry.registry import load_registry
 from tests.support.http_audit import ask, query
@@ -114,6 +115,23 @@ def test_a_judge_sees_the_options_as_the_model_saw_them(tmp_path: Path) -> None:
     assert (question.signs, question.gold_index, question.completion) == (signs, 2, "{references}")
 
 
+def test_a_rubric_without_marks_is_sent_as_it_is_but_for_marks_around_the_answer(tmp_path: Path) -> None:
+    design = design_audit(load_registry([registry_of(tmp_path)]), "a")
+    rubric = "Q: {question}\nKey: {references}\nSaid: {completion}\nGrade: A or B?"
+    reply = {"grades": {"A": True, "B": False}}
+    card = JudgeCard.model_validate({"model": "m", "rubric": rubric, "reply": reply})
+    said = "<think>A?</think>the last"
+    ruling = Ruling(prediction_id="p", control_id=None, task_id="q", sample_id="2", signs=(), completion=said)
+    messages, question = rulings_of(design.tasks["q"], card, design.samples["q"].samples[1], ruling)
+    ((_, prompt),) = messages
+    *_, opening, answer, mark, grade = prompt.splitlines()
+    assert (opening, answer, grade) == (f"Said: {mark}", "the last", "Grade: A or B?")
+    assert mark.startswith("===== ")
+    assert question.completion == "the last"
+    ((_, again),) = asked_again(messages, card, 2)
+    assert again.endswith("the last reply could not be read. Reply as asked, and with nothing else.")
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "line"),
     [
@@ -144,8 +162,13 @@ def test_a_judge_sees_the_options_as_the_model_saw_them(tmp_path: Path) -> None:
         ("judges", "jury: {model: j, panel: [one, two]}\n", "a judge needs either a model or a panel"),
         (
             "judges",
-            "jury: {model: j, rubric: '{question} {references} {completion}'}\n",
-            "rubric must put {mark} before and after {completion}",
+            "jury: {model: j, reply: {grades: {A: true, B: true}}}\n",
+            "grades needs one that counts as right and one that does not",
+        ),
+        (
+            "judges",
+            "jury: {model: j, reply: {reason: why, grades: {A: true, B: false}}}\n",
+            "reason is a key of an object, so reply needs a field too",
         ),
         (
             "judges",

@@ -21,6 +21,7 @@ def shown_reasoning(completion: Column) -> Column:
     return pa.array([parted(text).reasoning for text in values_of(completion)], pa.string())
 
 
-def read_verdict(completion: Column) -> Column:
+def read_verdict(completion: Column, form: Column) -> Column:
     """Returns the ruling of each of a judge's replies and its reason; neither where the reply cannot be read."""
-    return row_structs([verdict.read_verdict(text) for text in values_of(completion)], verdict.Verdict)
+    replies = zip(values_of(completion), values_of(form), strict=True)
+    return row_structs([verdict.read_verdict(*reply) for reply in replies], verdict.Verdict)

@@ -134,7 +134,7 @@ def test_a_hostile_reply_of_ten_megabytes_is_over_at_once(piece: str) -> None:
     )
 )
 def test_whatever_is_said_it_is_a_verdict_or_none(completion: str) -> None:
-    is_match, reason = read_verdict(completion)
+    is_match, reason, _ = read_verdict(completion)
     assert is_match is not None or reason is None
     assert is_match is None or is_match is json.loads(completion.strip().removeprefix("```json").strip("`"))["match"]
 
@@ -163,3 +163,44 @@ def test_every_scoring_method_has_the_version_of_its_module() -> None:
         "math_equal": equal.VERSION,
         "judge": verdict.VERSION,
     }
+
+
+GRADED = json.dumps({"field": "grade", "reason": "why", "grades": {"CORRECT": True, "INCORRECT": False, "NOT": False}})
+BARE = json.dumps({"grades": {"A": True, "B": False}})
+BOOLEAN = json.dumps({"field": "ok", "grades": {"true": True, "false": False}})
+
+
+@pytest.mark.parametrize(
+    ("completion", "form", "expected"),
+    [
+        (
+            '{"grade": "CORRECT", "why": "same", "more": [1]}',
+            GRADED,
+            Verdict(is_match=True, reason="same", grade="CORRECT"),
+        ),
+        ("{'why': \"it's so\", 'grade': 'NOT'}", GRADED, Verdict(is_match=False, reason="it's so", grade="NOT")),
+        ("```json\n{'grade': ' INCORRECT '}\n```", GRADED, Verdict(is_match=False, reason=None, grade="INCORRECT")),
+        ("<think>B</think>\n A \n", BARE, Verdict(is_match=True, reason=None, grade="A")),
+        ('{"ok": true}', BOOLEAN, Verdict(is_match=True, reason=None, grade="true")),
+        ("{'ok': False}", BOOLEAN, Verdict(is_match=False, reason=None, grade="false")),
+        # none of these is exactly one grade
+        ("A.", BARE, NONE),
+        ("A or B", BARE, NONE),
+        ("a", BARE, NONE),
+        ('{"grade": "correct"}', GRADED, NONE),
+        ('{"grade": "CORRECT", "grade": "INCORRECT"}', GRADED, NONE),
+        ("{'grade': 'CORRECT', 'grade': 'INCORRECT'}", GRADED, NONE),
+        ("{'grade': 'COR' 'RECT' + ''}", GRADED, NONE),
+        ("{'grade': open('/etc/passwd').read()}", GRADED, NONE),
+        ("dict(grade='CORRECT')", GRADED, NONE),
+        ("{'grade': 'CORRECT'} {'grade': 'INCORRECT'}", GRADED, NONE),
+        ("So: {'grade': 'CORRECT'}", GRADED, NONE),
+        ("{**{'grade': 'CORRECT'}}", GRADED, NONE),
+        ("{'grade': 1}", BOOLEAN, NONE),
+        ("[" * 50_000, GRADED, NONE),
+        ('{"match": true}', GRADED, NONE),
+        (None, GRADED, NONE),
+    ],
+)
+def test_replies_in_a_form_of_the_cards(completion: str | None, form: str, expected: Verdict) -> None:
+    assert read_verdict(completion, form) == expected

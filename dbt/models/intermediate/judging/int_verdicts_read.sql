@@ -22,9 +22,10 @@ variants as (
 
 replies as (
     select
-        *,
-        read_verdict(completion) as reply
+        settled.*,
+        read_verdict(settled.completion, json_extract_string(judges.card, '$.reply')) as reply
     from settled
+    left join judges using (audit_run_id, judge_id)
 ),
 
 verdicts as (

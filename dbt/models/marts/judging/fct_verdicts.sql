@@ -21,9 +21,10 @@ controls as (
 
 verdicts as (
     select
-        *,
-        read_verdict(completion) as reply
+        landed.*,
+        read_verdict(landed.completion, json_extract_string(judges.card, '$.reply')) as reply
     from landed
+    left join judges using (audit_run_id, judge_id)
 ),
 
 final as (
@@ -40,6 +41,7 @@ final as (
         verdicts.is_settled,
         (verdicts.judge_key is not distinct from judges.judge_key) as is_current,
         if(judges.judge_id is null, verdicts.is_match, verdicts.reply.is_match) as is_match,
+        verdicts.reply.grade as grade,
         if(judges.judge_id is null, verdicts.reason, verdicts.reply.reason) as reason,
         verdicts.completion,
         verdicts.finish_reason,
