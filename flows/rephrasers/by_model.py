@@ -42,6 +42,8 @@ FREEDOM = (  # (up to this paraphrase temperature, what the model is told)
         "Rewrite from scratch: in words, length, tone and structure as unlike the original as the meaning allows.",
     ),
 )
+SCALE = "On a scale on which 0 keeps every word and 5 starts from scratch, reword at {:g}."
+SEEDS_A_DEGREE = 1000
 ORDINARY_TEMPERATURE = 1.5  # how freely a card without temperatures may reword
 
 
@@ -53,15 +55,18 @@ def sampling_temperature(temperature: float | None) -> float | None:
 def freedom(temperature: float | None) -> str:
     """Returns the sentence that tells the model how freely to reword at a paraphrase temperature."""
     warmth = ORDINARY_TEMPERATURE if temperature is None else temperature
-    return next(sentence for limit, sentence in FREEDOM if warmth <= limit)
+    step = next(sentence for limit, sentence in FREEDOM if warmth <= limit)
+    return step if temperature is None else f"{step} {SCALE.format(temperature)}"
 
 
 class ModelRephraser:
     """Asks a model for rewordings as a JSON array and reads what comes back leniently.
 
-    The paraphrase temperature acts twice. It is the sampling temperature up to 2, the most an API accepts; and it
-    picks how strongly the prompt asks for other words, in five steps up to 0.3, 1, 2, 3.5 and beyond, so that 2 and 5
-    still differ. Without a temperature the model card's own sampling holds and the prompt asks as at 1.5.
+    The paraphrase temperature acts three times, so that no two send the same bytes. It is the sampling temperature up to 2,
+    the most an API accepts; it picks how strongly the prompt asks for other words, in five steps up to 0.3, 1, 2, 3.5 and
+    beyond, and stands in it as a number; and above 2 it moves the seed, where the model's card has one, since instructions
+    of the card's own may have no place for {freedom}. Without a temperature the model card's own sampling holds and the
+    prompt asks as at 1.5.
     """
 
     def __init__(self, card: RephraserCard, open_engine_at: OpenEngineAt) -> None:
@@ -121,9 +126,13 @@ class ModelRephraser:
             paraphrase_temperature=temperature,
             variant_index=0,
             sample_id="",
-            repetition=1 + round_ + batch,
+            repetition=1 + round_ + batch + _seeds_above_the_limit(temperature),
             messages=messages,
             labels=(),
             text=wording.instruction,
             request_sha256=digest,
         )
+
+
+def _seeds_above_the_limit(temperature: float | None) -> int:
+    return 0 if temperature is None else round(SEEDS_A_DEGREE * max(0.0, temperature - MAX_SAMPLING_TEMPERATURE))

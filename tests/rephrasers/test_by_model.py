@@ -93,13 +93,28 @@ def test_the_sampling_temperature_stops_at_two(temperature: float | None, sample
 
 
 def test_the_prompt_asks_for_more_freedom_step_by_step() -> None:
-    steps = [freedom(temperature) for temperature in (0, 0.3, 0.31, 1, 1.01, 2, 2.01, 3.5, 3.51, 5)]
+    told = [freedom(temperature) for temperature in (0, 0.3, 0.31, 1, 1.01, 2, 2.01, 3.5, 3.51, 5)]
+    steps = [sentence.partition(" On a scale")[0] for sentence in told]
     assert steps == [sentence for sentence in dict.fromkeys(steps) for _ in range(2)]
     assert len(set(steps)) == 5
-    assert freedom(None) == freedom(1.5)
+    assert freedom(None) == freedom(1.5).partition(" On a scale")[0]
     opener = Opener(obliging)
     rephrase(opener, temperature=5)
     assert freedom(5) in opener.requests[0].messages[0][1]
+
+
+@pytest.mark.parametrize("instructions", [None, "Reword {instruction} {n} times."])
+def test_no_two_temperatures_send_the_same(instructions: str | None) -> None:
+    opener, card = Opener(obliging if instructions is None else lambda _: Answer(completion='["x"]')), {}
+    if instructions is not None:
+        card["instructions"] = instructions
+    temperatures = [round(0.1 + 0.2 * step, 1) for step in range(24)] + [5.0]
+    sent = set()
+    for temperature in temperatures:
+        rephrase(opener, temperature=temperature, **card)
+        request = opener.requests[-1]
+        sent.add((sampling_temperature(temperature), request.messages, request.repetition))  # which moves the seed
+    assert len(sent) == len(temperatures) == 25
 
 
 def test_long_lists_are_asked_for_in_parts_that_differ() -> None:
