@@ -167,6 +167,11 @@ class Published:
         with self.connect() as con:
             return rows_of(con, query, **values)
 
+    def frame(self, query: str, /, **values: object) -> pl.DataFrame:
+        """Returns the rows of one of our queries as a frame, in the types of their columns; otherwise as `read`."""
+        with self.connect() as con:
+            return con.execute(query, values).pl()
+
     def connect(self) -> AbstractContextManager[Connection]:
         """Returns a reader's connection for our own queries, which all see one publication.
 

@@ -1,0 +1,240 @@
+"""Runs from Python: made by the command line's own commands, read as frames from the published copy."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.settings import settings_of
+from flows.warehouse import Warehouse
+from flows.warehouse.run_names import resolve
+from models_registry import errors
+from models_registry.errors import PromptauditError, UsageError, nearest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FILE = "audit.duckdb"
+OTHERS = "its rows are of two runs; ask by `Audits.sql`"
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A published run.
+
+    Attributes:
+        audit_run_id: its id.
+        audit_id: the audit it is of.
+        warehouse: the DuckDB file it lies in.
+    """
+
+    audit_run_id: str
+    audit_id: str
+    warehouse: Path
+
+    @property
+    def scorecard(self) -> pl.DataFrame:
+        """Returns each measure with its bounds, one row a model, task and strategy."""
+        return self.table("rpt_audit")
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Returns this run's rows of a mart, in the mart's columns and types.
+
+        Raises:
+            UsageError: no such mart, or one whose rows are not of one run.
+            WarehouseError: nothing is published.
+        """
+        published = Warehouse(self.warehouse).published
+        columns = published.read(
+            "select table_name, bool_or(column_name = 'audit_run_id') as is_of_a_run from information_schema.columns "
+            "where table_schema = 'marts' group by table_name"
+        )
+        known = {row["table_name"]: row["is_of_a_run"] for row in columns}
+        if not known.get(name, False):
+            why = f"{name}: {OTHERS}" if name in known else f"no mart {name!r}{nearest(name, known)}"
+            raise UsageError(why)
+        return published.frame(f'select * from marts."{name}" where audit_run_id = $run', run=self.audit_run_id)  # noqa: S608 - a known name
+
+    def report(self) -> Path:
+        """Returns the path of the run's page."""
+        return Warehouse(self.warehouse).places.report(self.audit_run_id)
+
+
+@dataclass(frozen=True)
+class Audits:
+    """What a warehouse has published; `warehouse` is its DuckDB file."""
+
+    warehouse: Path
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """Returns the published runs, newest first, as `dim_audit_runs` has them."""
+        return Warehouse(self.warehouse).published.frame("select * from marts.dim_audit_runs order by started_at desc")
+
+    def latest(self, audit: str | None = None) -> Run:
+        """Returns the newest complete run, of one audit or of any.
+
+        Raises:
+            UsageError: no such audit.
+            DataError: no complete run.
+        """
+        return self.run("latest" if audit is None else audit)
+
+    def run(self, name: str) -> Run:
+        """Returns the complete run that a name means, as on the command line: an id, latest~1, an audit, a baseline."""
+        found = resolve(Warehouse(self.warehouse), name)
+        return Run(audit_run_id=found.audit_run_id, audit_id=found.audit_id, warehouse=self.warehouse)
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """Returns the rows of one query of the published copy, which reaches no file and no network, as `promptaudit sql`."""
+        import polars as pl
+
+        from flows.query.ask import distinct_names
+
+        settings = settings_of(self.warehouse)
+        with Warehouse(self.warehouse).published.query(
+            query, memory=settings.sql_memory, seconds=settings.sql_seconds
+        ) as (columns, rows):
+            names = distinct_names(columns)
+            return pl.DataFrame(list(rows), schema=names, orient="row", strict=False, infer_schema_length=None)
+
+
+def open(warehouse: str | Path = "warehouse") -> Audits:  # noqa: A001 - pa.open
+    """Returns what the warehouse of a DuckDB file, or of the folder that has `audit.duckdb`, has published."""
+    path = Path(warehouse)
+    return Audits(path / FILE if path.is_dir() else path)
+
+
+def run(  # noqa: PLR0913 - one option of the command each
+    audit: str = "quickstart",
+    *,
+    warehouse: str | Path | None = None,
+    registry: Sequence[str | Path] = (),
+    new: bool = False,
+    rephrase: bool = False,
+    prompts: str | Path | None = None,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+    askers: int | None = None,
+    quiet: bool = False,
+) -> Run:
+    """Runs an audit, goes on with its unfinished run, or finds that the last one is complete, as `promptaudit run` does.
+
+    It runs in a process of its own, so that it works in a notebook; what it says goes to stderr. Ctrl-C ends it in order, and
+    the same call goes on where it stopped.
+
+    Raises:
+        PromptauditError: with the command's own line, of the class that it names.
+        KeyboardInterrupt: what had landed is kept.
+    """
+    options = {"prompts": prompts, "max-usd": max_usd, "max-requests": max_requests, "askers": askers}
+    flags = {"new": new, "rephrase": rephrase}
+    line = [f"--{name}={value}" for name, value in options.items() if value is not None]
+    return _made(["run", *line, *(f"--{name}" for name, is_set in flags.items() if is_set), "--", audit],
+                 warehouse, registry, quiet=quiet)  # fmt: skip
+
+
+def import_answers(  # noqa: PLR0913 - one option of the command each
+    answers: Any,  # noqa: ANN401 - whatever holds a table
+    *,
+    labels: Sequence[str] | None = None,
+    level: str | None = None,
+    task: str | None = None,
+    strategy: str | None = None,
+    audit: str = "imported",
+    reader: str | None = None,
+    policy: str | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+    warehouse: str | Path | None = None,
+    registry: Sequence[str | Path] = (),
+    quiet: bool = False,
+) -> Run:
+    """Imports recorded answers as a run and derives its figures, as `promptaudit import` does.
+
+    Args:
+        answers: a frame with the columns of a recorded-predictions file: `model`, `sample_id`, `completion`, and where they
+            apply `task`, `strategy`, `variant_index`, `is_original`, `instruction`, `paraphrase_temperature`, `repetition`,
+            `gold_label`, `input`, `choices`.
+        labels: the label set in order, unless the task has a card.
+        level: nominal, ordinal or interval; default: the card's, else nominal.
+        task: a task card, or a name for the task of answers without one.
+        strategy: the strategy of answers without one; default: simple.
+        audit: the name of the audit. The same answers and options again do nothing.
+        reader: exact, first_integer or label_in_text; default: the card's, else exact.
+        policy: warn (the default), quarantine or fail, where answers do not keep their format.
+        resamples: number of resamples for each interval; default: 1000.
+        seed: of the resamples.
+        warehouse: the DuckDB file; default: as of the commands.
+        registry: folders of cards, beside those that ship.
+        quiet: say nothing of what goes on.
+
+    Raises:
+        PromptauditError: with the command's own line, of the class that it names.
+    """
+    from promptaudit.answers import frame
+
+    options = {
+        "labels": None if labels is None else json.dumps([str(label) for label in labels]), "level": level, "task": task,
+        "strategy": strategy, "audit": audit, "reader": reader, "policy": policy, "resamples": resamples, "seed": seed,
+    }  # fmt: skip
+    line = [f"--{name}={value}" for name, value in options.items() if value is not None]
+    with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
+        file = Path(folder) / "answers.parquet"
+        frame(answers).write_parquet(file)
+        return _made(["import", *line, "--", str(file)], warehouse, registry, quiet=quiet)
+
+
+def _made(line: list[str], warehouse: str | Path | None, registry: Sequence[str | Path], *, quiet: bool) -> Run:
+    shared = [] if warehouse is None else [f"--warehouse={warehouse}"]
+    shared += [f"--registry={folder}" for folder in registry]
+    done = _command([*shared, "--json", *(["--quiet"] if quiet else []), *line])
+    file = settings_of(None if warehouse is None else Path(warehouse)).warehouse
+    return Run(audit_run_id=done["audit_run_id"], audit_id=done["audit_id"], warehouse=file)
+
+
+def _command(line: list[str]) -> dict[str, Any]:
+    """What a command's `--json` says; its other lines go to stderr as they come. Raises the error that its last line names."""
+    said = ""
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as result,
+        subprocess.Popen(  # noqa: S603 - this interpreter, and the values of options
+            [sys.executable, "-P", "-m", "flows.cli", *line],
+            stdin=subprocess.DEVNULL, stdout=result, stderr=subprocess.PIPE, text=True, encoding="utf-8",
+            start_new_session=True,
+        ) as process,
+    ):  # fmt: skip
+        try:
+            for text in process.stderr or ():
+                said = text
+                sys.stderr.write(text)
+            process.wait()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            for text in process.stderr or ():
+                sys.stderr.write(text)
+            process.wait()
+            raise
+        if process.returncode == 0:
+            result.seek(0)
+            found: dict[str, Any] = json.load(result)
+            return found
+    if process.returncode == INTERRUPTED:
+        raise KeyboardInterrupt(said.strip())
+    raise _error(said)
+
+
+def _error(line: str) -> PromptauditError:
+    kind, _, message = line.partition(": ")
+    found = getattr(errors, kind, None)
+    if isinstance(found, type) and issubclass(found, PromptauditError) and found is not errors.SeveralErrors:
+        return found(message)
+    return PromptauditError(line)
