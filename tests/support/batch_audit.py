@@ -11,6 +11,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ async def _ask(warehouse: Path, design: Design, said: list[str] | None, max_requ
         reserve=reserve,
         take=take,
         flush=landing.flush,
-        say=print if said is None else said.append,
+        say=partial(print, flush=True) if said is None else said.append,
     )
     batches = open_batches(card, Warehouse(warehouse))
     try:
