@@ -4,6 +4,8 @@
 
     run = pa.run("quickstart", warehouse="warehouse/audit.duckdb")    # as `promptaudit run`, in a process of its own
     run.scorecard, run.table("fct_sensitivity"), run.report()
+    pss = pa.intra_pss(annotate, samples, repetitions=30)             # any callable (text, prompt) -> answer
+    inter = pa.inter_pss(annotate, samples, prompt="...", paraphrase=pa.rules(), temperatures=[.1, 1, 2], variants=10)
     pa.open("warehouse").latest("nightly").scorecard
     pa.import_answers(frame, labels=["0", "1"], warehouse="warehouse/audit.duckdb")
     pa.measures.krippendorff_alpha([["a", "a"], ["b", "a"], ["b", "b"]])
@@ -21,17 +23,41 @@ if TYPE_CHECKING:
     from models_registry.errors import PromptauditError
     from promptaudit import measures
     from promptaudit.runs import Audits, Run, import_answers, open, run  # noqa: A004 - its name here
+    from promptaudit.stability import Stability, inter_pss, intra_pss, rules
 
-__all__ = ["Audits", "PromptauditError", "Run", "import_answers", "measures", "open", "run"]
-
-_PLACES = {"PromptauditError": "models_registry.errors", "measures": "promptaudit.measures"}
+_PLACES = {
+    "Audits": "promptaudit.runs",
+    "PromptauditError": "models_registry.errors",
+    "Run": "promptaudit.runs",
+    "Stability": "promptaudit.stability",
+    "import_answers": "promptaudit.runs",
+    "inter_pss": "promptaudit.stability",
+    "intra_pss": "promptaudit.stability",
+    "measures": "promptaudit.measures",
+    "open": "promptaudit.runs",
+    "rules": "promptaudit.stability",
+    "run": "promptaudit.runs",
+}
+__all__ = [
+    "Audits",
+    "PromptauditError",
+    "Run",
+    "Stability",
+    "import_answers",
+    "inter_pss",
+    "intra_pss",
+    "measures",
+    "open",
+    "rules",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
     if name not in __all__:
         msg = f"module 'promptaudit' has no attribute {name!r}"
         raise AttributeError(msg)
-    module = import_module(_PLACES.get(name, "promptaudit.runs"))
+    module = import_module(_PLACES[name])
     return module if name == "measures" else getattr(module, name)
 
 

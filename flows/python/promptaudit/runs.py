@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from flows.settings import settings_of
@@ -138,7 +141,7 @@ def run(  # noqa: PLR0913 - one option of the command each
     options = {"prompts": prompts, "max-usd": max_usd, "max-requests": max_requests, "askers": askers}
     flags = {"new": new, "rephrase": rephrase}
     line = [f"--{name}={value}" for name, value in options.items() if value is not None]
-    return _made(["run", *line, *(f"--{name}" for name, is_set in flags.items() if is_set), "--", audit],
+    return made(["run", *line, *(f"--{name}" for name, is_set in flags.items() if is_set), "--", audit],
                  warehouse, registry, quiet=quiet)  # fmt: skip
 
 
@@ -190,18 +193,32 @@ def import_answers(  # noqa: PLR0913 - one option of the command each
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         file = Path(folder) / "answers.parquet"
         frame(answers).write_parquet(file)
-        return _made(["import", *line, "--", str(file)], warehouse, registry, quiet=quiet)
+        return made(["import", *line, "--", str(file)], warehouse, registry, quiet=quiet)
 
 
-def _made(line: list[str], warehouse: str | Path | None, registry: Sequence[str | Path], *, quiet: bool) -> Run:
+def made(  # noqa: PLR0913 - what all commands share
+    line: list[str],
+    warehouse: str | Path | None,
+    registry: Sequence[str | Path],
+    *,
+    quiet: bool,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    until: Callable[[Callable[[], None]], None] = lambda _: None,
+) -> Run:
+    """Returns the run that a command makes or finds.
+
+    `variables` are of its environment alone; `until` is handed what interrupts it. Raises as `run` does.
+    """
     shared = [] if warehouse is None else [f"--warehouse={warehouse}"]
     shared += [f"--registry={folder}" for folder in registry]
-    done = _command([*shared, "--json", *(["--quiet"] if quiet else []), *line])
+    done = _command([*shared, "--json", *(["--quiet"] if quiet else []), *line], variables, until)
     file = settings_of(None if warehouse is None else Path(warehouse)).warehouse
     return Run(audit_run_id=done["audit_run_id"], audit_id=done["audit_id"], warehouse=file)
 
 
-def _command(line: list[str]) -> dict[str, Any]:
+def _command(
+    line: list[str], variables: Mapping[str, str], until: Callable[[Callable[[], None]], None]
+) -> dict[str, Any]:
     """What a command's `--json` says; its other lines go to stderr as they come. Raises the error that its last line names."""
     said = ""
     with (
@@ -209,9 +226,10 @@ def _command(line: list[str]) -> dict[str, Any]:
         subprocess.Popen(  # noqa: S603 - this interpreter, and the values of options
             [sys.executable, "-P", "-m", "flows.cli", *line],
             stdin=subprocess.DEVNULL, stdout=result, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-            start_new_session=True,
+            start_new_session=True, env={**os.environ, **variables},
         ) as process,
     ):  # fmt: skip
+        until(partial(process.send_signal, signal.SIGINT))
         try:
             for text in process.stderr or ():
                 said = text

@@ -1,0 +1,110 @@
+"""Serves functions of this process on loopback as models, so that the ordinary commands can ask them.
+
+A run lies in another process, as that of every command does; what is asked of a function comes back here. Nobody else can
+ask: each request needs the key that the server was made with.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Annotate = Callable[[str, str], object]
+"""Takes a text and a prompt, gives the answer; None is no answer."""
+Paraphrase = Callable[[str, int, float | None], Sequence[str]]
+"""Takes an instruction, a number and a paraphrase temperature, gives so many rewordings, or fewer."""
+
+ANNOTATOR, PARAPHRASER = "annotator", "paraphraser"
+KEY = "PROMPTAUDIT_CALLABLE_KEY"
+INSTRUCTIONS = "{n}\n{freedom}\n{instruction}"
+"""What a rephraser card tells the paraphraser."""
+_TEMPERATURE = re.compile(r" reword at (\S+)\.$")
+
+
+class Callables(ThreadingHTTPServer):
+    """The server of an annotator, and of a paraphraser where there is one.
+
+    Attributes:
+        failed: the first exception that a function raised; whoever asked is told to come again, and `on_failure` is called.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, annotate: Annotate, paraphrase: Paraphrase | None, *, has_prompt: bool) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.key = secrets.token_hex(32)
+        self.failed: Exception | None = None
+        self.on_failure: Callable[[], None] = lambda: None
+        self._annotate, self._paraphrase, self._has_prompt = annotate, paraphrase, has_prompt
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Returns the variables by which a command finds this server."""
+        return {"OPENAI_BASE_URL": f"http://127.0.0.1:{self.server_address[1]}/v1", KEY: self.key}
+
+    def answer(self, body: dict[str, Any]) -> str | None:
+        """Returns what the function that is asked says; None where it raised, now or before."""
+        if self.failed is not None:
+            return None
+        first, last = body["messages"][0]["content"], body["messages"][-1]["content"]
+        try:
+            if body["model"] == PARAPHRASER and self._paraphrase is not None:
+                n, freedom, instruction = first.split("\n", 2)
+                told = _TEMPERATURE.search(freedom)
+                found = self._paraphrase(instruction, int(n), None if told is None else float(told[1]))
+                return json.dumps([str(each) for each in found])
+            said = self._annotate(last, first if self._has_prompt else "")
+        except Exception as error:  # noqa: BLE001 - whatever a person's function raises is raised again by who called
+            self.failed = error
+            self.on_failure()
+            return None
+        return "" if said is None else str(said)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet: a second one would wait 40 ms for the first one's receipt
+    server: Callables
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if not secrets.compare_digest(self.headers.get("Authorization", ""), f"Bearer {self.server.key}"):
+            self._reply(HTTPStatus.UNAUTHORIZED, {"error": {"message": "another key is wanted"}})
+            return
+        answer = self.server.answer(json.loads(body))
+        if answer is None:
+            self._reply(HTTPStatus.SERVICE_UNAVAILABLE, {"error": {"message": "the function raised an exception"}})
+            return
+        choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
+        self._reply(HTTPStatus.OK, {"object": "chat.completion", "choices": [choice]})
+
+    def _reply(self, status: HTTPStatus, body: dict[str, Any]) -> None:
+        content = json.dumps(body).encode("utf-8", "backslashreplace")
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+        """Says nothing: what is asked is nobody's business."""
+
+
+@contextmanager
+def serving(annotate: Annotate, paraphrase: Paraphrase | None, *, has_prompt: bool) -> Iterator[Callables]:
+    """Yields a server of these functions; it ends with the block."""
+    with Callables(annotate, paraphrase, has_prompt=has_prompt) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,291 @@
+"""The Prompt Stability Score of any function that annotates texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from flows.system.files import private_folder, write_text
+from flows.system.keys import content_id
+from models_registry.errors import DataError, UsageError
+from promptaudit.callables import ANNOTATOR, INSTRUCTIONS, KEY, PARAPHRASER, Annotate, Paraphrase, serving
+from promptaudit.runs import FILE, Run, made
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FOLDER = "python"  # of a warehouse: the cards and samples of what was asked from Python
+NO_PROMPT = "(none)"
+NO_LABELS = ("(the labels were not named)", "(so every distinct answer is one)")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The paraphraser that ships: it swaps words, reorders clauses and reframes the request, offline."""
+
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stability:
+    """The stability of a prompt.
+
+    Attributes:
+        run: the run behind it.
+        table: the rows of `fct_prompt_stability` that are meant: of the labels where they were named, else of the answers
+            verbatim. `series` is cumulative (the first k annotators), adjacent (k against k - 1) or all.
+    """
+
+    run: Run
+    table: pl.DataFrame
+
+    @property
+    def pss(self) -> pl.DataFrame:
+        """Returns the score over all annotators with its interval, one row a paraphrase temperature."""
+        return self.table.filter(series="all").select("paraphrase_temperature", "pss", "pss_low", "pss_high")
+
+    def to_csv(self, path: str | Path) -> None:
+        """Writes the table as CSV."""
+        self.table.write_csv(path)
+
+
+def rules(seed: int = 0) -> Rules:
+    """Returns the paraphraser that ships, which needs no model."""
+    return Rules(seed)
+
+
+def intra_pss(  # noqa: PLR0913 - one choice each
+    annotate: Annotate,
+    samples: Any,  # noqa: ANN401 - a list of texts, or a frame
+    *,
+    prompt: str = "",
+    output_format: str = "",
+    repetitions: int = 30,
+    labels: Sequence[Any] | None = None,
+    level: str = "nominal",
+    audit: str = "intra_pss",
+    warehouse: str | Path = f"warehouse/{FILE}",
+    connections: int = 1,
+    resamples: int = 1000,
+    max_requests: int | None = None,
+    new: bool = False,
+    quiet: bool = False,
+) -> Stability:
+    """Returns how much the answers to one prompt, asked again and again, agree.
+
+    Every answer lands in the warehouse as it comes: after Ctrl-C, or an exception of the function, the same call goes on where
+    it stopped, and once it is complete it asks nothing. What decides that is the prompt, the samples, the repetitions and the
+    audit's name; of the function nothing is known, so give another name, or `new`, when it changes.
+
+    Args:
+        annotate: any callable of (text, prompt) that gives the answer; None is no answer. It is called in threads of this
+            process, `connections` of them at once. Its exceptions are raised here.
+        samples: texts, or a frame with a column `text` and perhaps `id`.
+        prompt: what the function is given; an output format follows after a space.
+        output_format: the part of the prompt that says how to answer.
+        repetitions: how often each sample is asked, at least 2.
+        labels: the label set in order; an answer that is none of it is missing. Default: each distinct answer is a label.
+        level: nominal; ordinal or interval, which need labels.
+        audit: the name of the audit.
+        warehouse: the DuckDB file.
+        connections: calls at once.
+        resamples: of the bootstrap intervals.
+        max_requests: the run stops before it makes more.
+        new: ask everything again, in a new run.
+        quiet: say nothing of what goes on.
+
+    Raises:
+        UsageError: fewer than two repetitions, or a level that needs labels.
+        DataError: no samples.
+        BudgetReached: with `max_requests`.
+
+    Source:
+        Barrie et al. 2025.
+    """
+    if repetitions < 2:  # noqa: PLR2004 - one repetition agrees with nothing
+        msg = f"repetitions: {repetitions}; at least 2 are wanted"
+        raise UsageError(msg)
+    cards = _cards(audit, prompt, output_format, labels, level, connections, resamples)
+    cards["audits"][audit] |= {"repetitions": {"original": repetitions}}
+    run = _asked(annotate, None, samples, cards, audit, warehouse, has_prompt=bool(prompt or output_format),
+                 max_requests=max_requests, new=new, quiet=quiet)  # fmt: skip
+    return _stability(run, "intra", labels)
+
+
+def inter_pss(  # noqa: PLR0913 - one choice each
+    annotate: Annotate,
+    samples: Any,  # noqa: ANN401 - a list of texts, or a frame
+    *,
+    prompt: str,
+    output_format: str = "",
+    paraphrase: Rules | Paraphrase | None = None,
+    temperatures: Sequence[float] = (0.1, 1.0, 2.0),
+    variants: int = 10,
+    repetitions: int = 1,
+    labels: Sequence[Any] | None = None,
+    level: str = "nominal",
+    audit: str = "inter_pss",
+    warehouse: str | Path = f"warehouse/{FILE}",
+    connections: int = 1,
+    resamples: int = 1000,
+    max_requests: int | None = None,
+    new: bool = False,
+    quiet: bool = False,
+) -> Stability:
+    """Returns how much the answers to rephrasings of one prompt agree, at each paraphrase temperature.
+
+    It goes on where it stopped as `intra_pss` does, and makes the rephrasings once.
+
+    Args:
+        annotate: as of `intra_pss`.
+        samples: as of `intra_pss`.
+        prompt: the part of the prompt that is rephrased.
+        output_format: the part that is not; it follows after a space.
+        paraphrase: `rules()` (the default), or a callable of (instruction, n, temperature) that gives rewordings.
+        temperatures: how freely to reword, from 0; at each of them the original is an annotator too.
+        variants: rewordings at each temperature.
+        repetitions: how often each wording is asked; one alpha each, and their mean is the score.
+        labels: as of `intra_pss`.
+        level: as of `intra_pss`.
+        audit: the name of the audit.
+        warehouse: the DuckDB file.
+        connections: calls at once.
+        resamples: of the bootstrap intervals.
+        max_requests: the run stops before it makes more.
+        new: ask everything again, in a new run.
+        quiet: say nothing of what goes on.
+
+    Raises:
+        UsageError: no prompt, or a level that needs labels.
+        DataError: no samples.
+        BudgetReached: with `max_requests`.
+
+    Source:
+        Barrie et al. 2025.
+    """
+    if not prompt.strip():
+        msg = "prompt: a text to rephrase is wanted"
+        raise UsageError(msg)
+    cards = _cards(audit, prompt, output_format, labels, level, connections, resamples)
+    chosen = rules() if paraphrase is None else paraphrase
+    if isinstance(chosen, Rules):
+        cards["rephrasers"] = {PARAPHRASER: {"kind": "rules", "seed": chosen.seed, "protect_labels": False}}
+    else:
+        cards["rephrasers"] = {
+            PARAPHRASER: {
+                "kind": "model", "model": PARAPHRASER, "instructions": INSTRUCTIONS, "protect_labels": False,
+            }
+        }  # fmt: skip
+        cards["models"][PARAPHRASER] = _model(PARAPHRASER, connections)
+    cards["audits"][audit] |= {
+        "repetitions": {"original": repetitions, "variants": repetitions},
+        "rephrasing": {
+            "rephraser": PARAPHRASER, "temperatures": list(temperatures), "variants_per_temperature": variants,
+        },
+    }  # fmt: skip
+    run = _asked(annotate, None if isinstance(chosen, Rules) else chosen, samples, cards, audit, warehouse,
+                 has_prompt=True, max_requests=max_requests, new=new, quiet=quiet)  # fmt: skip
+    return _stability(run, "inter", labels)
+
+
+def _cards(  # noqa: PLR0913 - one field each
+    audit: str,
+    prompt: str,
+    output_format: str,
+    labels: Sequence[Any] | None,
+    level: str,
+    connections: int,
+    resamples: int,
+) -> dict[str, dict[str, Any]]:
+    if labels is None and level != "nominal":
+        msg = f"level {level!r} needs labels"
+        raise UsageError(msg)
+    instruction = "{instruction} {output_format}" if output_format else "{instruction}"
+    task = {
+        "level": level,
+        "labels": [str(label) for label in (NO_LABELS if labels is None else labels)],
+        "labels_line": "none",
+        "instruction": prompt or NO_PROMPT,
+        "output_format": output_format,
+        "messages": [{"role": "system", "content": instruction}, {"role": "user", "content": "{input}"}],
+        "data": {"path": "data/samples.parquet", "id": "id", "input": "text"},
+    }
+    card = {
+        "tasks": [audit],
+        "models": [ANNOTATOR],
+        "samples": {"balanced": False},
+        "format": {"policy": "warn", "max_invalid_rate_at_first": 1},
+        "resamples": resamples,
+    }
+    return {"tasks": {audit: task}, "models": {ANNOTATOR: _model(ANNOTATOR, connections)}, "audits": {audit: card}}
+
+
+def _model(name: str, connections: int) -> dict[str, Any]:
+    return {
+        "engine": "openai_api", "model": name, "api_key_env": KEY, "price": "free",
+        "limits": {"max_connections": connections, "timeout_s": 86_400},
+    }  # fmt: skip
+
+
+def _asked(  # noqa: PLR0913 - one choice each
+    annotate: Annotate,
+    paraphrase: Paraphrase | None,
+    samples: Any,  # noqa: ANN401 - a list of texts, or a frame
+    cards: dict[str, dict[str, Any]],
+    audit: str,
+    warehouse: str | Path,
+    *,
+    has_prompt: bool,
+    max_requests: int | None,
+    new: bool,
+    quiet: bool,
+) -> Run:
+    frame = _samples(samples)
+    folder = Path(warehouse).resolve().parent / FOLDER / content_id("registry", audit)[:16]
+    for kind in (*cards, "data"):
+        private_folder(folder / kind)
+    for kind, named in cards.items():
+        write_text(yaml.safe_dump(named, allow_unicode=True, sort_keys=False), folder / kind / "cards.yml")
+    frame.write_parquet(folder / "data" / "samples.parquet")
+    with serving(annotate, paraphrase, has_prompt=has_prompt) as server:
+        try:
+            return made(
+                ["run", *(["--new"] if new else []), *([] if max_requests is None else [f"--max-requests={max_requests}"]),
+                 "--", audit], warehouse, [folder], quiet=quiet, variables=server.environment,
+                until=lambda stop: setattr(server, "on_failure", stop),
+            )  # fmt: skip
+        except BaseException:
+            if server.failed is not None:
+                raise server.failed from None
+            raise
+
+
+def _samples(samples: Any) -> pl.DataFrame:  # noqa: ANN401 - a list of texts, or a frame
+    import polars as pl
+
+    from promptaudit.answers import frame
+
+    if isinstance(samples, str):
+        msg = "samples: a list of texts is wanted, got one text"
+        raise DataError(msg)
+    if isinstance(samples, list | tuple) and all(isinstance(text, str) for text in samples):
+        found = pl.DataFrame({"text": list(samples)}, schema={"text": pl.String})
+    else:
+        found = frame(samples)
+    if "text" not in found.columns or found.is_empty():
+        msg = "samples: a list of texts, or a frame with a column 'text', is wanted"
+        raise DataError(msg)
+    if "id" not in found.columns:
+        found = found.with_columns(id=pl.int_range(pl.len()))
+    return found.select(pl.col("id", "text").cast(pl.String))
+
+
+def _stability(run: Run, scope: str, labels: Sequence[Any] | None) -> Stability:
+    kind = "verbatim" if labels is None else "valid"
+    rows = run.table("fct_prompt_stability").filter(scope=scope, annotation_filter=kind)
+    order = ["paraphrase_temperature", "series", "n_annotators"]
+    return Stability(run=run, table=rows.sort(order))

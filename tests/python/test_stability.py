@@ -1,0 +1,137 @@
+"""The Prompt Stability Score of a person's own functions, asked by an ordinary run."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import promptaudit as pa
+from promptaudit.callables import ANNOTATOR, PARAPHRASER, Callables, serving
+
+TEXTS = [f"text {number}" for number in range(12)]
+PROMPT, FORMAT = "Say yes or no.", "One word."
+
+
+def asked(server: Callables, model: str, *contents: str, key: str | None = None) -> str:
+    url = server.environment["OPENAI_BASE_URL"] + "/chat/completions"
+    messages = [{"role": "user", "content": content} for content in contents]
+    body = json.dumps({"model": model, "messages": messages}).encode()
+    request = urllib.request.Request(url, body)  # noqa: S310 - loopback
+    request.add_header("Authorization", f"Bearer {server.key if key is None else key}")
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10) as answer:
+        content: str = json.load(answer)["choices"][0]["message"]["content"]
+        return content
+
+
+def test_functions_are_served_to_whoever_has_the_key() -> None:
+    stopped = []
+
+    def annotate(text: str, prompt: str) -> object:
+        if text == "bad":
+            raise KeyError(text)
+        return {"none": None, "one": 1}.get(text, f"{prompt}|{text}")
+
+    def paraphrase(text: str, n: int, temperature: float | None) -> list[str]:
+        return [f"{text} {temperature} {number}" for number in range(n)]
+
+    with serving(annotate, paraphrase, has_prompt=True) as server:
+        server.on_failure = lambda: stopped.append(True)
+        assert asked(server, ANNOTATOR, "Say.", "é\n{input}") == "Say.|é\n{input}"
+        assert (asked(server, ANNOTATOR, "Say.", "none"), asked(server, ANNOTATOR, "Say.", "one")) == ("", "1")
+        told = "2\nReword freely. On a scale on which 0 keeps every word and 5 starts from scratch, reword at 2.3.\nSay\nit."
+        assert json.loads(asked(server, PARAPHRASER, told)) == ["Say\nit. 2.3 0", "Say\nit. 2.3 1"]
+        assert json.loads(asked(server, PARAPHRASER, "1\nReword freely.\nSay.")) == ["Say. None 0"]
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            asked(server, ANNOTATOR, "Say.", "one", key="guessed")
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            asked(server, ANNOTATOR, "Say.", "bad")
+        assert isinstance(server.failed, KeyError)
+        assert stopped == [True]
+    with serving(annotate, None, has_prompt=False) as server:
+        assert asked(server, ANNOTATOR, "(none)", "x") == "|x"
+
+
+@pytest.mark.slow
+def test_what_a_function_says_is_scored_and_an_exception_loses_nothing(tmp_path: Path) -> None:
+    file, calls = tmp_path / "audit.duckdb", Counter[str]()
+
+    def annotate(text: str, prompt: str) -> str | None:
+        assert prompt == f"{PROMPT} {FORMAT}"
+        calls[text] += 1
+        if sum(calls.values()) == 30:
+            msg = "the network is down"
+            raise OSError(msg)
+        return None if text.endswith("7") else "yes" if text.endswith(("1", "3")) or calls[text] > 3 else "no"
+
+    def again() -> pa.Stability:
+        return pa.intra_pss(
+            annotate, TEXTS, prompt=PROMPT, output_format=FORMAT, repetitions=5, warehouse=file, resamples=50
+        )
+
+    with pytest.raises(OSError, match="the network is down"):
+        again()
+    found = again()
+    assert sum(calls.values()) == 12 * 5 + 1
+    assert again().run == found.run
+    assert sum(calls.values()) == 12 * 5 + 1
+    predictions = found.run.table("fct_predictions")
+    assert predictions["completion"].null_count() == 0
+    answers = predictions.select("sample_id", variant_index="repetition", label=pl.col("completion").replace("", None))
+    own = pa.measures.prompt_stability(answers, n_resamples=0).sort("series", "n_annotators")
+    assert found.table["pss"].to_list() == pytest.approx(own["pss"].to_list(), abs=1e-12)
+    (every,) = found.pss["pss"].to_list()
+    assert every == pytest.approx(pa.measures.krippendorff_alpha(answers).alpha, abs=1e-12)
+    found.to_csv(tmp_path / "pss.csv")
+    assert pl.read_csv(tmp_path / "pss.csv").height == found.table.height
+
+
+@pytest.mark.slow
+def test_the_freer_the_paraphraser_the_less_the_answers_agree(tmp_path: Path) -> None:
+    """A prompt is the more likely to be taken otherwise, the freer it was reworded."""
+    prompts = set()
+
+    def paraphrase(text: str, n: int, temperature: float | None) -> list[str]:
+        assert text == PROMPT
+        return [f"{PROMPT} (wording {number} at {temperature:g})" for number in range(n)]
+
+    def annotate(text: str, prompt: str) -> str:
+        prompts.add(prompt)
+        at = float(prompt.rpartition(" at ")[2].partition(")")[0]) if " at " in prompt else 0.0
+        place = (7 * int(text.split()[1]) + 11 * sum(map(ord, prompt))) % 50 / 50
+        return "other" if place < at / 10 else "yes" if int(text.split()[1]) % 2 else "no"
+
+    found = pa.inter_pss(
+        annotate, [f"text {number}" for number in range(40)], prompt=PROMPT, output_format=FORMAT, paraphrase=paraphrase,
+        temperatures=[0.1, 2.1, 2.9, 4.5], variants=6, labels=["yes", "no", "other"], warehouse=tmp_path / "audit.duckdb",
+        connections=4, resamples=50,
+    )  # fmt: skip
+    assert len(prompts) == 1 + 4 * 6
+    assert all(prompt.endswith(f" {FORMAT}") for prompt in prompts)
+    assert found.pss["paraphrase_temperature"].to_list() == [0.1, 2.1, 2.9, 4.5]
+    scores = found.pss["pss"].to_list()
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > 0.9
+    assert scores[-1] < 0.6
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"repetitions": 1}, "UsageError: repetitions: 1; at least 2 are wanted"),
+        ({"samples": "one text"}, "DataError: samples: a list of texts is wanted, got one text"),
+        ({"samples": []}, "DataError: samples: a list of texts"),
+        ({"samples": pl.DataFrame({"texts": ["a"]})}, "DataError: samples: .* a frame with a column 'text'"),
+        ({"level": "interval"}, "UsageError: level 'interval' needs labels"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_line(tmp_path: Path, options: dict[str, object], line: str) -> None:
+    given = {"samples": TEXTS, "warehouse": tmp_path / "audit.duckdb", **options}
+    with pytest.raises(pa.PromptauditError, match=line):
+        pa.intra_pss(lambda text, _: text, **given)  # type: ignore[arg-type]
+    assert not (tmp_path / "python").exists()
