@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from flows.recorded_runs.promptstability_file import as_recorded, is_of_promptstability
 from flows.system.keys import as_json, prompt_variant_id
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError, nearest
@@ -23,10 +24,15 @@ VARIANT = ("task", "strategy", "paraphrase_temperature", "variant_index")
 
 
 def read_recordings(files: Sequence[Path]) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Returns rows of all files, every column as text, with file and row; and a note for each column that is not read."""
+    """Returns rows of all files, every column as text, with file and row; and a note for each column that is not read.
+
+    What the package `promptstability` wrote is read under its own names.
+    """
     frames, notes = [], []
     for path in files:
         frame = read_text_table(path, keep_floats=True)
+        if is_of_promptstability(frame):
+            frame = as_recorded(frame)
         for column in REQUIRED:
             if column not in frame.columns:
                 msg = f"{path}: no column '{column}'{nearest(column, frame.columns)}"
