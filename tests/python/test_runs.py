@@ -32,6 +32,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> pa.Run:
     return pa.import_answers(ANSWERS, labels=["a", "b"], warehouse=folder / "audit.duckdb", resamples=50, quiet=True)
 
 
+@pytest.mark.slow
 def test_a_run_has_the_figures_that_the_measures_give(imported: pa.Run) -> None:
     (row,) = imported.scorecard.to_dicts()
     predictions = imported.table("fct_predictions")
@@ -50,6 +51,7 @@ def test_a_run_has_the_figures_that_the_measures_give(imported: pa.Run) -> None:
     assert landed.sort(order)["pss"].to_list() == pytest.approx(stability.sort(order)["pss"].to_list(), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_reasoning_before_an_answer_stands_apart_and_the_completion_is_verbatim(imported: pa.Run) -> None:
     row = imported.table("fct_predictions").row(
         by_predicate=(pl.col("sample_id") == "3") & (pl.col("variant_index") == 0), named=True
@@ -57,6 +59,7 @@ def test_reasoning_before_an_answer_stands_apart_and_the_completion_is_verbatim(
     assert (row["completion"], row["reasoning"], row["label"]) == ("<think>b?</think>\n a", "b?", "a")
 
 
+@pytest.mark.slow
 def test_a_warehouse_is_opened_by_its_folder_and_asked_as_by_sql(imported: pa.Run) -> None:
     opened = pa.open(imported.warehouse.parent)
     assert opened.latest() == opened.latest("imported") == opened.run(imported.audit_run_id[:8]) == imported
@@ -66,12 +69,13 @@ def test_a_warehouse_is_opened_by_its_folder_and_asked_as_by_sql(imported: pa.Ru
     assert imported.report().is_file()
     with pytest.raises(pa.PromptauditError, match=r"WarehouseError: .*"):
         opened.sql("select * from read_csv('/etc/passwd')")
-    with pytest.raises(pa.PromptauditError, match=r"no mart 'fct_sensitvity'; nearest: fct_sensitivity"):
-        imported.table("fct_sensitvity")
+    with pytest.raises(pa.PromptauditError, match=r"no mart 'fct_sensitivities'; nearest: fct_sensitivity"):
+        imported.table("fct_sensitivities")
     with pytest.raises(pa.PromptauditError, match=r"rpt_run_comparisons: its rows are of two runs"):
         imported.table("rpt_run_comparisons")
 
 
+@pytest.mark.slow
 def test_the_same_answers_again_do_nothing(imported: pa.Run) -> None:
     again = pa.import_answers(
         ANSWERS.to_arrow(), labels=["a", "b"], warehouse=imported.warehouse, resamples=50, quiet=True
@@ -82,7 +86,7 @@ def test_the_same_answers_again_do_nothing(imported: pa.Run) -> None:
 def test_errors_are_the_commands_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "audit.duckdb"
     with pytest.raises(pa.PromptauditError, match=r"UnknownCard: .*quickstart") as raised:
-        pa.run("quickstrat", warehouse=file)
+        pa.run("quickstar", warehouse=file)
     assert type(raised.value).__name__ == "UnknownCard"
     assert "quickstart" in capsys.readouterr().err
     with pytest.raises(pa.PromptauditError, match=r"UsageError: .*labels"):
