@@ -8,6 +8,9 @@ from pathlib import Path
 
 import psutil
 
+CLOCK_S = 5.0
+"""How far two looks at the beginning of one process may differ: it is reckoned from the clock, which may be set meanwhile."""
+
 
 def machine() -> str:
     """Returns what names the place whose process ids this process sees: a machine since it booted, or a container on it."""
@@ -27,6 +30,7 @@ def is_running(machine_name: str, pid: int, began: float) -> bool | None:
     if machine_name != machine():
         return None
     try:
-        return psutil.Process(pid).create_time() == began and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        process = psutil.Process(pid)
+        return abs(process.create_time() - began) < CLOCK_S and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
