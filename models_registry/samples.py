@@ -111,6 +111,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         msg = f"{shown}: no rows"
         raise DataError(msg)
     named = (data.id, data.input, data.gold_label, *(data.options or ()), *(data.references or ()))
+    frame = _with_nested(frame, [column for column in named if column is not None])
     missing = [column for column in named if column is not None and column not in frame.columns]
     raise_all(DataError(f"{shown}: no column '{column}'{nearest(column, frame.columns)}") for column in missing)
     labels, rename = set(task.label_names), dict(data.gold_labels or {})
@@ -139,6 +140,32 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         references = _listed(data.references, row)
         samples.append(Sample(sample_id, text, gold, fields, options, references))
     return samples
+
+
+def _with_nested(frame: pl.DataFrame, named: Sequence[str]) -> pl.DataFrame:
+    """Adds the columns that are named by a path, `choices.text` for `text` inside of the objects of column `choices`."""
+    for name in dict.fromkeys(named):
+        column, _, path = name.partition(".")
+        if name not in frame.columns and path and column in frame.columns:
+            values = [_inside(text, path) for text in frame[column].to_list()]
+            if any(value is not None for value in values):
+                frame = frame.with_columns(pl.Series(name, values, dtype=pl.String))
+    return frame
+
+
+def _inside(text: str | None, path: str) -> str | None:
+    """What stands at a path of a JSON text: a text as it is, else JSON; of a list, what each item holds."""
+    try:
+        value = json.loads(text or "null", parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+    for name in path.split("."):
+        value = [_field(item, name) for item in value] if isinstance(value, list) else _field(value, name)
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _field(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -201,4 +228,4 @@ def _from_hub(data: Data, shown: str) -> pl.DataFrame:
 
 
 def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else str(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)

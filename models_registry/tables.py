@@ -25,8 +25,8 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
 
     CSV: an empty field is an empty string, unless its column also quotes empty strings: then the bare one is missing.
     JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
-    `is_escaped`, there only when needed, marks the row. Parquet: whole numbers, booleans and times become text; so do
-    floats, whose spelling is not the writer's, unless `keep_floats`. Raises DataError in one line.
+    `is_escaped`, there only when needed, marks the row. Parquet: whole numbers, booleans and times become text, structs
+    JSON; so do floats, whose spelling is not the writer's, unless `keep_floats`. Raises DataError in one line.
     """
     shown = shown or str(path)
     reader = dict(zip(_SUFFIXES, (_csv, _jsonl, _jsonl, _parquet), strict=True)).get(path.suffix.lower())
@@ -108,6 +108,8 @@ def _parquet(path: Path, shown: str) -> pl.DataFrame:
             texts.append(
                 pl.col(name).map_elements(lambda v: json.dumps(list(v), ensure_ascii=False), return_dtype=pl.String)
             )
+        elif isinstance(dtype, pl.Struct):
+            texts.append(pl.col(name).struct.json_encode())
         elif dtype.is_numeric() or dtype in (pl.Boolean, pl.Null, pl.Categorical, pl.Enum) or dtype.is_temporal():
             texts.append(pl.col(name).cast(pl.String))
         else:

@@ -88,7 +88,9 @@ class Data(Card):
     config: str | None = Field(None, description="hub: its configuration")
     split: str = Field("test", description="hub: its split")
     revision: str | None = Field(None, description="hub: branch, tag or commit")
-    id: str | None = Field(None, description="column of the sample's id; default: the row's number from 0")
+    id: str | None = Field(
+        None, description="column of the sample's id, here and below a.b for b inside of a; default: the row's number from 0"
+    )
     input: str = Field("input", description="column of the text put for {input}")
     gold_label: str | None = Field(None, description="column of the gold label; of the right option's label")
     gold_labels: dict[str, str] | None = Field(None, description="renames what the gold column holds to labels")

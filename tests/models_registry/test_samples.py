@@ -55,6 +55,48 @@ def test_a_hub_dataset_is_loaded_by_name(tmp_path: Path, monkeypatch: pytest.Mon
     assert [(s.sample_id, s.gold_label) for s in samples][::5] == [("000", "a"), ("005", "b")]
 
 
+@pytest.mark.parametrize("where", ["d.parquet", "d.jsonl", "hub"])
+def test_columns_inside_of_columns_are_named_by_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    frame = pl.DataFrame(
+        {
+            "question": [{"stem": "Which?", "n": 1}, {"stem": "[Who]?", "n": 2}],
+            "choices": [
+                {"text": ["a hen", "[a] gull"], "label": ["A", "B"]},
+                {"text": ["1", "2"], "label": ["A", "B"]},
+            ],
+            "answerKey": ["B", "A"],
+            "answers": [[{"text": "a gull"}, {"text": "gulls"}], [{"text": "one"}]],
+        }
+    )
+    (tmp_path / "org/nested").mkdir(parents=True)
+    frame.write_parquet(tmp_path / "org/nested/test-00000.parquet")
+    frame.write_parquet(tmp_path / "d.parquet") if where != "d.jsonl" else frame.write_ndjson(tmp_path / where)
+    monkeypatch.chdir(tmp_path)
+    source = {"hub": "org/nested"} if where == "hub" else {"path": where}
+    if where == "d.parquet":
+        frame.drop("answers").write_parquet(tmp_path / where)  # a list of objects is read from JSON and hubs alone
+    data = {**source, "input": "question.stem", "gold_label": "answerKey"}
+    choice = {"kind": "multiple_choice", "labels": ["A", "B"], "templates": "t"}
+    card = TaskCard.model_validate({**choice, "data": {**data, "options": "choices.text"}})
+    found = load_samples("t", card, tmp_path)
+    assert [(s.text, s.gold_label, s.options) for s in found] == [
+        ("Which?", "B", ("a hen", "[a] gull")), ("[Who]?", "A", ("1", "2")),
+    ]  # fmt: skip
+    if where != "d.parquet":
+        asked = {
+            "kind": "open_ended",
+            "templates": "t",
+            "data": {**source, "input": "question.stem", "references": "answers.text"},
+        }
+        references = [s.references for s in load_samples("t", TaskCard.model_validate(asked), tmp_path)]
+        assert references == [("a gull", "gulls"), ("one",)]
+    wrong = TaskCard.model_validate({**choice, "data": {**data, "options": "choices.texts"}})
+    with pytest.raises(DataError, match=r"no column 'choices\.texts'; nearest: choices"):
+        load_samples("t", wrong, tmp_path)
+
+
 def test_a_hub_out_of_reach_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="task 't': no/such: cannot be loaded"):
         load_samples("t", task(hub="no/such"), tmp_path)
