@@ -89,7 +89,8 @@ class Data(Card):
     split: str = Field("test", description="hub: its split")
     revision: str | None = Field(None, description="hub: branch, tag or commit")
     id: str | None = Field(
-        None, description="column of the sample's id, here and below a.b for b inside of a; default: the row's number from 0"
+        None,
+        description="column of the sample's id, here and below a.b for b inside of a; default: the row's number from 0",
     )
     input: str = Field("input", description="column of the text put for {input}")
     gold_label: str | None = Field(None, description="column of the gold label; of the right option's label")

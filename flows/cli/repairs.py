@@ -53,7 +53,10 @@ def try_(
     audit: AuditName = DEFAULT_AUDIT,
     on: Annotated[
         str,
-        typer.Option(envvar="PROMPTAUDIT_ON", help="The samples: worst:N, group:K as diagnose numbers them, or ID,ID."),
+        typer.Option(
+            envvar="PROMPTAUDIT_ON",
+            help="The samples: worst:N, least_consistent:N, group:K as diagnose numbers them, or ID,ID.",
+        ),
     ] = "worst:50",
     add: Annotated[
         str | None,

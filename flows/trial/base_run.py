@@ -60,18 +60,25 @@ def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
     return named.audit_run_id, named.audit_id
 
 
+_RANKED = {"worst": ("sensitivity", 1), "least_consistent": ("mean_consistency", -1)}
+"""By what samples are ranked: a column of `fct_sensitivity`, and whether more of it is worse."""
+
+
 def choose(  # noqa: PLR0913 - the command's options
     warehouse: Warehouse, run: str, wanted: str, *, task: str | None, model: str | None, strategy: str | None
 ) -> SampleChoice:
-    """Returns the samples that `--on` names: `worst:N`, `group:K` of diagnose under the same options, or ids with commas."""
+    """Returns the samples that `--on` names.
+
+    `worst:N` (most sensitive), `least_consistent:N`, `group:K` of diagnose under the same options, or ids with commas.
+    """
     kind, _, value = wanted.partition(":")
     if kind == "group" and value:
         return _group(warehouse, run, _number(wanted, value), task=task, model=model, strategy=strategy)
     tasks = [row["task_id"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)]
     refuse_unknown("task", task, tasks, run)
-    if kind == "worst" and value:
+    if kind in _RANKED and value:
         n, task_id = _number(wanted, value), _only(task, tasks)
-        return _worst(warehouse, run, n, task_id=task_id, model=model, strategy=strategy)
+        return _worst(warehouse, run, kind, n, task_id=task_id, model=model, strategy=strategy)
     known = {
         row["sample_id"]
         for row in warehouse.published.read(_SAMPLES, run=run)
@@ -80,7 +87,8 @@ def choose(  # noqa: PLR0913 - the command's options
     ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
     for each in ids:
         if each not in known:
-            msg = f"--on {each[:80]}: run {run} has no such sample; worst:N, group:K or ids are wanted{nearest(each, known)}"
+            wanted = "worst:N, least_consistent:N, group:K or ids are wanted"
+            msg = f"--on {each[:80]}: run {run} has no such sample; {wanted}{nearest(each, known)}"
             raise UsageError(msg)
     return SampleChoice(
         task_id=_only(task, tasks), sample_ids=tuple(dict.fromkeys(ids)), model=model, strategy=strategy
@@ -142,19 +150,20 @@ def _group(  # noqa: PLR0913 - the command's options
 
 
 def _worst(  # noqa: PLR0913 - the command's options
-    warehouse: Warehouse, run: str, n: int, *, task_id: str, model: str | None, strategy: str | None
+    warehouse: Warehouse, run: str, kind: str, n: int, *, task_id: str, model: str | None, strategy: str | None
 ) -> SampleChoice:
-    """Returns the n samples of largest sensitivity, on average over the chosen models and strategies."""
+    """Returns the n samples that are worst by the kind's figure, on average over the chosen models and strategies."""
+    column, sign = _RANKED[kind]
     figures: dict[str, list[float]] = {}
     rows = warehouse.published.read(sql("trial", "sensitivities"), run=run)
-    for option, column, value in (("model", "model_id", model), ("strategy", "strategy", strategy)):
-        refuse_unknown(option, value, {row[column] for row in rows}, run)
-        rows = [row for row in rows if value in (None, row[column])]
+    for option, name, value in (("model", "model_id", model), ("strategy", "strategy", strategy)):
+        refuse_unknown(option, value, {row[name] for row in rows}, run)
+        rows = [row for row in rows if value in (None, row[name])]
     for row in rows:
-        if row["task_id"] == task_id and row["sensitivity"] is not None:
-            figures.setdefault(row["sample_id"], []).append(row["sensitivity"])
+        if row["task_id"] == task_id and row[column] is not None:
+            figures.setdefault(row["sample_id"], []).append(sign * row[column])
     if not figures:
-        msg = f"--on worst:{n}: run {run} has no sensitivity for task '{task_id}'; name samples by their ids"
+        msg = f"--on {kind}:{n}: run {run} has no {column.replace('_', ' ')} for task '{task_id}'; name samples by their ids"
         raise UsageError(msg)
     ranked = sorted(figures, key=lambda sample: (-sum(figures[sample]) / len(figures[sample]), sample))
     return SampleChoice(task_id=task_id, sample_ids=tuple(ranked[:n]), model=model, strategy=strategy)

@@ -9,6 +9,8 @@ from unittest import mock
 import pytest
 
 from flows.audit import execution as executing
+from flows.trial.base_run import choose
+from flows.warehouse import Warehouse
 from tests.support.shell import promptaudit, sql, without_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -165,6 +167,21 @@ def test_a_trial_cut_short_before_it_is_published_goes_on_and_asks_nothing_again
     assert measure(found, "micro_f1")["after"]["figure"] is not None
 
 
+def test_samples_are_chosen_by_their_sensitivity_or_their_consistency(audited: Path) -> None:
+    warehouse = Warehouse(audited / "warehouse/audit.duckdb")
+    (run,) = sql(audited, "select audit_run_id as id from marts.rpt_latest group by all")
+    chosen = {}
+    for kind, order in (("worst", "avg(sensitivity) desc"), ("least_consistent", "avg(mean_consistency)")):
+        chosen[kind] = choose(warehouse, run["id"], f"{kind}:7", task=None, model="sound", strategy=None)
+        rows = sql(
+            audited,
+            f"select sample_id from marts.fct_sensitivity where audit_run_id = '{run['id']}' and model_id = 'sound' "
+            f"group by all order by {order}, sample_id limit 7",
+        )
+        assert chosen[kind].sample_ids == tuple(row["sample_id"] for row in rows)
+    assert chosen["worst"] != chosen["least_consistent"]
+
+
 def test_nothing_to_repair_is_said(audited: Path) -> None:
     found = tried(audited, "--on", "worst:30", "--add", HINT, "--model", "sound")
     effect = measure(found, "sensitivity_corrected")
@@ -199,7 +216,10 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
         ((), "give one of --add TEXT and --edited"),
         (("--add", "x", "--on", "worst:0"), "a whole number from 1"),
         (("--add", "x", "--on", "group:9"), "finds 1 groups"),
-        (("--add", "x", "--on", "s0"), "no such sample; worst:N, group:K or ids are wanted; nearest: s"),
+        (
+            ("--add", "x", "--on", "s0"),
+            "no such sample; worst:N, least_consistent:N, group:K or ids are wanted; nearest: s",
+        ),
         (("--add", "x", "--model", "weka"), "nearest: weak"),
         (("--add", "x", "--task", "topic"), "nearest: topics"),
         (("--add", "x", "--strategy", "simpl"), "nearest: simple"),

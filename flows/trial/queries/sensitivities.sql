@@ -3,6 +3,7 @@ select
     task_id,
     strategy,
     sample_id,
-    sensitivity
+    sensitivity,
+    mean_consistency
 from marts.fct_sensitivity
 where audit_run_id = $run
