@@ -23,6 +23,7 @@ ScoringMethod = Literal[
     "option_loglikelihood_per_character",
     "token_f1",
     "math_equal",
+    "math_boxed",
 ]
 SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the default
     "classification": ("label_match",),
@@ -32,7 +33,7 @@ SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the defau
         "option_loglikelihood_per_token",
         "option_loglikelihood_per_character",
     ),
-    "open_ended": ("token_f1", "math_equal"),
+    "open_ended": ("token_f1", "math_equal", "math_boxed"),
 }
 
 

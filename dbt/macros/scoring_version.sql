@@ -8,6 +8,7 @@
         'option_loglikelihood_per_character': 1,
         'token_f1': 1,
         'math_equal': 1,
+        'math_boxed': 1,
         'judge': 1,
     } -%}
     case split_part({{ column }}, ':', 1)

@@ -86,6 +86,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     # scoring methods
     "token_f1": (scoring.score_token_f1, ["VARCHAR", "VARCHAR[]"], "DOUBLE"),
     "math_equal": (scoring.score_math_equal, ["VARCHAR", "VARCHAR[]"], row_type(MathReading)),
+    "math_boxed": (scoring.score_math_boxed, ["VARCHAR", "VARCHAR[]"], row_type(MathReading)),
     "likeliest_option": (
         scoring.score_option_loglikelihood,
         ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR"],

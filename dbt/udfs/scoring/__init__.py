@@ -13,6 +13,7 @@ VERSIONS: dict[str, int] = {
     "option_loglikelihood_per_character": option_loglikelihood.VERSION,
     "token_f1": token_f1.VERSION,
     "math_equal": 1,  # of `udfs.scoring.math.equal`, which is imported where it is used
+    "math_boxed": 1,  # of the same
     "judge": verdict.VERSION,
 }
 """The scoring methods and the version of each; `judge:<id>` has the version of reading a judge's verdict."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from udfs.reasoning import parted
 from udfs.scoring import option_loglikelihood, token_f1
 from udfs.scoring.math.equal import MathEqual, MathReading
+from udfs.scoring.math.final_answer import boxed_answer
 from udfs.scoring.option_letter import OptionReading
 from udfs.sql.columns import Column, null_for_nan, row_structs, values_of
 
@@ -25,6 +26,13 @@ def score_token_f1(completion: Column, references: Column) -> Column:
 def score_math_equal(completion: Column, references: Column) -> Column:
     """Returns whether each completion's final answer equals a reference, and why that is not known."""
     return row_structs(MATHEMATICS.equal_all(_answers(completion, references)), MathReading)
+
+
+def score_math_boxed(completion: Column, references: Column) -> Column:
+    r"""Returns the same of what the last `\boxed{}` or `\fbox{}` holds; a completion without one has no answer."""
+    boxes = [(boxed_answer(text), known) for text, known in _answers(completion, references)]
+    alone = [("" if box is None else rf"\boxed{{{box}}}", known) for box, known in boxes]
+    return row_structs(MATHEMATICS.equal_all(alone), MathReading)
 
 
 def _answers(completion: Column, references: Column) -> list[tuple[str, list[str]]]:

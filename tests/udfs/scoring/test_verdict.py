@@ -161,6 +161,7 @@ def test_every_scoring_method_has_the_version_of_its_module() -> None:
         "option_loglikelihood_per_character": option_loglikelihood.VERSION,
         "token_f1": token_f1.VERSION,
         "math_equal": equal.VERSION,
+        "math_boxed": equal.VERSION,
         "judge": verdict.VERSION,
     }
 

@@ -1,4 +1,5 @@
--- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, option_loglikelihood.
+-- One row per prediction and rule that looks at its text or at log-likelihoods: token_f1, math_equal, math_boxed,
+-- option_loglikelihood.
 with tasks as (
     select * from {{ ref('stg_tasks') }}
     where list_has_any(scoring_methods, {{ text_rules() }}) and {{ in_this_build() }}
@@ -78,9 +79,13 @@ by_words as (
 formulas as (
     select
         *,
-        math_equal(completion, reference_answers) as reading
+        if(
+            scoring_method = 'math_boxed',
+            math_boxed(completion, reference_answers),
+            math_equal(completion, reference_answers)
+        ) as reading
     from answers
-    where scoring_method = 'math_equal'
+    where scoring_method in ('math_equal', 'math_boxed')
 ),
 
 by_mathematics as (
@@ -104,7 +109,7 @@ by_text as (
         predictions.scoring_method,
         texts.score,
         case
-            when predictions.scoring_method = 'math_equal' then texts.score = 1
+            when predictions.scoring_method in ('math_equal', 'math_boxed') then texts.score = 1
             else texts.score >= predictions.token_f1_threshold
         end as is_correct,
         case
@@ -114,7 +119,7 @@ by_text as (
         end as reason
     from predictions
     left join texts using (audit_run_id, task_id, sample_id, completion_md5, scoring_method)
-    where predictions.scoring_method in ('token_f1', 'math_equal')
+    where predictions.scoring_method in ('token_f1', 'math_equal', 'math_boxed')
 ),
 
 weighed as (

@@ -81,6 +81,11 @@ def final_answer(completion: str) -> str | None:
     return stated or None
 
 
+def boxed_answer(completion: str) -> str | None:
+    r"""Returns what the last closed `\boxed{}` or `\fbox{}` of a completion holds, None where there is none."""
+    return _last_box(_encodable(completion[-MAX_READ_CHARACTERS:]))
+
+
 def reference_answer(reference: str) -> str:
     """Returns the answer of a reference: what is in its box, else behind its last `####` (as in GSM8K), else all of it."""
     text = _encodable(reference[-MAX_READ_CHARACTERS:]).strip()
