@@ -1,5 +1,6 @@
 """How and when audits run; a room stands above what it uses.
 
+python         what `import promptaudit` gives, which runs commands and reads what they published
 cli            one command, one call
 nightly        one night, its Prefect flow and its deployments
 asker          one shard of a run, asked by a process of its own

@@ -87,6 +87,8 @@ def test_what_a_function_says_is_scored_and_an_exception_loses_nothing(tmp_path:
     assert found.table["pss"].to_list() == pytest.approx(own["pss"].to_list(), abs=1e-12)
     (every,) = found.pss["pss"].to_list()
     assert every == pytest.approx(pa.measures.krippendorff_alpha(answers).alpha, abs=1e-12)
+    found.plot().save(tmp_path / "pss.svg")
+    assert "Prompt Stability Score" in (tmp_path / "pss.svg").read_text()
     found.to_csv(tmp_path / "pss.csv")
     assert pl.read_csv(tmp_path / "pss.csv").height == found.table.height
 
@@ -114,6 +116,10 @@ def test_the_freer_the_paraphraser_the_less_the_answers_agree(tmp_path: Path) ->
     assert len(prompts) == 1 + 4 * 6
     assert all(prompt.endswith(f" {FORMAT}") for prompt in prompts)
     assert found.pss["paraphrase_temperature"].to_list() == [0.1, 2.1, 2.9, 4.5]
+    chart = found.plot().to_dict()
+    assert [layer["encoding"]["y"].get("field") for layer in chart["layer"]] == ["pss_low", "pss", None]
+    (rows,) = [rows for rows in chart["datasets"].values() if len(rows) == 4]
+    assert [row["paraphrase_temperature"] for row in rows] == [0.1, 2.1, 2.9, 4.5]
     scores = found.pss["pss"].to_list()
     assert scores == sorted(scores, reverse=True)
     assert scores[0] > 0.9

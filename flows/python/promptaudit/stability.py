@@ -16,9 +16,12 @@ from promptaudit.callables import ANNOTATOR, INSTRUCTIONS, KEY, PARAPHRASER, Ann
 from promptaudit.runs import FILE, Run, made
 
 if TYPE_CHECKING:
+    import altair as alt
     import polars as pl
 
 FOLDER = "python"  # of a warehouse: the cards and samples of what was asked from Python
+THRESHOLD = 0.8
+"""The score that the paper asks of a prompt."""
 NO_PROMPT = "(none)"
 NO_LABELS = ("(the labels were not named)", "(so every distinct answer is one)")
 
@@ -47,6 +50,26 @@ class Stability:
     def pss(self) -> pl.DataFrame:
         """Returns the score over all annotators with its interval, one row a paraphrase temperature."""
         return self.table.filter(series="all").select("paraphrase_temperature", "pss", "pss_low", "pss_high")
+
+    def plot(self) -> alt.LayerChart:
+        """Returns the score as an altair chart, with its interval and a line at .8; `.save(path)` writes SVG, PNG or HTML.
+
+        Over paraphrase temperatures, all annotators together, where there are some; else over the first k annotators.
+        """
+        import altair as alt
+
+        swept = self.table.drop_nulls("paraphrase_temperature")
+        if swept.is_empty():
+            rows, x, title = self.table.filter(series="cumulative"), "n_annotators", "Annotators"
+        else:
+            rows, x, title = swept.filter(series="all"), "paraphrase_temperature", "Paraphrase temperature"
+        base = alt.Chart(rows.select(x, "pss", "pss_low", "pss_high")).encode(
+            x=alt.X(x, type="quantitative", title=title, axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("pss", type="quantitative", title="Prompt Stability Score", scale=alt.Scale(domainMax=1)),
+        )
+        band = base.mark_area(opacity=0.2).encode(y=alt.Y("pss_low", type="quantitative"), y2="pss_high")
+        threshold = alt.Chart().mark_rule(strokeDash=[4, 4]).encode(y=alt.datum(THRESHOLD))
+        return alt.LayerChart(layer=[band, base.mark_line(point=True), threshold])
 
     def to_csv(self, path: str | Path) -> None:
         """Writes the table as CSV."""
