@@ -145,8 +145,18 @@ def _attach(con: duckdb.DuckDBPyConnection, lake: Lake, *, is_writer: bool) -> N
         msg = f"{lake}: no lake is there; who publishes with PROMPTAUDIT_LAKE makes it"
         raise WarehouseError(msg)
     _allow_s3(con)
+    if is_writer:
+        _attach_as(con, lake, f"data_inlining_row_limit 0, data_path '{quoted(_folder(lake))}'")
+        return
+    _attach_as(con, lake, "read_only")
+    # else each query would see the publication that is newest by then
+    ((newest,),) = con.execute("select max(snapshot_id) from ducklake_snapshots('lake')").fetchall()
+    con.execute("detach lake")
+    _attach_as(con, lake, f"read_only, snapshot_version {newest:d}")
+
+
+def _attach_as(con: duckdb.DuckDBPyConnection, lake: Lake, how: str) -> None:
     catalog = f"postgres:{lake}" if lake.is_on_postgres else str(lake)
-    how = f"data_inlining_row_limit 0, data_path '{quoted(_folder(lake))}'" if is_writer else "read_only"
     ends_at = time.monotonic() + CATALOG_WAIT_S
     while True:
         try:

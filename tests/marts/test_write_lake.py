@@ -134,6 +134,19 @@ def test_three_readers_with_the_catalog_s_address_see_whole_publications(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lake", ["postgres"], indirect=True)
+def test_the_queries_of_a_reader_see_one_publication(lake: PlacedLake, gated: Gated) -> None:
+    assert lake.variables
+    counted = "select (select count(*) from raw.audit_runs) as n, (select count(*) from marts.rpt_audit) as n_rows"
+    with read_lake(known(), "1GB") as con:
+        ((n_before,),) = con.execute("select count(*) from raw.audit_runs").fetchall()
+        night(gated, 1)
+        assert con.execute(counted).fetchall() == [(n_before, n_before)]
+    with read_lake(known(), "1GB") as con:
+        assert con.execute(counted).fetchall() == [(n_before + 1, n_before + 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lake", ["postgres"], indirect=True)
 def test_the_command_line_answers_from_a_lake_as_from_the_copy(lake: PlacedLake, gated: Gated, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

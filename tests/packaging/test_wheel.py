@@ -64,8 +64,9 @@ def installed_files(environment: Path) -> dict[str, tuple[int, int]]:
 
 def placed(name: str) -> str:
     """Where a file of the checkout lies in the wheel."""
-    if name.startswith("dbt/udfs/"):
-        return name.removeprefix("dbt/")
+    for folder in ("dbt/udfs/", "flows/python/promptaudit/"):
+        if name.startswith(folder):
+            return name.removeprefix(folder.rpartition("/")[0].rpartition("/")[0] + "/")
     return name.replace("dbt/", "flows/dbt_project/", 1) if name.startswith("dbt/") else name
 
 
