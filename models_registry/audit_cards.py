@@ -200,12 +200,31 @@ class Repetitions(Card):
     variants: int = Field(2, ge=1, le=10_000, description="each rephrasing; 2 separates wording from noise")
 
 
+class SamplesOfTask(Card):
+    """The choice of the rows of one task, where it differs from the audit's."""
+
+    limit: int | None = Field(None, ge=1, description="at most so many; default: the audit's")
+    balanced: bool | None = Field(None, description="as in `samples`; default: the audit's")
+
+
 class Samples(Card):
     """The choice of the rows that are asked."""
 
     limit: int | None = Field(None, ge=1, description="at most so many; default: all")
     seed: int = Field(42, description="seed of the hash that orders the rows")
     balanced: bool = Field(default=True, description="the same number of every gold label, as far as they reach")
+    by_task: dict[Name, SamplesOfTask] = Field(
+        default_factory=dict, description="task id to the limit and the balance that hold for it alone"
+    )
+
+    def of(self, task_id: str) -> Samples:
+        """Returns the choice that holds for a task: its own where it has one, the audit's elsewhere."""
+        own = self.by_task.get(task_id, SamplesOfTask())
+        return Samples(
+            limit=self.limit if own.limit is None else own.limit,
+            seed=self.seed,
+            balanced=self.balanced if own.balanced is None else own.balanced,
+        )
 
 
 class FormatLimits(Card):
@@ -328,6 +347,10 @@ class AuditCard(Card):
             names: Any = getattr(self, field)
             if len(set(names)) != len(names):
                 msg = f"{field} names one thing twice"
+                raise ValueError(msg)
+        for name in self.samples.by_task:
+            if name not in self.tasks:
+                msg = f"samples.by_task names '{name}', which the audit does not ask{nearest(name, self.tasks)}"
                 raise ValueError(msg)
         if "all" in self.model_sets:
             msg = "model_sets: 'all' is the set of all models"

@@ -62,7 +62,12 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
     templates = {name: registry.templates(card.templates) for name, card in tasks.items() if card.templates is not None}
     models = {name: registry.model(name) for name in registry.models_of(audit_id)}
     samples = fetch_samples(checked.cards)
-    grid = audit.model_dump(mode="json", include={"strategies", "rephrasing", "repetitions", "samples"})
+    # which rows a task's own limit chooses is hashed with the rows
+    grid = audit.model_dump(
+        mode="json",
+        include={"strategies", "rephrasing", "repetitions", "samples"},
+        exclude={"samples": {"by_task"}},
+    )
     decides = [
         as_json(grid),
         *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),

@@ -14,7 +14,7 @@ from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, 
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
 from flows.audit.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
-from models_registry.errors import raise_all
+from models_registry.errors import UsageError, nearest, raise_all
 from models_registry.registry import Registry
 from models_registry.samples import Sample
 
@@ -27,16 +27,18 @@ VERDICT_TOKENS = 60
 UNSEEN_ANSWER = "x" * 200
 
 
-def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
+def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()) -> dict[str, Any]:
     """Returns requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
 
-    Raises every error of the audit's cards and their data at once.
+    `others` are models that might be asked in place of each of the audit's: ids of cards, or names that the price library
+    knows. Raises every error of the audit's cards and their data at once, and UsageError for another model that nothing is
+    known of.
     """
     checked = check_audit(registry, audit_id)
     raise_all(checked.errors)
     audit, notes = registry.audit(audit_id), list(checked.notes)
     measured = {name: _size_of(checked, name) for name in audit.tasks}
-    rows = [_model_row(registry, audit, name, measured) for name in registry.models_of(audit_id)]
+    rows = [_row(registry, audit, name, registry.model(name), measured) for name in registry.models_of(audit_id)]
     rephraser = _rephraser_row(registry, audit)
     judges = [
         _judge_row(registry, audit_id, name, measured)
@@ -60,8 +62,12 @@ def estimate_audit(registry: Registry, audit_id: str) -> dict[str, Any]:
         }
         for share in SHARES
     ]
+    instead = [
+        {**_row(registry, audit, name, _other_model(registry, audit_id, name), measured), "what": "as"}
+        for name in others
+    ]
     return {
-        "audit_id": audit_id, "lines": lines, "total": total, "subsamples": subsamples, "notes": notes,
+        "audit_id": audit_id, "lines": lines, "total": total, "subsamples": subsamples, "others": instead, "notes": notes,
         "run_refuses": checked.run_refuses,
     }  # fmt: skip
 
@@ -77,7 +83,7 @@ class TaskSize:
 
 def _size_of(checked: CardCheck, name: str) -> TaskSize:
     """The samples as they are here, else as many as the card says."""
-    card, limit = checked.cards.tasks[name], checked.cards.audit.samples.limit
+    card, limit = checked.cards.tasks[name], checked.cards.audit.samples.of(name).limit
     if name not in checked.cards.samples and card.data.rows is not None:
         examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
         return TaskSize(min(card.data.rows, limit or card.data.rows), [Sample("", UNSEEN_INPUT, None, {})], examples)
@@ -97,8 +103,22 @@ def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
     return audit.repetitions.original + n_variants * audit.repetitions.variants
 
 
-def _model_row(registry: Registry, audit: AuditCard, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:
-    card = registry.model(name)
+def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
+    """The card of a model, else the first audited model's under another name, where the price library knows that name."""
+    cards = registry.entries["models"]
+    if name in cards:
+        return registry.model(name)
+    first = registry.model(registry.models_of(audit_id)[0])
+    card = ModelCard(engine="openai_api", model=name, sampling=first.sampling)
+    if price_of(card) is None:
+        msg = f"--as {name}: no model card has this id, and the price library does not know it{nearest(name, cards)}"
+        raise UsageError(msg)
+    return card
+
+
+def _row(
+    registry: Registry, audit: AuditCard, name: str, card: ModelCard, measured: Mapping[str, TaskSize]
+) -> dict[str, Any]:
     requests = tokens_in = tokens_out = 0
     for task_id in audit.tasks:
         task, count = registry.task(task_id), measured[task_id].n_samples

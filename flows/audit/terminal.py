@@ -22,17 +22,19 @@ def lines_of_check(check: dict[str, Any]) -> list[str]:
 
 
 def lines_of_estimate(estimate: dict[str, Any]) -> list[str]:
-    """Returns requests, tokens and USD as a table of 88 characters, then those of subsamples, then the notes."""
+    """Returns requests, tokens and USD in a table of 88 characters, also of subsamples and other models, and then the notes."""
     lines = [f"{'':32}{'requests':>12}{'prompt tokens':>16}{'answer tokens':>16}{'USD':>12}"]
-    for row in [*estimate["lines"], {"what": "", "name": "total", **estimate["total"]}]:
-        label = f"{row['what']} {row['name']}".strip()[:31]
-        lines.append(
-            f"{label:32}{row['requests']:>12,}{row['prompt_tokens']:>16,}{row['completion_tokens']:>16,}{_money(row['usd']):>12}"
-        )
+    lines += [_line(row) for row in [*estimate["lines"], {"what": "", "name": "total", **estimate["total"]}]]
     for row in estimate["subsamples"]:
         share = f"{row['share']:.0%} of the samples"
         lines.append(f"{share:32}{row['requests']:>12,}{'':16}{'':16}{_money(row['usd']):>12}")
+    lines += [_line(row) for row in estimate["others"]]
     return [*lines, *estimate["notes"], *_refusals(estimate)]
+
+
+def _line(row: dict[str, Any]) -> str:
+    label = f"{row['what']} {row['name']}".strip()[:31]
+    return f"{label:32}{row['requests']:>12,}{row['prompt_tokens']:>16,}{row['completion_tokens']:>16,}{_money(row['usd']):>12}"
 
 
 def _refusals(outcome: dict[str, Any]) -> list[str]:

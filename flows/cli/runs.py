@@ -121,6 +121,15 @@ def plan(
     export_prompts: Annotated[
         Path | None, typer.Option(help="Write the prompt variants to a CSV or JSONL file to edit.")
     ] = None,
+    instead: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="MODEL",
+            help="Also price the work of one audited model as this one's: a model card, or a name of a provider's model; may be "
+            "given again.",
+        ),
+    ] = None,
 ) -> None:
     """Print the requests, tokens and USD of an audit and of subsamples of it. It makes no request."""
     from flows.audit.estimate import estimate_audit
@@ -133,7 +142,7 @@ def plan(
         n = export_variants(settings, registry, audit, export_prompts, state.progress())
         show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
         return
-    estimate = estimate_audit(registry, audit)
+    estimate = estimate_audit(registry, audit, instead or ())
     show(estimate, "\n".join(lines_of_estimate(estimate)))
 
 

@@ -163,7 +163,9 @@ def _examples(registry: Registry, base: Base, audit: AuditCard) -> dict[str, str
     if "one_shot" not in base.strategies:
         return {}
     root = registry.data_root(base.task_id)
-    return dict(choose_samples(base.task_id, base.card, root, audit.samples, with_examples=True).examples)
+    return dict(
+        choose_samples(base.task_id, base.card, root, audit.samples.of(base.task_id), with_examples=True).examples
+    )
 
 
 def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposal]:

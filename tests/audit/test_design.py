@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from flows.audit.design import design_audit
+from flows.audit.estimate import estimate_audit
 from flows.audit.judge import asked_judges
 from flows.audit.judge_requests import Ruling, asked_again, controls_of, judge_key, rulings_of
 from flows.audit.plan import CellsInWarehouse, missing_requests, template_of
 from flows.audit.variants import landed_variants
 from flows.warehouse import Warehouse
 from models_registry.cards import JudgeCard
-from models_registry.errors import CardError
+from models_registry.errors import CardError, UsageError
 from models_registry.registry import load_registry
 from tests.support.http_audit import ask, query
 
@@ -183,6 +184,11 @@ def test_a_rubric_without_marks_is_sent_as_it_is_but_for_marks_around_the_answer
         ("tasks", TASK + "  instruction: Choose.\n", "instruction is not of a task of kind multiple_choice"),
         ("tasks", TASK.replace("  templates: choices\n", ""), "a task of kind multiple_choice needs templates"),
         (
+            "audits",
+            AUDIT + "  samples: {by_task: {Q: {limit: 1}}}\n",
+            "samples.by_task names 'Q', which the audit does not ask; known: q",
+        ),
+        (
             "tasks",
             TASK.replace(", options: options", ""),
             "data of a task of kind multiple_choice needs options, and no references",
@@ -198,6 +204,33 @@ def test_what_does_not_fit_is_one_line(tmp_path: Path, kind: str, text: str, lin
         design_audit(load_registry([folder]), "a")
     assert line in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_task_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    folder = registry_of(tmp_path)
+    whole = design_audit(load_registry([folder]), "a")
+    (folder / "audits/own.yml").write_text(AUDIT + "  samples: {limit: 2, by_task: {q: {limit: 1}}}\n")
+    part = design_audit(load_registry([folder]), "a")
+    assert (whole.n_samples("q"), part.n_samples("q")) == (2, 1)
+    assert part.plan_fingerprint != whole.plan_fingerprint
+    lines = {row["name"]: row["requests"] for row in estimate_audit(load_registry([folder]), "a")["lines"]}
+    assert lines["m"] == 2  # one sample under two templates
+
+
+def test_the_same_work_is_priced_as_another_models(tmp_path: Path) -> None:
+    folder = registry_of(tmp_path)
+    registry = load_registry([folder])
+    others = estimate_audit(registry, "a", ("m", "gpt-4o-2024-08-06", "gpt-4o-mini"))["others"]
+    assert [(row["name"], row["requests"]) for row in others] == [
+        ("m", 4), ("gpt-4o-2024-08-06", 4), ("gpt-4o-mini", 4),
+    ]  # fmt: skip
+    free, dear, cheap = (row["usd"] for row in others)
+    assert free == 0
+    assert 0 < cheap < dear
+    with pytest.raises(
+        UsageError, match="--as gpt-40: no model card has this id, and the price library does not know it"
+    ):
+        estimate_audit(registry, "a", ("gpt-40",))
 
 
 def test_gold_beyond_the_options_is_one_line(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ TASKS = sorted(REGISTRY.entries["tasks"])
 OWN = [task for task in TASKS if REGISTRY.task(task).data.path and REGISTRY.task(task).data.rows is None]
 REPHRASED = [task for task in TASKS if REGISTRY.task(task).kind == "classification"]
 BENCHMARKS = ("arc_challenge", "openbookqa", "gpqa", "narrativeqa", "math", "simpleqa")
+DATASETS = {"trec": 500, "cb": 250, "rte": 2490, "dbpedia": 2000, "wos": 2000}  # and how many of their rows are asked
 OUTCOMES = (
     "tweets_rd",
     "tweets_pop",
@@ -44,7 +45,9 @@ def test_what_ships() -> None:
         "quickstart",
         "nightly",
         "templates",
-        *(f"paper_{task}" for task in ("trec", "cb", "rte", "dbpedia", "wos")),
+        "paper_errica",
+        "paper_barrie",
+        *(f"paper_{task}" for task in DATASETS),
         *(f"paper_pss_{outcome}" for outcome in OUTCOMES),
         *(f"paper_{task}" for task in BENCHMARKS),
     }
@@ -158,9 +161,29 @@ def test_the_design_of_barrie_et_al(audit: str) -> None:
     assert REGISTRY.task(task).level == ("interval" if task == "pss_manifestos_multi" else "nominal")
 
 
-@pytest.mark.parametrize("audit", [f"paper_{task}" for task in ("trec", "cb", "rte", "dbpedia", "wos")])
-def test_the_design_of_errica_et_al(audit: str) -> None:
-    card = REGISTRY.audit(audit)
+def test_the_twelve_outcomes_of_barrie_et_al_in_one_audit() -> None:
+    whole, one = REGISTRY.audit("paper_barrie"), REGISTRY.audit("paper_pss_mii")
+    assert whole.tasks == tuple(f"pss_{outcome}" for outcome in OUTCOMES)
+    assert whole.model_copy(update={"tasks": one.tasks, "budget": one.budget}) == one
+
+
+@pytest.mark.parametrize("task", DATASETS)
+def test_the_five_datasets_of_errica_et_al_in_one_audit(task: str) -> None:
+    whole, one = REGISTRY.audit("paper_errica"), REGISTRY.audit(f"paper_{task}")
+    assert whole.tasks == tuple(DATASETS)
+    assert whole.samples.of(task) == one.samples
+    assert whole.models == (*one.models, "random", "gpt-4o_half_noisy")
+    assert REGISTRY.model("gpt-4o_half_noisy").rate == 0.5
+    same = {"tasks": one.tasks, "models": one.models, "samples": one.samples, "budget": one.budget}
+    assert whole.model_copy(update=same) == one
+
+
+@pytest.mark.parametrize("task", DATASETS)
+def test_the_design_of_errica_et_al(task: str) -> None:
+    card = REGISTRY.audit(f"paper_{task}")
+    n_rows = REGISTRY.task(task).data.rows or 0
+    assert min(card.samples.limit or n_rows, n_rows) == DATASETS[task]
+    assert card.samples.balanced == (task in ("dbpedia", "wos"))
     assert card.rephrasing is not None
     assert card.rephrasing.variants == 30
     assert (card.repetitions.original, card.repetitions.variants) == (1, 1)
@@ -180,7 +203,8 @@ def test_the_design_of_hua_et_al(task: str) -> None:
     assert (len(templates.templates) == 12) == (templates.kind == "multiple_choice")
     assert (audit.repetitions.original, audit.repetitions.variants, audit.format.policy) == (1, 1, "warn")
     assert (audit.format.max_invalid_rate, audit.format.max_invalid_rate_at_first) == (1, 1)
-    assert audit.judges == ("gpt_judge", "gemini_judge", "both_judges")
+    both = ("gpt_judge", "gemini_judge", "both_judges")
+    assert audit.judges == (both if task == "arc_challenge" else ("gemini_judge",))
     n_samples = audit.samples.limit or REGISTRY.task(task).data.rows or 0
     answers = n_samples * len(templates.templates) * len(audit.models)
     text = (SHIPPED / f"audits/papers/{task}.yml").read_text("utf-8")

@@ -25,7 +25,7 @@ def choose(cards: AuditCards, task_id: str) -> ChosenSamples:
     card, audit = cards.tasks[task_id], cards.audit
     with_examples = "one_shot" in audit.strategies and card.templates is None
     root = cards.registry.data_root(task_id)
-    return choose_samples(task_id, card, root, audit.samples, with_examples=with_examples)
+    return choose_samples(task_id, card, root, audit.samples.of(task_id), with_examples=with_examples)
 
 
 def fetch_samples(cards: AuditCards) -> dict[str, ChosenSamples]:
@@ -73,7 +73,7 @@ def unread_data(cards: AuditCards) -> list[str]:
         where = card.data.path or card.data.hub
         is_here = card.data.path is not None and (cards.registry.data_root(name) / card.data.path).exists()
         if not is_here and card.data.rows is not None:
-            count = min(card.data.rows, cards.audit.samples.limit or card.data.rows)
+            count = min(card.data.rows, cards.audit.samples.of(name).limit or card.data.rows)
             notes.append(f"task '{name}': {where} is not here; counted {count} rows as the card says")
         elif card.data.hub is not None:
             notes.append(f"task '{name}': {where} is looked at when it is run")
