@@ -53,10 +53,16 @@ def report(
             help="The file; default: report.html beside the published copy, stdout for md and csv.",
         ),
     ] = None,
+    charts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Instead write each chart into this folder: SVG and PNG for a paper, its data as CSV."
+        ),
+    ] = None,
 ) -> None:
-    """Report on a published run again: as a page, as Markdown or as CSV."""
+    """Report on a published run again: as a page, as Markdown, as CSV, or as files of its charts."""
     from flows.display.policy import policy_of
-    from flows.report import FORMS, report_as
+    from flows.report import FORMS, charts_of, report_as
     from flows.report import report as write_report
     from flows.system.files import SHARED, write_text
     from flows.warehouse import Warehouse
@@ -68,6 +74,10 @@ def report(
         raise UsageError(msg)
     policy, settings = policy_of(text), state.settings()
     run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
+    if charts is not None:
+        files = [str(path) for path in charts_of(Warehouse(settings.warehouse), run, charts)]
+        show({"charts": files}, f"{len(files) // 3} charts in {charts}, each as SVG, PNG and CSV")
+        return
     if Warehouse(settings.warehouse).published.lake is not None and form == "html" and output is None:
         path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)
         show({"report": str(path)}, str(path))

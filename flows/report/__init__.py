@@ -19,6 +19,7 @@ __all__ = [
     "FORMS",
     "REPORT",
     "Form",
+    "charts_of",
     "comparison_rows",
     "report",
     "report_as",
@@ -95,6 +96,16 @@ def as_written(
 def from_below(page: str) -> str:
     """Returns the page's links, from a folder below: what people said has no quote of its own, since it is escaped."""
     return page.replace('href="traces/', 'href="../traces/').replace('href="reports/', 'href="')
+
+
+def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path) -> list[Path]:
+    """Writes each chart of the report on a run into a folder, as SVG, PNG and CSV; returns the files.
+
+    Raises WarehouseError as `report` does.
+    """
+    from flows.report.chart_files import write_charts
+
+    return write_charts(_data(warehouse, audit_run_id, None), folder)
 
 
 def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy | None = None) -> str:

@@ -16,21 +16,26 @@ PRIVATE_UMASK = 0o077  # of a process whose files are its owner's alone
 
 
 def write_text(text: str, path: Path, mode: int = PRIVATE) -> Path:
-    """Writes UTF-8 beside the file, then renames; a link stays one, and what lies under /dev is written to as it is.
+    """Writes UTF-8 as `write_bytes` writes; line breaks stay as they are."""
+    return write_bytes(text.encode(), path, mode)
 
-    Line breaks stay as they are. Raises WarehouseError, in one line, where it cannot.
+
+def write_bytes(content: bytes, path: Path, mode: int = PRIVATE) -> Path:
+    """Writes beside the file, then renames; a link stays one, and what lies under /dev is written to as it is.
+
+    Raises WarehouseError, in one line, where it cannot.
     """
     target = Path(os.path.realpath(path))
     draft = target.with_name(target.name + ".new")
     try:
         if path.is_relative_to("/dev"):  # standard output, however it is redirected
-            with path.open("a", encoding="utf-8", newline="") as stream:
-                stream.write(text)
+            with path.open("ab") as stream:
+                stream.write(content)
             return path
         draft.unlink(missing_ok=True)
         opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(opened, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(opened, "wb") as file:
+            file.write(content)
         put_in_place(draft, target)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from flows.report.charts.drawing import drawn
-from flows.report.charts.layers import Spec, between, known, layer, names, number, of, to
+from flows.report.charts.layers import Spec, between, known, layer, names, number, of, threshold, to
 from flows.report.charts.panels import DASHES, paints
 
 MOST_TICKS = 7
@@ -24,6 +24,7 @@ class Axes:
     ticks: Sequence[float]
     domain: tuple[float, float] | None = None
     format: str = ".3~f"
+    level: float | None = None  # where a dashed rule stands
 
 
 def curves(
@@ -56,6 +57,7 @@ def curves(
         layer("points", "rule", span, where=known("low", "high"), strokeWidth=1.5, opacity=0.55, clip=True),
         layer("points", "line", {**value, "strokeDash": dashes}, where=known("value"), strokeWidth=2, clip=True),
         layer("points", "circle", value, where=known("value"), size=34, opacity=1),
+        *threshold(axes.level, axes.domain or (), {"x": number("from"), "x2": to("to"), "y": number("level", **up)}),
     ]
     # side by side, so that intervals do not hide each other
     beside = room / 2 / max(1, len(series))
@@ -63,4 +65,5 @@ def curves(
     for point in points:
         place = series.index(point["series"])
         data.append({**point, "place": place, "x": point["at"] + (place - (len(series) - 1) / 2) * beside})
-    return drawn(layers, label, {"points": data}, fields=fields, has_table=False)
+    ruled = [{"from": at[0] - room, "to": at[-1] + room, "level": axes.level}]
+    return drawn(layers, label, {"points": data, "threshold": ruled}, fields=fields, has_table=False)

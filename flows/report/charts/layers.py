@@ -52,6 +52,13 @@ def layer(rows: str, kind: str, encoding: Spec, *, where: Spec | None = None, **
     return marks if where is None else {**marks, "transform": [{"filter": where}]}
 
 
+def threshold(level: float | None, domain: Sequence[float], encoding: Spec) -> list[Spec]:
+    """Returns a dashed rule at a level that lies within the domain; the rows that say where are named `threshold`."""
+    if level is None or not domain or not min(domain) <= level <= max(domain):
+        return []
+    return [layer("threshold", "rule", encoding, color=PAINT["muted"], strokeDash=[4, 3], strokeWidth=1, tooltip=None)]
+
+
 def known(*fields: str) -> Spec:
     """Returns the filter that lets rows through which have a number in each of the fields."""
     return {"and": [{"field": field, "valid": True} for field in fields]}

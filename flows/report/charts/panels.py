@@ -13,12 +13,26 @@ from markupsafe import Markup
 
 from flows.display.figures import cut
 from flows.report.charts.drawing import WIDTH, drawn
-from flows.report.charts.layers import PAINT, Spec, between, is_set, known, layer, names, number, of, places, to
+from flows.report.charts.layers import (
+    PAINT,
+    Spec,
+    between,
+    is_set,
+    known,
+    layer,
+    names,
+    number,
+    of,
+    places,
+    threshold,
+    to,
+)
 
 ROW = 20
 MOST_BARS = 20
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
 Domain = tuple[float, float]
+STABLE = 0.8  # the PSS from which a prompt is often called stable
 SERIES = ("first", "second", "third", "fourth")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
@@ -98,8 +112,13 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
         layer("rows", "area", band, where=known("low", "high"), opacity=0.16, clip=True),
         layer("rows", "line", line, where=known("pss"), strokeWidth=2, clip=True, point=dots),
     ]
+    across = {
+        "x": number("from", scale=ends), "x2": to("to"), "y": number("level", title="PSS", scale=between(domain)),
+    }  # fmt: skip
+    layers += threshold(STABLE, domain, across)
     fields = {"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
-    return drawn(layers, label, {"rows": points}, fields=fields, has_table=has_table)
+    data = {"rows": points, "threshold": [{"from": 2, "to": max(most, 3), "level": STABLE}]}
+    return drawn(layers, label, data, fields=fields, has_table=has_table)
 
 
 def stacks(rows: Rows, n_variants: int, label: str) -> Markup:
@@ -143,11 +162,17 @@ def dots(rows: Rows, domain: tuple[float, float], label: str) -> Markup:
 
 
 def ranges(  # noqa: PLR0913 - what the axes say
-    rows: Rows, series: Sequence[str], domain: tuple[float, float], title: str, label: str, of_what: str = "scored by"
+    rows: Rows,
+    series: Sequence[str],
+    domain: tuple[float, float],
+    title: str,
+    label: str,
+    of_what: str = "scored by",
+    level: float | None = None,
 ) -> Markup:
     """Draws a point with its range for each name and series, side by side; rows have name, series, value, low, high.
 
-    of_what: what the series are, in tooltips.
+    of_what: what the series are, in tooltips. level: where a dashed rule stands.
     """
     short = distinct([row["name"] for row in rows])
     data = [
@@ -166,9 +191,11 @@ def ranges(  # noqa: PLR0913 - what the axes say
     layers = [
         layer("rows", "rule", span, where=known("low", "high"), strokeWidth=2, opacity=0.6),
         layer("rows", "point", point, filled=True, size=48, opacity=1),
+        *threshold(level, domain, {"x": number("level", title=title, scale=scale)}),
     ]
+    datasets = {"rows": data, "threshold": [{"level": level}]}
     return drawn(
-        layers, label, {"rows": data}, height=height_of(len(short), len(series)), has_table=False,
+        layers, label, datasets, height=height_of(len(short), len(series)), has_table=False,
         fields={"name": "model", "method": of_what, "value": title, "low": "low", "high": "high"},
     )  # fmt: skip
 

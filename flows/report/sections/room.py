@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,6 +23,8 @@ MOST_PAIRS_IN_ALL = 120  # of the report: about a tenth of a second each
 N_SECTIONS_OF_PAIRS = 6
 LEAST_ROWS = 20
 
+_is_limited: ContextVar[bool] = ContextVar("_is_limited", default=True)
+
 Drawn = tuple[str, Markup]  # a detail for the caption, and the drawing
 
 
@@ -30,6 +34,16 @@ class Chart(NamedTuple):
     name: str
     beside: str
     draw: Callable[[], Drawn]
+
+
+@contextlib.contextmanager
+def unlimited() -> Iterator[None]:
+    """Gives sections room for all of their charts within it: for whoever wants them as files."""
+    before = _is_limited.set(False)
+    try:
+        yield
+    finally:
+        _is_limited.reset(before)
 
 
 class Room:
@@ -44,14 +58,14 @@ class Room:
 
     def draw(self, block: Block, charts: Sequence[Chart], what: str = "charts") -> None:
         """Draws of a task's charts what the section has room for, and notes how many were left out."""
-        n = min(self.n_a_task, self.n_left, len(charts))
+        n = min(self.n_a_task, self.n_left, len(charts)) if _is_limited.get() else len(charts)
         self.n_left -= n
         some = f"{n} of {len(charts)}" if n else f"None of {len(charts)}"
         _draw(block, charts, n, f"{some} {what} are drawn here, to keep the page small")
 
     def draw_pairs(self, block: Block, charts: Sequence[Chart], n_sharing: int = 1) -> None:
         """Draws charts of model and strategy pairs likewise; `n_sharing` calls share the room of one task."""
-        n = min(max(1, self.n_pairs // n_sharing), len(charts))
+        n = min(max(1, self.n_pairs // n_sharing), len(charts)) if _is_limited.get() else len(charts)
         _draw(block, charts, n, f"{n} of {len(charts)} model and strategy pairs are drawn here")
 
 

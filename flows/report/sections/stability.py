@@ -20,7 +20,7 @@ from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 
 MART = "fct_prompt_stability"
-CONVENTION = "A threshold of .8 is often read as stable; that is a convention, and no law."
+CONVENTION = "A threshold of .8, the dashed line, is often read as stable; that is a convention, and no law."
 _BANDS = (("first", "labels (valid answers)"), ("second", "verbatim (every distinct completion)"))
 _SERIES = tuple(panels.PSS_SERIES)
 
@@ -149,7 +149,7 @@ def _curves(  # noqa: PLR0913 - what the axis says
     rows: list[Row], at: str, title: str, word: str, domain: panels.Domain, label: str
 ) -> Markup:
     points = [point(MART, row, "pss", at=row[at], series=row["annotation_filter"]) for row in rows]
-    axes = Axes(x=title, y="PSS", ticks=sorted({row[at] for row in rows}), domain=domain)
+    axes = Axes(x=title, y="PSS", ticks=sorted({row[at] for row in rows}), domain=domain, level=panels.STABLE)
     fields = {"series": "answers", "at": word, "value": "PSS", "low": "low", "high": "high"}
     return curves(points, _SERIES, axes, fields, label)
 

@@ -64,4 +64,6 @@ def _ranges(rows: list[Row], shown: list[str], name: str, title: str, task: str)
         f"{task}: {title} of {len({row['name'] for row in points})} models by strategy, from {number(least[name])} "
         f"({cut(least['model_id'], NAME)}) to {number(most[name])} ({cut(most['model_id'], NAME)})."
     )
-    return span([row[name] for row in known]), panels.ranges(points, shown, domain, title, label, of_what="strategy")
+    return span([row[name] for row in known]), panels.ranges(
+        points, shown, domain, title, label, of_what="strategy", level=panels.STABLE
+    )

@@ -8,7 +8,7 @@ from flows.display.figures import NAME, cut, percent, span
 from flows.report.blocks.blocks import Section, by
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.charts.curves import Axes, curves
-from flows.report.charts.panels import Domain, domain_of
+from flows.report.charts.panels import STABLE, Domain, domain_of
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, bounds, figure, table
 from flows.report.sections.reasons import OLDER, why_no_answers, why_open
@@ -76,5 +76,5 @@ def _curves(rows: list[Row], who: str, *, shown: list[str], domain: Domain) -> D
         f"{cut(name, NAME)} {span([row['value'] for row in own])}" for name, own in by(points, "series").items()
     )
     label = f"{who}: PSS by share of the samples ({', '.join(percent(share) for share in shares)}): {spans}."
-    axes = Axes(x="share of the samples", y="PSS", ticks=shares, domain=domain, format=".0%")
+    axes = Axes(x="share of the samples", y="PSS", ticks=shares, domain=domain, format=".0%", level=STABLE)
     return "", curves(points, shown, axes, _FIELDS, label)

@@ -64,6 +64,21 @@ def test_a_missing_interval_leaves_the_figure() -> None:
     assert "<path" in curves(points, ["valid"], axes, {"value": "PSS"}, "x")
 
 
+@pytest.mark.parametrize(("low", "n_rules"), [(0.2, 1), (0.8, 1), (0.9, 0)])
+def test_charts_of_pss_have_a_dashed_line_where_prompts_are_called_stable(low: float, n_rules: int) -> None:
+    points = [
+        {"at": k, "k": k, "series": "valid", "value": 0.95, "pss": 0.95, "low": 0.94, "high": 1.0} for k in (2, 5)
+    ]
+    axes = Axes(x="k", y="PSS", ticks=(2, 5), domain=(low, 1.0), level=panels.STABLE)
+    span = [{"name": "m", "series": "r", "value": 0.95, "low": 0.94, "high": 1.0}]
+    for chart in (
+        panels.lines(points, (low, 1.0), "asks", "x"),
+        curves(points, ["valid"], axes, {"value": "PSS"}, "x"),
+        panels.ranges(span, ["r"], (low, 1.0), "PSS", "x", level=panels.STABLE),
+    ):
+        assert chart.count('class="stroke-muted" fill="none" stroke-dasharray="4 3"') == n_rules
+
+
 @pytest.mark.parametrize(
     ("values", "start"), [([0.93, 0.99], 0.9), ([0.41], 0.4), ([None], 0.0), ([-7.0], -1.0), ([1.0], 0.9)]
 )

@@ -1,0 +1,174 @@
+"""Writes each chart of a report as SVG and PNG, at a size and in colours that go into a paper, with its data as CSV."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from flows.display.figures import shown
+from flows.display.spreadsheet import CsvRows, number_or_cell
+from flows.report.blocks.blocks import Block
+from flows.report.charts.drawing import WIDTH, Drawing
+from flows.report.charts.plot import PADDING
+from flows.report.charts.scales import FONT_SIZE, fitted, width_of
+from flows.report.gather import ReportData
+from flows.report.page import sections
+from flows.report.sections.room import unlimited
+from flows.system.files import SHARED, write_bytes, write_text
+from models_registry.errors import WarehouseError
+
+STYLE = Path(__file__).with_name("report.css")
+PIXELS_AN_INCH = 96  # of a page: a chart is 3.5 inches wide, a column of a paper
+DOTS_AN_INCH = 300  # of a PNG
+POINTS_AN_INCH = 72
+KEY, LINE = 9, 16  # pixels of a legend's patch of colour and of its line
+MOST_NAME = 120  # characters of a file's name
+_COLOUR = re.compile(r"--([a-z]+): (#[0-9a-f]{6})")
+
+
+class _Chart(NamedTuple):
+    stem: str  # of its files
+    drawing: Drawing
+    legend: tuple[tuple[str, str], ...]
+
+
+class _Key(NamedTuple):
+    place: int  # pixels from the left
+    colour: str  # empty: the line above goes on
+    text: str
+
+
+def write_charts(data: ReportData, folder: Path) -> list[Path]:
+    """Writes every chart of the report into the folder, all that a page has no room for too; returns the files.
+
+    A file is named after the section, the task and whom the chart is about; one of that name is replaced. Colours are those of
+    the light page. Raises WarehouseError where the folder or a file cannot be written.
+    """
+    import vl_convert
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"{folder}: cannot be written: {error.strerror}"
+        raise WarehouseError(msg) from None
+    colours = _colours()
+    written = []
+    for chart in _charts(data):
+        svg = _as_svg(chart, colours)
+        png = vl_convert.svg_to_png(svg, scale=POINTS_AN_INCH / PIXELS_AN_INCH, ppi=DOTS_AN_INCH)
+        written += [
+            write_text(svg, folder / f"{chart.stem}.svg", SHARED),
+            write_bytes(png, folder / f"{chart.stem}.png", SHARED),
+            write_text(_as_csv(chart.drawing), folder / f"{chart.stem}.csv", SHARED),
+        ]
+    return written
+
+
+def _charts(data: ReportData) -> Iterator[_Chart]:
+    with unlimited():
+        content = sections(data)
+    taken: dict[str, int] = {}
+    for section in (*content.first, *content.others):
+        for block in section.blocks:
+            for name, drawing in _drawings(block):
+                stem = _file_name(section.anchor, block.task_id, name)
+                taken[stem] = taken.get(stem, 0) + 1
+                yield _Chart(stem if taken[stem] == 1 else f"{stem}-{taken[stem]}", drawing, block.legend)
+
+
+def _drawings(block: Block) -> Iterator[tuple[str, Drawing]]:
+    for panel in block.panels:
+        if isinstance(panel.drawing, Drawing):
+            yield f"{panel.name} {panel.beside}", panel.drawing
+
+
+def _file_name(*names: str) -> str:
+    """Returns names as one that every file system takes: letters and digits of ASCII, and hyphens."""
+    parts = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") for name in names)
+    return "-".join(part for part in parts if part)[:MOST_NAME].strip("-")
+
+
+def _colours() -> dict[str, str]:
+    """The colours of the light page by their names: the first rule of its style."""
+    text = STYLE.read_text("utf-8")
+    return dict(_COLOUR.findall(text[: text.index("}")]))
+
+
+def _as_svg(chart: _Chart, colours: Mapping[str, str]) -> str:
+    """The drawing of the page with its colours written out, on white, its legend below it."""
+    opening, inner = str(chart.drawing).removesuffix("</svg>").split(">", 1)
+    label, height = _attribute(opening, "aria-label"), int(_attribute(opening, "height"))
+    lines = list(_legend_lines(chart.legend))
+    whole = height + LINE * len(lines)
+    rules = "".join(
+        f".fill-{name}{{fill:{colour}}}.stroke-{name}{{stroke:{colour}}}" for name, colour in colours.items()
+    )
+    text = f"text{{font-family:Helvetica,Arial,sans-serif;font-size:{FONT_SIZE}px;fill:{colours['ink']}}}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" '
+        f'width="{WIDTH}" height="{whole}" viewBox="0 0 {WIDTH} {whole}"><style>{text}{rules}</style>'
+        f'<rect width="{WIDTH}" height="{whole}" fill="#ffffff"/>{inner}'
+        + "".join(_legend(keys, height + LINE * place) for place, keys in enumerate(lines))
+        + "</svg>\n"
+    )
+
+
+def _attribute(opening: str, name: str) -> str:
+    found = re.search(rf' {name}="([^"]*)"', opening)
+    return found[1] if found else ""
+
+
+def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
+    """The keys of each line of a legend; one that is wider than the chart goes on in lines of its own."""
+    line: list[_Key] = []
+    place = PADDING
+    for colour, meaning in legend:
+        for nth, piece in enumerate(_wrapped(shown(meaning))):
+            width = KEY + 4 + round(width_of(piece)) + 12
+            if line and (nth or place + width > WIDTH):
+                yield line
+                line, place = [], PADDING
+            line.append(_Key(place, "" if nth else colour, piece))
+            place += width
+    if line:
+        yield line
+
+
+def _wrapped(text: str) -> list[str]:
+    """A text in pieces that fit beside a patch of colour."""
+    most = WIDTH - 2 * PADDING - KEY - 4
+    pieces: list[str] = []
+    for word in text.split(" "):
+        if pieces and width_of(f"{pieces[-1]} {word}") <= most:
+            pieces[-1] += f" {word}"
+        else:
+            pieces.append(fitted(word, most))
+    return pieces
+
+
+def _legend(keys: Sequence[_Key], top: int) -> str:
+    patches = (
+        f'<rect class="fill-{key.colour}" x="{key.place}" y="{top + 3}" width="{KEY}" height="{KEY}"/>'
+        for key in keys
+        if key.colour
+    )
+    texts = (
+        f'<text x="{key.place + KEY + 4}" y="{top + 3 + KEY}">{escape(key.text, quote=False)}</text>' for key in keys
+    )
+    return "".join((*patches, *texts))
+
+
+def _as_csv(drawing: Drawing) -> str:
+    """Returns what is drawn, a row a mark, at full precision; `figure` is the name that `trace` takes, where a mark has one."""
+    datasets: Mapping[str, Mapping[str, Any]] = drawing.spec["spec"]["datasets"]
+    marks = max(datasets.values(), key=lambda told: len(told["rows"]))
+    out = io.StringIO()
+    rows = CsvRows(out)
+    rows.row(marks["names"])
+    for row in marks["rows"]:
+        rows.row(number_or_cell(value) if isinstance(value, str) else value for value in row)
+    return out.getvalue()
