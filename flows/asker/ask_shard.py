@@ -70,21 +70,32 @@ def ask_shard(  # noqa: PLR0913 - one shard of one run of one audit
 
     Raises what stopped it: it has been handed over too, and whoever lands the run says it.
     """
-    with _Contact(
-        askers_folder(Warehouse(settings.warehouse), settings.spool).under(audit_run_id), shard, progress
-    ) as contact:
-        terms = contact.terms()
+    folder = askers_folder(Warehouse(settings.warehouse), settings.spool).under(audit_run_id)
+    terms = _terms(folder)
+    if n_shards != terms.n_shards:  # it says nothing to the lander, whose own asker of this shard is another
+        msg = f"run {audit_run_id} is now asked in {terms.n_shards} shards: this asker of {n_shards} is of an earlier start"
+        raise MeasureError(msg)
+    with _Contact(folder, shard, progress) as contact:
         checked = check_audit(registry, audit_id)
         raise_all([*checked.errors, *checked.lacking_data])
         refuse_untrusted(settings, checked.models, progress)
         design = design_audit(registry, audit_id, checked)
-        if design.plan_fingerprint != terms.plan_fingerprint or n_shards != terms.n_shards:
+        if design.plan_fingerprint != terms.plan_fingerprint:
             msg = f"the cards or data of audit '{audit_id}' here are not those that run {audit_run_id} is asked by"
             raise CardError(msg)
         asking = _Shard(contact, design, terms, audit_run_id)
         with contextlib.suppress(_NightOver):
             asking.workers.run(asking.ask())
     return asking.workers.landing.n_landed
+
+
+def _terms(folder: SharedFolder) -> Terms:
+    """What is asked; raises MeasureError where nobody says so."""
+    terms = read_message(folder, TERMS, Terms)
+    if terms is None:
+        msg = "nobody lands this run now: its night has ended, or it has another warehouse or spool folder"
+        raise MeasureError(msg)
+    return terms
 
 
 class _Contact:
@@ -107,6 +118,7 @@ class _Contact:
             self.state.failure = Failure.of(error)
         elif isinstance(error, Exception):
             self.state.failure = Failure.of(MeasureError(f"an asker ended with {type(error).__name__}"))
+        self.state.is_interrupted = error is not None and not isinstance(error, Exception)
         self.state.state = "ended"
         self.tell()
 
@@ -114,14 +126,6 @@ class _Contact:
         """Tells how far this asker is."""
         self.state.beat += 1
         write_message(self.folder, self.prefix + ASKER, self.state)
-
-    def terms(self) -> Terms:
-        """Returns what is asked; raises MeasureError where nobody says so."""
-        terms = read_message(self.folder, TERMS, Terms)
-        if terms is None:
-            msg = "nobody lands this run now: its night has ended, or it has another warehouse or spool folder"
-            raise MeasureError(msg)
-        return terms
 
     def lease(self) -> Lease | None:
         """Returns what may be spent now; None before this asker is admitted. Raises MeasureError where the lander is gone."""
@@ -217,8 +221,11 @@ class _Shard:
         try:
             while True:
                 lease = await asyncio.to_thread(contact.lease)
-                if lease is not None:
-                    self._take(lease)
+                if lease is None:
+                    self.workers.stop(_NightOver("the lander holds this asker to be dead"))
+                    return
+                self._take(lease)
+                self.workers.landing.turn_if_due()  # what is in a segment of this machine is lost with it
                 since = time.monotonic() - told_at
                 state.is_waiting, before = self._budget.is_waiting, state.is_waiting
                 if since > TELLS_EVERY_S or state.is_waiting != before:

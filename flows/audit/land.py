@@ -51,9 +51,16 @@ class Landing:
     def append(self, table: str, row: Mapping[str, Any]) -> None:
         """Keeps a row of any table of the run; starts landing the segment when it is due."""
         self._spool.append(table, row)
-        is_due = time.monotonic() - self._since > BATCH_SECONDS
-        if is_due or self._spool.n_rows >= BATCH_ROWS or self._spool.n_bytes > BATCH_BYTES:
+        if self._is_due() or self._spool.n_rows >= BATCH_ROWS or self._spool.n_bytes > BATCH_BYTES:
             self._turn()
+
+    def turn_if_due(self) -> None:
+        """Starts landing the segment where it has stood open for a while, also when no row comes."""
+        if self._is_due() and self._spool.n_rows:
+            self._turn()
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._since > BATCH_SECONDS
 
     def flush(self) -> None:
         """Waits until all that was added is in the warehouse; raises WarehouseError where it cannot be."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -31,9 +32,11 @@ from flows.warehouse import Warehouse
 from flows.warehouse.spool import replay, rows_of, table_of
 
 SILENT_S = 60.0
-"""After so long without a sign an asker of another machine is held to be dead, where nobody knows better."""
+"""After so long without a sign an asker of another machine is held to be dead; its lease goes, so that it ends if it lives."""
 LANDED_AT_ONCE = 64_000_000
 """Bytes of segments that are landed in one transaction."""
+READ_AT_ONCE = 16
+"""Segments that are read, and removed, beside each other: a bucket takes its time for each."""
 LOST = "lost.json"
 NO_REQUEST = "^(ClientConnector|ConnectionTimeout)"
 """What the error of a try begins with that found no connection, and so was no request."""
@@ -48,6 +51,7 @@ class Asker:
     lease: Lease | None = None
     state: AskerState | None = None
     seen_at: float = field(default_factory=time.monotonic)
+    silent_s: float = 0.0
     is_settled: bool = False
 
     @property
@@ -63,8 +67,10 @@ class Asker:
     @property
     def is_dead(self) -> bool:
         """Returns whether its process is gone, or gave no sign for a minute where that cannot be seen from here."""
-        is_there = None if self.state is None else is_running(self.state.machine, self.state.pid, self.state.began_at)
-        return time.monotonic() - self.seen_at > SILENT_S if is_there is None else not is_there
+        if self.state is None:  # the first that an asker writes was removed: an earlier start had done with it
+            return True
+        is_there = is_running(self.state.machine, self.state.pid, self.state.began_at)
+        return self.silent_s > SILENT_S if is_there is None else not is_there
 
     @property
     def is_waiting(self) -> bool:
@@ -97,16 +103,18 @@ class SegmentLanding:
         """Looks how far each asker is, new ones too."""
         for name in self.folder.names():
             parts = name.split("/")
-            if parts[2:] != [ASKER] or not parts[0].isdecimal():
+            if len(parts) < 3 or not parts[0].isdecimal():  # noqa: PLR2004 - shard, asker, file
                 continue
             asker = self.askers.get(parts[1])
             if asker is None:
                 asker = self.askers[parts[1]] = Asker(int(parts[0]), parts[1])
                 asker.lease = read_message(self.folder, asker.prefix + LEASE, Lease)
-            if not asker.is_settled:
+            if parts[2:] == [ASKER] and not asker.is_settled:
                 state = read_message(self.folder, name, AskerState)
                 if state is not None and state != asker.state:
                     asker.state, asker.seen_at = state, time.monotonic()
+                # as seen by this look: what was written while the lander was busy is no silence
+                asker.silent_s = time.monotonic() - asker.seen_at
 
     def land(self, askers: Iterable[Asker], *, with_open: bool = False) -> None:
         """Lands the segments of askers, in transactions of some size; what has landed goes.
@@ -126,15 +134,14 @@ class SegmentLanding:
     def _land_first(self, asker: Asker, files: Sequence[str]) -> int:
         """Lands the first files of some; returns how many."""
         rows: dict[str, tuple[str, pl.DataFrame]] = {}
-        n_files = n_bytes = 0
-        for name in files:
-            n_files += 1
-            content = self.folder.read(name) or b""
-            table = table_of(name.rpartition("/")[2])
-            rows[name] = table, rows_of(content, table, name)
-            n_bytes += len(content)
-            if n_bytes > LANDED_AT_ONCE:
-                break
+        n_bytes = 0
+        with ThreadPoolExecutor(READ_AT_ONCE) as pool:
+            while len(rows) < len(files) and n_bytes <= LANDED_AT_ONCE:
+                names = files[len(rows) : len(rows) + READ_AT_ONCE]
+                for name, content in zip(names, pool.map(self.folder.read, names), strict=True):
+                    table = table_of(name.rpartition("/")[2])
+                    rows[name] = table, rows_of(content or b"", table, name)
+                    n_bytes += len(content or b"")
         self._warehouse.land(list(rows.values()))
         if asker.lease is not None:
             new = [each for name, each in rows.items() if name not in asker.lease.counted]
@@ -142,27 +149,37 @@ class SegmentLanding:
             asker.lease.usd_landed += sum(float(f["cost_usd"].sum() or 0) for table, f in new if table == "predictions")
             asker.lease.counted = list(rows)
             write_message(self.folder, asker.prefix + LEASE, asker.lease)
-        for name, (table, frame) in rows.items():
-            self.folder.remove(name)
+        self._remove(list(rows))
+        for table, frame in rows.values():
             if table == "predictions":
                 self._take(frame)
-        return n_files
+        return len(rows)
+
+    def _remove(self, names: Sequence[str]) -> None:
+        with ThreadPoolExecutor(READ_AT_ONCE) as pool:
+            list(pool.map(self.folder.remove, names))
 
     def settle(self, asker: Asker) -> None:
-        """Lands all that an asker left that has ended or died; what was lent to a dead one counts as lost."""
+        """Lands all that an asker left that has ended or died; what was lent to a dead one counts as lost.
+
+        One that lives all the same finds its lease gone and ends; what it hands over until then stays for the next start.
+        """
         if asker.is_settled:
             return
         self.hear()
         self.land([asker], with_open=True)
         if asker.lease is not None and not asker.has_ended:
-            self._lose(asker.lease)
+            self._lose(asker.name, asker.lease)
         asker.is_settled = True
-        for name in self.folder.names():
-            if name.startswith(asker.prefix):
-                self.folder.remove(name)
+        self._remove(
+            [name for name in self.folder.names() if name.startswith(asker.prefix) and not name.endswith(".jsonl")]
+        )
 
-    def _lose(self, lease: Lease) -> None:
+    def _lose(self, name: str, lease: Lease) -> None:
         lost = lost_in(self.folder)
+        if name in lost.askers:  # whoever counted it was killed before the lease went
+            return
+        lost.askers.append(name)
         if lease.max_requests is not None:
             lost.n_requests += max(lease.max_requests - lease.n_landed, 0)
         if lease.max_usd is not None:
@@ -191,11 +208,16 @@ def askers_folder(warehouse: Warehouse, spool: str | None) -> SharedFolder:
 def land_left(warehouse: Warehouse, spool: str | None, say: Callable[[str], None]) -> int:
     """Lands what runs that were killed left in spools, their askers' too; returns how many rows their own spools held.
 
-    Askers that still ask are told to end, and waited for. For who holds the warehouse.
+    Askers that still ask are told to end, and waited for; those of other warehouses, whose runs may share the folder, are
+    left alone. For who holds the warehouse.
     """
     n_rows = replay(warehouse)
     folder = askers_folder(warehouse, spool)
-    for audit_run_id in sorted({name.partition("/")[0] for name in folder.names()}):
+    runs = {name.partition("/")[0] for name in folder.names()}
+    if not runs:
+        return n_rows
+    known = warehouse.read("select audit_run_id from raw.audit_runs where audit_run_id in $runs", runs=sorted(runs))
+    for audit_run_id in sorted(row["audit_run_id"] for row in known):
         _land_askers(warehouse, folder.under(audit_run_id), say)
     return n_rows
 

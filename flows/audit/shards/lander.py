@@ -10,6 +10,7 @@ import contextlib
 import io
 import time
 from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
 
 import polars as pl
 
@@ -37,8 +38,12 @@ from flows.warehouse.rows import SCHEMAS
 from flows.warehouse.sql import sql
 from models_registry.errors import BudgetReached, MeasureError, PromptauditError
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 NETWORK_ENGINES = ("openai_api", "vllm_server")
 """Engines whose models askers ask; what this machine computes, and batches, the night asks itself."""
+SIGN_EVERY_S = 5.0
 MOST_VAIN = 3
 """As many askers of a shard as may die one after the other without an answer."""
 
@@ -80,6 +85,7 @@ class Lander:
         self._given_back: set[str] = set()
         self._complete: set[int] = set()
         self._beat = 0
+        self._signed_at = time.monotonic()
         self._is_over = False
         self._reached: BudgetReached | None = None
         self._workers: Workers | None = None
@@ -157,7 +163,7 @@ class Lander:
                 return death or "without a word"
             self._workers.notes += [note for note in last.notes if note not in self._workers.notes]
             if last.failure is None:
-                return None
+                return "interrupted" if last.is_interrupted else None
             failure = last.failure.error()
             # in the run's figures, not in the asker's
             raise self._reached if isinstance(failure, BudgetReached) and self._reached is not None else failure
@@ -195,16 +201,15 @@ class Lander:
     async def _look(self) -> None:
         """Looks at every asker once: lands what it handed over, hears how far it is, lends it what it wants."""
         async with self._turn:
-            askers = await asyncio.to_thread(self._land)
+            askers = await _in_thread(self._land)
             self._take_back()
             for asker in self._lend(askers):
                 if asker.lease is not None:
-                    await asyncio.to_thread(write_message, self._folder, asker.prefix + LEASE, asker.lease)
+                    await _in_thread(write_message, self._folder, asker.prefix + LEASE, asker.lease)
 
     def _land(self) -> list[Asker]:
         """Lands what askers have handed over and admits those that came; returns those that ask."""
-        self._beat += 1
-        write_message(self._folder, LANDER, LanderState(beat=self._beat, is_over=self._is_stopped()))
+        self._give_sign()
         self._landing.hear()  # before the files: one that says it has ended has handed over everything by then
         askers = [asker for asker in self._landing.askers.values() if not asker.is_settled]
         self._landing.land(askers)
@@ -213,8 +218,16 @@ class Lander:
                 self._admit(asker)
         return [asker for asker in askers if asker.lease is not None and not asker.is_over]
 
+    def _give_sign(self) -> None:
+        """Tells askers that this lander is there."""
+        self._beat += 1
+        self._signed_at = time.monotonic()
+        write_message(self._folder, LANDER, LanderState(beat=self._beat, is_over=self._is_stopped()))
+
     def _take(self, rows: pl.DataFrame) -> None:
-        """Tells of predictions that have landed."""
+        """Tells of predictions that have landed; gives a sign where many files take long."""
+        if time.monotonic() - self._signed_at > SIGN_EVERY_S:
+            self._give_sign()
         if self._workers is not None:
             self._workers.landing.n_landed += rows.height
         for model_id, n_in, n_out in rows.select("model_id", "prompt_tokens", "completion_tokens").iter_rows():
@@ -294,7 +307,7 @@ class Lander:
     async def _settle(self, askers: Sequence[Asker]) -> None:
         async with self._turn:
             for asker in askers:
-                await asyncio.to_thread(self._landing.settle, asker)
+                await _in_thread(self._landing.settle, asker)
             self._take_back()
 
     def _take_back(self) -> None:
@@ -315,6 +328,16 @@ class Lander:
         for pair, shard in self._dealt.items():
             n_missing[shard] = n_missing.get(shard, 0) + self._sizes[pair] - counts.get(pair, 0)
         return n_missing
+
+
+async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Returns what work in a thread returns; who is cancelled meanwhile keeps waiting for the thread, and so keeps its turn."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
 
 
 def placement_of(purse: Purse, audit_id: str, askers: AskersSetting) -> Placement:

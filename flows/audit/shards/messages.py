@@ -82,10 +82,11 @@ class Lease(Message):
 
 
 class Lost(Message):
-    """What was lent to askers that died."""
+    """What was lent to the askers that died, by the names of their folders, and is not given back."""
 
     n_requests: int = 0
     usd: float = 0.0
+    askers: list[str] = Field(default_factory=list)
 
 
 class Failure(Message):
@@ -111,7 +112,7 @@ class AskerState(Message):
 
     `n_requests` and `usd` are spent or set aside; `wants_requests` and `wants_usd` are what it would have in all, of which
     one request may cost up to `usd_a_request`; `is_waiting`: it can do nothing before it is lent more than `max_requests` and
-    `max_usd`.
+    `max_usd`; `is_interrupted`: it has handed over everything, and cells of its shard may not have been asked.
     """
 
     machine: str
@@ -127,6 +128,7 @@ class AskerState(Message):
     is_waiting: bool = False
     max_requests: int | None = None
     max_usd: float | None = None
+    is_interrupted: bool = False
     failure: Failure | None = None
     notes: list[str] = Field(default_factory=list)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -87,6 +87,75 @@ def test_what_dead_askers_left_open_lands_at_the_next_start(landed: Warehouse) -
     assert not landed.places.askers.exists()
 
 
+def test_a_spool_that_two_warehouses_share_keeps_their_runs_apart(landed: Warehouse, tmp_path: Path) -> None:
+    run, content = hand_over(landed)
+    spool = str(tmp_path / "spool")
+    folder = askers_folder(landed, spool).under(run)
+    folder.write("1/a/00000001.predictions.jsonl", content)
+    write_message(folder, f"1/a/{ASKER}", GONE)
+    names = folder.names()
+    with running_server() as server:
+        write_cards(tmp_path / "other", server.base_url)
+        ask(tmp_path / "other.duckdb", tmp_path / "other")
+    other = Warehouse(tmp_path / "other.duckdb")
+    query(other.path, "delete from raw.predictions")
+    query(other.path, "update raw.audit_runs set audit_run_id = 'another'")
+    land_left(other, spool, silent)
+    assert folder.names() == names
+    assert cells(other.path) == (0, 0)
+    land_left(landed, spool, silent)
+    assert cells(landed.path) == (60, 60)
+
+
+def test_what_a_dead_asker_was_lent_is_lost_once(landed: Warehouse) -> None:
+    run, _ = hand_over(landed)
+    folder = askers_folder(landed, None).under(run)
+    for _ in range(2):  # the second start finds the lease still there: the first was killed before it removed it
+        write_message(folder, f"1/a/{ASKER}", GONE)
+        write_message(folder, f"1/a/{LEASE}", Lease(max_requests=100, max_usd=1.0))
+        landing = SegmentLanding(landed, folder)
+        landing.hear()
+        (asker,) = landing.askers.values()
+        landing.settle(asker)
+        assert lost_in(folder).n_requests == 40
+        assert lost_in(folder).askers == ["a"]
+
+
+def test_what_an_asker_hands_over_after_it_was_held_dead_lands_at_the_next_start(landed: Warehouse) -> None:
+    run, content = hand_over(landed)
+    folder = askers_folder(landed, None).under(run)
+    folder.remove("1/a/00000001.predictions.jsonl")
+    write_message(folder, f"1/a/{ASKER}", GONE)
+    landing = SegmentLanding(landed, folder)
+    landing.hear()
+    (asker,) = landing.askers.values()
+    folder.write("1/a/00000002.predictions.jsonl", content)  # behind the last look for segments
+    landing.land = lambda *_, **__: None  # type: ignore[method-assign]
+    landing.settle(asker)
+    assert folder.names() == ["1/a/00000002.predictions.jsonl"]
+    land_left(landed, None, silent)
+    assert cells(landed.path) == (60, 60)
+
+
+def test_segments_are_read_beside_each_other(landed: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, content = hand_over(landed)
+    folder = askers_folder(landed, None).under(run)
+    folder.write("1/a/00000002.predictions.jsonl", content)
+    write_message(folder, f"1/a/{ASKER}", GONE)
+    landing = SegmentLanding(landed, folder)
+    landing.hear()
+    both, read = threading.Barrier(2), folder.read
+
+    def slowly(name: str) -> bytes | None:
+        if name.endswith(".jsonl"):
+            both.wait(10)  # for another that is read meanwhile
+        return read(name)
+
+    monkeypatch.setattr(folder, "read", slowly)
+    landing.land(landing.askers.values())
+    assert cells(landed.path) == (60, 60)
+
+
 def test_an_asker_that_lives_is_told_to_end_and_waited_for(landed: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     run, _ = hand_over(landed)
     folder = askers_folder(landed, None).under(run)
@@ -112,7 +181,7 @@ def test_who_is_silent_for_a_minute_is_held_to_be_dead_where_its_process_cannot_
     far = land_segments.Asker(1, "b", state=AskerState(machine="another", pid=1, began_at=1.0, beat=1))
     assert not asker.is_dead
     assert not far.is_dead
-    asker.seen_at = far.seen_at = time.monotonic() - 61
+    asker.silent_s = far.silent_s = 61.0
     assert not asker.is_dead  # it may be busy: its process is there
     assert far.is_dead
     asker.state = GONE

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from flows.audit.shards.lander import _in_thread
 from flows.system.shared_folder import shared_folder
 from flows.warehouse import Warehouse
 from models_registry.errors import BudgetReached, EngineError, MeasureError
@@ -64,6 +68,43 @@ def test_what_an_asker_fails_with_is_the_run_s_error(tmp_path: Path) -> None:
         registry = cards_for(tmp_path, server)
         with pytest.raises(EngineError, match="small"):
             ask(tmp_path / "audit.duckdb", registry, n_askers=2)
+
+
+def test_the_shard_of_an_asker_that_is_told_to_end_is_asked_on(tmp_path: Path) -> None:
+    said: list[str] = []
+    with running_server(latency_s=0.05) as server:
+        registry = cards_for(tmp_path, server, n_samples=100)
+
+        def tell_one() -> None:
+            wait_for(lambda: server.counters()["requests"] >= 40, "40 requests")
+            askers_of(tmp_path)[0].terminate()
+
+        telling = threading.Thread(target=tell_one)
+        telling.start()
+        result = ask(tmp_path / "audit.duckdb", registry, n_askers=2, said=said)
+        telling.join()
+        assert server.counters()["requests"] <= 300 + CONNECTIONS
+    assert result.n_landed == 300
+    assert cells(tmp_path / "audit.duckdb") == (300, 300)
+    assert any("its asker died, interrupted; " in line for line in said)
+
+
+def test_who_is_cancelled_waits_for_the_thread_it_began() -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        time.sleep(0.2)
+        done.append("landed")
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(_in_thread(work))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert done == ["landed"]
+
+    asyncio.run(cancelled())
 
 
 def test_askers_that_die_without_an_answer_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
