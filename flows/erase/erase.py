@@ -109,8 +109,8 @@ def erase(  # noqa: PLR0913 - what is erased, and where rows may still lie that 
     if archived:
         warehouse.rewrite()
         published = publish(warehouse)
-    bring_lake_up(published, is_erasure=True)
     _write_reports(warehouse, runs, newest)
+    bring_lake_up(published, is_erasure=True)
     left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
     return Erasure(
         sample_id=sample_id,

@@ -18,7 +18,7 @@ from flows.warehouse.duckdb_file import Connection
 from flows.warehouse.insert import write_parquet
 from flows.warehouse.places import DEFAULT_NAME
 from flows.warehouse.selection import Selection
-from models_registry.errors import PromptauditError, WarehouseError, WarehouseLocked
+from models_registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
 
 
 def publish(
@@ -57,7 +57,8 @@ def publish(
     try:
         bring_lake_up(target)
     except PromptauditError as error:
-        (warn or Progress().warn)(f"{error}; the next publication catches up")
+        later = "" if isinstance(error, UsageError) else "; the next publication catches up"
+        (warn or Progress().warn)(f"{error}{later}")
     with warehouse.kept_open():
         published(warehouse, {*audit_run_ids, *(run for run, names in remade.items() if names)})
     return target

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flows.warehouse.duckdb_file import Connection, rewrite
 from flows.warehouse.lake import Lake, attached, quoted, vacuum
+from models_registry.errors import UsageError, WarehouseError
 
 SCHEMAS = ("raw", "marts")
 KEPT_S = 3600
@@ -19,22 +20,62 @@ def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
 
     A part is a run's rows, a comparison's, or a whole table that knows neither. `is_erasure`: every table is written anew,
     and nothing of what was replaced is kept, in the catalog neither. Raises WarehouseError where the lake cannot be reached
-    or written: it stays as it was.
+    or written, UsageError where it is another warehouse's: it stays as it was. Raises WarehouseError after an erasure where
+    files lie beside its data that it does not know.
     """
     with attached(lake, is_writer=True) as con:
         # by the name of its file, which its views name
         con.execute(f"attach '{quoted(str(copy))}' (read_only)")
+        ((name,),) = con.execute(
+            "select database_name from duckdb_databases() where path = $path", {"path": str(copy)}
+        ).fetchall()
+        _refuse_strangers(con, lake, name)
         con.execute("begin")
-        n_changed = _Writer(con, copy.stem, is_anew=is_erasure).write()
+        n_changed = _Writer(con, name, is_anew=is_erasure).write()
         con.execute("commit" if n_changed else "rollback")
-        con.execute(f'detach "{copy.stem}"')
+        con.execute(f'detach "{name}"')
         if n_changed:
             _let_go(con, 0 if is_erasure else KEPT_S)
+        unknown = _unknown_files(con) if is_erasure else []
     if is_erasure and lake.is_on_postgres:
         vacuum(lake)
     elif is_erasure:
         rewrite(Path(str(lake)))
+    if unknown:
+        msg = (
+            f"the lake {lake}: {len(unknown)} files beside its data are of none of its tables, {unknown[0]} the first: they may "
+            "quote what was erased, or be another lake's; remove them, or give each lake a folder of its own"
+        )
+        raise WarehouseError(msg)
     return n_changed
+
+
+def _refuse_strangers(con: Connection, lake: Lake, copy: str) -> None:
+    """Raises UsageError where the lake's runs are another warehouse's: all of them would be replaced."""
+    tables = (
+        "select 1 from duckdb_tables() where (database_name, schema_name, table_name) = ('lake', 'raw', 'audit_runs')"
+    )
+    if not con.execute(tables).fetchall():
+        return
+    ours = f'select audit_run_id from "{copy}".raw.audit_runs'  # noqa: S608 - the name of our own file
+    counts = f"select count(*), count(*) filter (audit_run_id in ({ours})) from lake.raw.audit_runs"  # noqa: S608
+    ((n_runs, n_known),) = con.execute(counts).fetchall()
+    if n_runs and not n_known:
+        msg = (
+            f"the lake {lake} holds {n_runs} runs of another warehouse, which this publication would replace: name another in "
+            "PROMPTAUDIT_LAKE"
+        )
+        raise UsageError(msg)
+
+
+def _unknown_files(con: Connection) -> list[str]:
+    """The Parquet files below the lake's data that are of none of its tables; they may be another lake's, so they stay."""
+    return [
+        str(path)
+        for (path,) in con.execute(
+            "from ducklake_delete_orphaned_files('lake', cleanup_all => true, dry_run => true)"
+        ).fetchall()
+    ]
 
 
 class _Writer:
@@ -45,9 +86,9 @@ class _Writer:
         for schema in (*SCHEMAS, "main"):
             con.execute(f"create schema if not exists lake.{schema}")
         con.execute(f"create table if not exists {PARTS} (name varchar, part varchar, n bigint, digest varchar)")
-        self._before: dict[str, dict[str, tuple[int, str]]] = {}
+        self._parts: dict[str, dict[str, tuple[int, str]]] = {}  # of each table
         for name, part, n, digest in con.execute(f"from {PARTS}").fetchall():
-            self._before.setdefault(name, {})[part] = (n, digest)
+            self._parts.setdefault(name, {})[part] = (n, digest)
 
     def write(self) -> int:
         """Exchanges what is not as in the copy; returns how many parts that were."""
@@ -57,19 +98,29 @@ class _Writer:
             {"copy": self._copy, "schemas": list(SCHEMAS)},
         ).fetchall()
         names = [f'{schema}."{table}"' for schema, table in tables]
-        for gone in set(self._before) - set(names):
+        gone_tables = set(self._parts) - set(names)
+        for gone in gone_tables:
             self._con.execute(f"drop table if exists lake.{gone}")
-            self._forget(gone, list(self._before[gone]))
-        return sum(self._exchange(name) for name in names)
+            del self._parts[gone]
+        n_changed = len(gone_tables) + sum(self._exchange(name) for name in names)
+        if n_changed:
+            self._keep_parts()
+        return n_changed
+
+    def _keep_parts(self) -> None:
+        """Writes what the lake was brought up to at once: deleting twice in a transaction leaves a file that no table knows."""
+        self._con.execute(f"delete from {PARTS}")  # noqa: S608
+        rows = [(name, part, *mark) for name, parts in self._parts.items() for part, mark in parts.items()]
+        columns = {f"c{place}": [row[place] for row in rows] for place in range(4)}
+        self._con.execute(f"insert into {PARTS} select unnest($c0), unnest($c1), unnest($c2), unnest($c3)", columns)
 
     def _exchange(self, name: str) -> int:
         source, target = f'"{self._copy}".{name}', f"lake.{name}"
         self._con.execute(f"create table if not exists {target} as from {source} limit 0")
         columns, there = self._columns(source), self._columns(target)
-        before = self._before.get(name, {})
+        before = self._parts.get(name, {})
         if self._is_anew or there != columns:  # of an earlier version
             self._con.execute(f"create or replace table {target} as from {source} limit 0")
-            self._forget(name, list(before))
             before = {}
         key = next((each for each in ("audit_run_id", "comparison_id") if each in dict(columns)), None)
         part = "''" if key is None else f"coalesce({key}, '')"
@@ -79,22 +130,14 @@ class _Writer:
         old = [each for each in before if each not in wanted or each in new]
         if old:
             self._con.execute(f"delete from {target} where list_contains($old, {part})", {"old": old})  # noqa: S608
-            self._forget(name, old)
         if new:
             insert = f"insert into {target} from {source} where list_contains($new, {part})"
             self._con.execute(insert, {"new": new})
-            rows = [(name, each, *wanted[each]) for each in new]
-            self._con.executemany(f"insert into {PARTS} values (?, ?, ?, ?)", rows)  # noqa: S608
+        self._parts[name] = wanted
         return len({*old, *new})
 
     def _columns(self, table: str) -> list[tuple[str, str]]:
         return self._con.execute(f"select column_name, column_type from (describe {table})").fetchall()  # noqa: S608
-
-    def _forget(self, name: str, parts: list[str]) -> None:
-        self._con.execute(
-            f"delete from {PARTS} where name = $name and list_contains($parts, part)",  # noqa: S608
-            {"name": name, "parts": parts},
-        )
 
 
 def _let_go(con: Connection, kept_s: int) -> None:
@@ -106,4 +149,3 @@ def _let_go(con: Connection, kept_s: int) -> None:
     con.execute(f"call ducklake_expire_snapshots('lake', {older})")
     files = "cleanup_all => true" if is_all else older
     con.execute(f"call ducklake_cleanup_old_files('lake', {files})")
-    con.execute(f"call ducklake_delete_orphaned_files('lake', {files})")

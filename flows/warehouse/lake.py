@@ -15,15 +15,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import duckdb
 from pydantic import SecretStr
 
 from flows.settings import settings_of
-from flows.system.files import private_folder
+from flows.system.files import PRIVATE, private_folder
 from models_registry.errors import UsageError, WarehouseError
 
+CATALOGS = frozenset({"", "lake", "system", "temp"})
+"""The databases that somebody's query of a lake may name: its catalog is another."""
 CATALOG_WAIT_S = 30.0
 """How long a file that another program has open is waited for, in seconds."""
 NO_DOWNLOADS: dict[str, str | bool | int | float | list[str]] = {
@@ -50,19 +52,35 @@ class Lake:
         """Returns whether the catalog is a database of Postgres."""
         return self.catalog.get_secret_value().startswith(("postgres://", "postgresql://"))
 
+    @property
+    def password(self) -> str | None:
+        """Returns the password in the catalog's address, before its host or as a parameter."""
+        if not self.is_on_postgres:
+            return None
+        parts = urlsplit(self.catalog.get_secret_value())
+        given = dict(parse_qsl(parts.query)).get("password")
+        return given if parts.password is None else unquote(parts.password)
+
     def __str__(self) -> str:
         """Returns the catalog's address without its password."""
         address = self.catalog.get_secret_value()
         if not self.is_on_postgres:
             return address
         parts = urlsplit(address)
-        return parts._replace(netloc=f"{parts.username or ''}@{parts.netloc.rpartition('@')[2]}").geturl()
+        query = "&".join(each for each in parts.query.split("&") if not each.startswith("password="))
+        return parts._replace(netloc=f"{parts.username or ''}@{parts.netloc.rpartition('@')[2]}", query=query).geturl()
 
 
 def lake_of_settings() -> Lake | None:
     """Returns the lake that PROMPTAUDIT_LAKE names; None where it names none."""
     settings = settings_of()
-    return None if settings.lake is None else Lake(settings.lake, settings.lake_data)
+    if settings.lake is None:
+        return None
+    lake = Lake(settings.lake, settings.lake_data)
+    if not lake.is_on_postgres and "password=" in settings.lake.get_secret_value().replace(" ", ""):
+        msg = "PROMPTAUDIT_LAKE: a database of Postgres is named as postgresql://user:password@host/database"
+        raise UsageError(msg)
+    return lake
 
 
 @contextmanager
@@ -95,8 +113,8 @@ def refuse_reaching_out(con: duckdb.DuckDBPyConnection, query: str) -> None:
         if name is not None and name not in FUNCTIONS:
             msg = f"{name}(): a query of a lake reads its tables, and calls {', '.join(sorted(FUNCTIONS))}"
             raise WarehouseError(msg)
-        places = (str(node.get("catalog_name", "")), str(node.get("schema_name", "")))
-        if node.get("type") == "BASE_TABLE" and any(place.startswith("__ducklake") for place in places):
+        catalog, schema = (str(node.get(part, "")).casefold() for part in ("catalog_name", "schema_name"))
+        if node.get("type") == "BASE_TABLE" and (catalog not in CATALOGS or schema.startswith("__ducklake")):
             msg = "a query of a lake reads its tables, and not its catalog"
             raise WarehouseError(msg)
 
@@ -118,7 +136,8 @@ def vacuum(lake: Lake) -> None:
     with _one_line(lake), duckdb.connect(config=NO_DOWNLOADS) as con:
         _load_postgres(con, lake)
         options = quote(f"-c lock_timeout={CATALOG_WAIT_S:g}s")
-        con.execute(f"attach '{quoted(str(lake))}?options={options}' as catalog (type postgres)")
+        address = f"{lake}{'&' if urlsplit(str(lake)).query else '?'}options={options}"
+        con.execute(f"attach '{quoted(address)}' as catalog (type postgres)")
         con.execute("call postgres_execute('catalog', 'vacuum full', use_transaction => false)")
 
 
@@ -147,6 +166,8 @@ def _attach(con: duckdb.DuckDBPyConnection, lake: Lake, *, is_writer: bool) -> N
     _allow_s3(con)
     if is_writer:
         _attach_as(con, lake, f"data_inlining_row_limit 0, data_path '{quoted(_folder(lake))}'")
+        if not lake.is_on_postgres:
+            Path(str(lake)).chmod(PRIVATE)
         return
     _attach_as(con, lake, "read_only")
     # else each query would see the publication that is newest by then
@@ -172,9 +193,8 @@ def _attach_as(con: duckdb.DuckDBPyConnection, lake: Lake, how: str) -> None:
 def _load_postgres(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     """Lets DuckDB reach Postgres, and libpq know the password: an address is shown to whoever asks which databases there are."""
     con.execute(f"load '{quoted(_extension('postgres_scanner'))}'")
-    password = urlsplit(lake.catalog.get_secret_value()).password
-    if password is not None:
-        os.environ["PGPASSWORD"] = unquote(password)
+    if lake.password is not None:
+        os.environ["PGPASSWORD"] = lake.password
 
 
 def _allow_s3(con: duckdb.DuckDBPyConnection) -> None:
@@ -232,8 +252,7 @@ def _one_line(lake: Lake) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         text = " ".join(str(error).split())
-        secret = urlsplit(lake.catalog.get_secret_value()).password if lake.is_on_postgres else None
-        if secret:
-            text = text.replace(secret, "***").replace(unquote(secret), "***")
+        for secret in filter(None, (lake.password, quote(lake.password or "", safe=""))):
+            text = text.replace(secret, "***")
         msg = f"the lake {lake}: {text[:300]}"
         raise WarehouseError(msg) from None

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
+from pydantic import SecretStr
 
 from flows.marts import write_lake as writing
 from flows.marts.publish import publish
 from flows.marts.write_lake import SCHEMAS, write_lake
 from flows.warehouse import Published, Warehouse
 from flows.warehouse.lake import Lake, lake_of_settings, read_lake
-from models_registry.errors import WarehouseError
+from models_registry.errors import UsageError, WarehouseError
 from tests.support.handmade_warehouse import Gated
 from tests.support.lakes import KINDS, PlacedLake, placed_lake, rows_of
 from tests.support.prefect_server import wait_for
@@ -178,6 +183,9 @@ REACHES_OUT = {
     "from postgres_query('__ducklake_metadata_lake', 'select 1')": "postgres_query",
     "from query('select 1')": "query",
     "from __ducklake_metadata_lake.ducklake_data_file": "not its catalog",
+    "from __DuckLake_Metadata_lake.ducklake_data_file": "not its catalog",
+    "from __DUCKLAKE_METADATA_LAKE.main.ducklake_data_file": "not its catalog",
+    "from memory.information_schema.tables": "not its catalog",
     "from '/etc/passwd'": "does not exist",
     "select from from": "syntax error",
 }
@@ -199,6 +207,77 @@ def test_a_query_of_a_lake_reads_its_tables_and_reaches_nothing_else(tmp_path: P
     for query, wanted in ORDINARY.items():
         with published.query(query) as (_, rows):
             assert list(rows) == wanted
+
+
+@pytest.mark.parametrize("lake", ["file"], indirect=True)
+def test_another_warehouse_does_not_replace_a_lake(
+    lake: PlacedLake, gated: Gated, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = lake.files()
+    (tmp_path / "other").mkdir()
+    other = Gated(tmp_path / "other")
+    run = other.run("e", hours=1)
+    other.row("rpt_audit", run, audit_id="another", sensitivity=0.5, n_variants=1)
+    other.published()
+    refusal = f"the lake {lake.variables['PROMPTAUDIT_LAKE']} holds 1 runs of another warehouse"
+    with pytest.raises(UsageError, match=re.escape(refusal)):
+        write_lake(known(), Warehouse(other.warehouse).published.path)
+    said = capfd.readouterr().err
+    assert refusal in said
+    assert "catches up" not in said
+    assert lake.files() == before
+    same(Warehouse(gated.warehouse).published)
+
+
+@pytest.mark.parametrize("lake", ["file"], indirect=True)
+def test_the_files_of_others_beside_the_data_stay(
+    lake: PlacedLake, gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lake.folder is not None
+    catalog = Path(lake.variables["PROMPTAUDIT_LAKE"])
+    assert stat.S_IMODE(catalog.stat().st_mode) == 0o600
+    foreign = Path(f"{catalog}.data") / "theirs.parquet"
+    pl.DataFrame({"x": [1]}).write_parquet(foreign)
+    os.utime(foreign, (1, 1))
+    monkeypatch.setattr(writing, "KEPT_S", 0)
+    night(gated, 1)
+    assert foreign.is_file()
+    with pytest.raises(WarehouseError, match=r"1 files beside its data are of none of its tables, .*theirs\.parquet"):
+        write_lake(known(), Warehouse(gated.warehouse).published.path, is_erasure=True)
+    assert foreign.is_file()
+    foreign.unlink()
+    write_lake(known(), Warehouse(gated.warehouse).published.path, is_erasure=True)
+    same(Warehouse(gated.warehouse).published)
+
+
+@pytest.mark.parametrize("lake", ["file"], indirect=True)
+@pytest.mark.usefixtures("lake")
+def test_a_warehouse_may_have_dots_in_its_name(gated: Gated) -> None:
+    path = gated.warehouse.with_name("night.2026.duckdb")
+    night(gated, 1)
+    shutil.copy(Warehouse(gated.warehouse).published.path, path)
+    assert write_lake(known(), path) == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://me:s3cr%40t@host:1/db", "postgresql://me@host:1/db"),
+        ("postgresql://me@host/db?sslmode=require&password=s3cr%40t", "postgresql://me@host/db?sslmode=require"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
+    lake = Lake(SecretStr(address), None)
+    assert (str(lake), lake.password) == (shown, "s3cr@t")
+
+
+def test_an_address_of_another_form_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMPTAUDIT_LAKE", "host=there password=s3cr3t")
+    with pytest.raises(
+        UsageError, match=r"PROMPTAUDIT_LAKE: a database of Postgres is named as postgresql://user"
+    ) as refused:
+        lake_of_settings()
+    assert "s3cr3t" not in str(refused.value)
 
 
 def test_a_lake_that_cannot_be_reached_stops_no_publication_and_shows_no_password(
