@@ -49,6 +49,7 @@ def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
         "lines": lines,
         "total": total,
         "subsamples": [],
+        "others": [],
         "notes": list(trial.notes),
         "run_refuses": [str(error) for error in lacking_engines(trial.models)],
     }

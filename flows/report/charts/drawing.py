@@ -81,7 +81,8 @@ def drawn(  # noqa: PLR0913 - what a chart has
     """
     if not _is_drawing.get():
         return Drawing.of(Markup(""), {}, None)
-    datasets = {name: [_settled(row) for row in rows] for name, rows in data.items()}
+    used = {each["data"]["name"] for each in layers}
+    datasets = {name: [_settled(row) for row in rows] for name, rows in data.items() if name in used}
     svg = plotted({"layer": layers, "width": WIDTH, "height": height}, datasets, label)
     rows: list[Row] = max(datasets.values(), key=len, default=[])
     headings = dict(fields) if fields is not None else _headings(rows)
