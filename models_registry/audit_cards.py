@@ -128,6 +128,7 @@ class JudgeCard(Card):
     )
     reply: Reply | None = Field(None, description="the form of its replies; default: an object of reason and match")
     instructions: dict[Name, str] = Field(default_factory=dict, description="task id to what holds for it alone")
+    tasks: Names = Field((), description="the tasks whose answers it rules on; default: all of an audit's")
     repetitions: int = Field(1, ge=1, le=1000, description="how often each completion is judged")
     max_tokens: int = Field(512, ge=1, description="cap on a verdict's tokens, in place of the model's own")
     max_unreadable_rate_at_first: Rate = Field(
@@ -153,6 +154,10 @@ class JudgeCard(Card):
             msg = "rubric must use {question}, {references} and, once, {completion}"
             raise ValueError(msg)
         return self
+
+    def rules_on(self, task_id: str) -> bool:
+        """Returns whether it rules on the answers to a task."""
+        return not self.tasks or task_id in self.tasks
 
     @property
     def has_marks(self) -> bool:

@@ -73,7 +73,8 @@ def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
     shown = f"task '{task_id}': {data.path or data.hub}"
     if data.path is not None:
         is_here = data.rows is None or (root / data.path).exists()
-        return None if is_here else DataError(f"{shown}: no such file")
+        where = "" if data.published is None else f"; {data.published}"
+        return None if is_here else DataError(f"{shown}: no such file{where}")
     found = importlib.util.find_spec("datasets")
     if found is not None and found.origin is not None:  # a folder of that name is no package
         return None
@@ -110,10 +111,18 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
     if frame.is_empty():
         msg = f"{shown}: no rows"
         raise DataError(msg)
-    named = (data.id, data.input, data.gold_label, *(data.options or ()), *(data.references or ()))
+    named = (
+        data.id,
+        data.input,
+        data.gold_label,
+        *(data.options or ()),
+        *(data.references or ()),
+        *data.columns.values(),
+    )
     frame = _with_nested(frame, [column for column in named if column is not None])
     missing = [column for column in named if column is not None and column not in frame.columns]
     raise_all(DataError(f"{shown}: no column '{column}'{nearest(column, frame.columns)}") for column in missing)
+    frame = frame.with_columns(pl.col(column).alias(name) for name, column in data.columns.items())
     labels, rename = set(task.label_names), dict(data.gold_labels or {})
     samples: list[Sample] = []
     seen: dict[str, int] = {}

@@ -103,7 +103,15 @@ class Data(Card):
     references: Annotated[Names | None, BeforeValidator(listed)] = Field(
         None, description="open_ended: the columns of the right answers; one may hold a JSON list of them"
     )
+    columns: dict[Name, Name] = Field(
+        default_factory=dict, description="name that prompts and templates use to the column it stands for"
+    )
     rows: int | None = Field(None, ge=1, description="how many rows there are, for data that does not ship")
+    published: str | None = Field(
+        None,
+        max_length=1000,
+        description="where its authors publish it and how it becomes the file; said where it is missing",
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

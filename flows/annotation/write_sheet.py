@@ -44,15 +44,19 @@ class Sheet:
 
 
 def write_sheet(  # noqa: PLR0913 - one option each
-    settings: Settings, run: str | None, path: Path, *, n: int = 100, seed: int = 42, task: str | None = None,
-    force: bool = False,
+    settings: Settings, run: str | None, path: Path, *, n: int = 100, questions: int | None = None, seed: int = 42,
+    task: str | None = None, force: bool = False,
 ) -> Sheet:  # fmt: skip
     """Writes n distinct answers of a published run (the newest) for people to rule on, equally many of every stratum.
 
+    With `questions` it writes every distinct answer to so many questions of each task instead, under whichever template it
+    was given: Hua et al. (2025) had people rule on fifty.
+
     Nothing in it tells model, template, rule or judge; `item` is a hash. Blank and quarantined answers and samples
-    without a key are left out. The same run, n, seed and task give the same bytes. Cells that a spreadsheet would take
-    for a formula begin with an apostrophe, control characters are written out, of a longer text than a cell holds the
-    middle is left out. Raises UsageError for a file that is there (unless `force`), that is no .csv, or an unknown task.
+    without a key are left out. The same run, n or questions, seed and task give the same bytes. Cells that a spreadsheet
+    would take for a formula begin with an apostrophe, control characters are written out, of a longer text than a cell
+    holds the middle is left out. Raises UsageError for a file that is there (unless `force`), that is no .csv, or an
+    unknown task.
     """
     if path.suffix.lower() != ".csv":
         msg = f"--sheet {path}: a .csv file is written"
@@ -73,7 +77,7 @@ def write_sheet(  # noqa: PLR0913 - one option each
         msg = f"run {audit_run_id} has no answer to rule on: all are blank, quarantined or of samples without a key"
         raise DataError(msg)
     strata = {row["item"]: stratum_of(row["rules"] or (), row["judges"] or (), row["is_unscored"]) for row in answers}
-    items = choose(strata, n, seed)
+    items = choose(strata, n, seed) if questions is None else of_questions(answers, questions, seed)
     texts = {row["item"]: row for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)}
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
     n_answers, n_rows = Counter(strata.values()), Counter(strata[item] for item in items)
@@ -114,6 +118,22 @@ def choose(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
         taken[name] += more
         lacking -= len(more)
     return sorted((item for items in taken.values() for item in items), key=lambda item: _rank("shuffle", seed, item))
+
+
+def of_questions(answers: Sequence[Mapping[str, Any]], n: int, seed: int) -> list[str]:
+    """Returns the items of every answer to n questions of each task, or to all, shuffled; rows of `answers.sql`.
+
+    The questions are those with the smallest seeded hashes, so that a larger n keeps those of a smaller one.
+    """
+    asked: dict[str, set[str]] = {}
+    for row in answers:
+        asked.setdefault(row["task_id"], set()).add(row["sample_id"])
+    chosen: set[tuple[str, str]] = set()
+    for task_id, samples in asked.items():
+        ranks = {sample_id: _rank("question", seed, f"{task_id} {sample_id}") for sample_id in samples}
+        chosen |= {(task_id, sample_id) for sample_id in sorted(ranks, key=ranks.__getitem__)[:n]}
+    items = [row["item"] for row in answers if (row["task_id"], row["sample_id"]) in chosen]
+    return sorted(items, key=lambda item: _rank("shuffle", seed, item))
 
 
 def _rank(what: str, seed: int, item: str) -> str:

@@ -75,7 +75,7 @@ def ask_shard(  # noqa: PLR0913 - one shard of one run of one audit
     if n_shards != terms.n_shards:  # it says nothing to the lander, whose own asker of this shard is another
         msg = f"run {audit_run_id} is now asked in {terms.n_shards} shards: this asker of {n_shards} is of an earlier start"
         raise MeasureError(msg)
-    with _Contact(folder, shard, progress) as contact:
+    with contextlib.suppress(_NightOver), _Contact(folder, shard, progress) as contact:
         checked = check_audit(registry, audit_id)
         raise_all([*checked.errors, *checked.lacking_data])
         refuse_untrusted(settings, checked.models, progress)
@@ -84,8 +84,7 @@ def ask_shard(  # noqa: PLR0913 - one shard of one run of one audit
             msg = f"the cards or data of audit '{audit_id}' here are not those that run {audit_run_id} is asked by"
             raise CardError(msg)
         asking = _Shard(contact, design, terms, audit_run_id)
-        with contextlib.suppress(_NightOver):
-            asking.workers.run(asking.ask())
+        asking.workers.run(asking.ask())
     return asking.workers.landing.n_landed
 
 
@@ -114,11 +113,13 @@ class _Contact:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, PromptauditError):
+        is_over = isinstance(error, _NightOver)
+        if isinstance(error, PromptauditError) and not is_over:
             self.state.failure = Failure.of(error)
-        elif isinstance(error, Exception):
+        elif isinstance(error, Exception) and not is_over:
             self.state.failure = Failure.of(MeasureError(f"an asker ended with {type(error).__name__}"))
-        self.state.is_interrupted = error is not None and not isinstance(error, Exception)
+        # cells may be missing: where the night goes on, another asks them
+        self.state.is_interrupted = is_over or (error is not None and not isinstance(error, Exception))
         self.state.state = "ended"
         self.tell()
 

@@ -174,7 +174,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
     model = registry.model(card.model or "")
     requests = tokens_in = 0
     n_models = len(registry.models_of(audit_id))
-    for task_id in audit.tasks:
+    for task_id in filter(card.rules_on, audit.tasks):
         task = registry.task(task_id)
         some = measured[task_id].some
         answers = (

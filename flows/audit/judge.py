@@ -120,7 +120,8 @@ def missing_rulings(
     """Returns what a judge has not ruled on, controls where a hash puts them among the answers."""
     card, key = design.judges[judge_id], judge_key(design, judge_id)
     about = {"run": audit_run_id, "judge": judge_id, "key": key}
-    rows = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions)
+    tasks = [task_id for task_id in design.tasks if card.rules_on(task_id)]
+    rows = warehouse.read(sql("audit", "missing_rulings"), **about, repetitions=card.repetitions, tasks=tasks)
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",
@@ -130,7 +131,7 @@ def missing_rulings(
     wanted = [_OpenRuling(**row) for row in rows] + [
         _OpenRuling(repetition=repetition, task_id=control.task_id, sample_id=control.sample_id, control=control)
         for control in controls
-        if control.place < getattr(card.controls, control.kind)
+        if control.task_id in tasks and control.place < getattr(card.controls, control.kind)
         for repetition in range(1, card.repetitions + 1)
         if (control.control_id, repetition) not in done
     ]

@@ -103,12 +103,16 @@ def asked_again(messages: Messages, card: JudgeCard, ask: int) -> Messages:
 
 def controls_of(design: Design) -> list[Control]:
     """Returns the controls of a run: of every task and kind as many as the judge that wants most, in the order they are taken."""
-    wanted = {kind: max((getattr(card.controls, kind) for card in design.judges.values()), default=0) for kind in KINDS}
+
+    def wanted(task_id: str, kind: str) -> int:
+        judges = (card for card in design.judges.values() if card.rules_on(task_id))
+        return max((getattr(card.controls, kind) for card in judges), default=0)
+
     return [
         control
         for task_id in design.tasks
         for kind in KINDS
-        for control in _controls(design, task_id, kind, wanted[kind])
+        for control in _controls(design, task_id, kind, wanted(task_id, kind))
     ]
 
 

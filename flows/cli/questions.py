@@ -134,6 +134,12 @@ def annotate(
     answers: Annotated[
         int, typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: the number of answers.")
     ] = 100,
+    questions: Annotated[
+        int | None,
+        typer.Option(
+            min=1, envvar="PROMPTAUDIT_QUESTIONS", help="--sheet: all answers to so many questions of a task instead."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="--sheet: seed of the sample.")] = 42,
     task: Annotated[
         str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="--sheet: answers to one task; default: to all.")
@@ -150,7 +156,9 @@ def annotate(
 
     settings = state.settings()
     if sheet is not None and take is None:
-        written = write_sheet(settings, audit_run_id, sheet, n=answers, seed=seed, task=task, force=force)
+        written = write_sheet(
+            settings, audit_run_id, sheet, n=answers, questions=questions, seed=seed, task=task, force=force
+        )
         show(written, "\n".join(lines_of_sheet(written)))
     elif take is not None and sheet is None:
         taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())

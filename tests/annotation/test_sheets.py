@@ -25,6 +25,7 @@ from flows.annotation.write_sheet import (
     Stratum,
     cell_of,
     choose,
+    of_questions,
     sheet_row,
     stratum_of,
     write_sheet,
@@ -307,6 +308,30 @@ def test_the_same_seed_writes_the_same_sheet(unchanged: Settings, tmp_path: Path
         write_sheet(unchanged, RUN[:6], path, n=3, seed=7, task="t")
     assert first.read_bytes() == second.read_bytes()
     assert len(read(first)) == 3
+
+
+def test_all_answers_to_some_questions_are_ruled_on() -> None:
+    answers = [
+        {"task_id": task, "sample_id": sample, "item": f"{task}{sample}{number}"}
+        for task in ("t", "u")
+        for sample in ("1", "2", "3")
+        for number in range(4)
+    ]
+    two, three = of_questions(answers, 2, 42), of_questions(answers, 3, 42)
+    assert Counter(item[0] for item in two) == {"t": 8, "u": 8}
+    assert len({item[:2] for item in two}) == 4
+    assert set(two) < set(three)
+    assert sorted(three) == sorted(row["item"] for row in answers)
+    assert of_questions(answers, 3, 7) != three
+
+
+def test_a_sheet_of_questions_has_every_answer_to_them(unchanged: Settings, tmp_path: Path) -> None:
+    written = write_sheet(unchanged, None, tmp_path / "sheet.csv", questions=1)
+    rows = read(tmp_path / "sheet.csv")
+    assert len({row["question"] for row in rows}) == 1
+    write_sheet(unchanged, None, tmp_path / "all.csv", questions=99)
+    assert {row["item"] for row in read(tmp_path / "all.csv")} == ITEMS
+    assert written.n_rows == len(rows) < len(ITEMS)
 
 
 def test_a_sheet_that_is_there_stays_unless_forced(unchanged: Settings, tmp_path: Path) -> None:

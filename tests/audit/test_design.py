@@ -171,6 +171,13 @@ def test_a_rubric_without_marks_is_sent_as_it_is_but_for_marks_around_the_answer
             "jury: {model: j, reply: {reason: why, grades: {A: true, B: false}}}\n",
             "reason is a key of an object, so reply needs a field too",
         ),
+        ("judges", "jury: {model: j, tasks: [q, r]}\n", "judges/own.yml line 1: no task 'r'; nearest: "),
+        (
+            "judges",
+            JUDGE.replace("two: {model: j}", "two: {model: j, tasks: [question_type]}"),
+            "'two' does not rule on task 'q'; name the panel's `tasks` too",
+        ),
+        ("judges", "jury: {model: j, tasks: [question_type]}\n", "judge 'jury' rules on no task of audit 'a'"),
         (
             "judges",
             "jury: {model: j, rubric: '{question} {mark} {completion} {mark}'}\n",

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from flows.audit import ask as asking
+from flows.audit.estimate import estimate_audit
 from flows.audit.judge_requests import KINDS
 from flows.warehouse import Warehouse
 from models_registry.errors import BudgetReached, MeasureError
-from tests.support.http_audit import ask, have_judged, query, write_cards
+from models_registry.registry import load_registry
+from tests.support.http_audit import AUDIT, ask, have_judged, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 
 ROOT = Path(__file__).parents[2]
@@ -181,6 +183,26 @@ def test_a_changed_rubric_rules_anew_and_a_changed_cap_of_asks_does_not(tmp_path
             tmp_path / "cards", server, judge="  repetitions: 2\n  instructions: {questions: Be strict.}\n", n_samples=4
         )
         assert have_judged(warehouse, registry).n_landed == first
+
+
+def test_a_judge_rules_on_its_tasks_alone(tmp_path: Path) -> None:
+    warehouse = tmp_path / "audit.duckdb"
+    with running_server() as server:
+        registry = cards(tmp_path / "cards", server, judge="  tasks: [questions]\n", n_samples=4)
+        text = (registry / "tasks/questions.yml").read_text()
+        (registry / "tasks/others.yml").write_text(text.replace("questions:", "others:", 1))
+        audit = registry / f"audits/{AUDIT}.yml"
+        audit.write_text(audit.read_text().replace("tasks: [questions]", "tasks: [questions, others]"))
+        ask(warehouse, registry)
+        planned = estimate_audit(load_registry([registry]), AUDIT)["lines"][-1]["requests"]
+        have_judged(warehouse, registry)
+    ruled = query(
+        warehouse, "select distinct task_id from raw.verdicts inner join raw.predictions using (prediction_id)"
+    )
+    assert ruled == [("questions",)]
+    assert query(warehouse, "select distinct task_id from raw.judge_controls") == [("questions",)]
+    ((n_answers_of_task,),) = query(warehouse, "select count(*) from raw.predictions where task_id = 'questions'")
+    assert planned == n_answers_of_task + N_CONTROLS
 
 
 def test_a_budget_stops_judging_and_a_larger_one_goes_on(tmp_path: Path) -> None:

@@ -92,6 +92,9 @@ def test_columns_inside_of_columns_are_named_by_a_path(
         }
         references = [s.references for s in load_samples("t", TaskCard.model_validate(asked), tmp_path)]
         assert references == [("a gull", "gulls"), ("one",)]
+    named = {**choice, "data": {**data, "options": "choices.text", "columns": {"passage": "choices.label"}}}
+    (first, *_) = load_samples("t", TaskCard.model_validate(named), tmp_path)
+    assert first.fields["passage"] == first.fields["choices.label"]
     wrong = TaskCard.model_validate({**choice, "data": {**data, "options": "choices.texts"}})
     with pytest.raises(DataError, match=r"no column 'choices\.texts'; nearest: choices"):
         load_samples("t", wrong, tmp_path)

@@ -47,6 +47,7 @@ def test_what_ships() -> None:
         "templates",
         "paper_errica",
         "paper_barrie",
+        "paper_hua",
         *(f"paper_{task}" for task in DATASETS),
         *(f"paper_pss_{outcome}" for outcome in OUTCOMES),
         *(f"paper_{task}" for task in BENCHMARKS),
@@ -200,7 +201,7 @@ def test_the_design_of_hua_et_al(task: str) -> None:
         {} if task == "narrativeqa" else {"open": open_models}
     )
     templates = REGISTRY.templates(REGISTRY.task(task).templates or "")
-    assert (len(templates.templates) == 12) == (templates.kind == "multiple_choice")
+    assert len(templates.templates) == 12
     assert (audit.repetitions.original, audit.repetitions.variants, audit.format.policy) == (1, 1, "warn")
     assert (audit.format.max_invalid_rate, audit.format.max_invalid_rate_at_first) == (1, 1)
     both = ("gpt_judge", "gemini_judge", "both_judges")
@@ -212,6 +213,17 @@ def test_the_design_of_hua_et_al(task: str) -> None:
         f"{n_samples:,} samples x {len(templates.templates)} templates x {len(audit.models)} models = {answers:,}"
         in text
     )
+
+
+def test_the_whole_of_hua_et_al_is_its_six_parts() -> None:
+    whole, parts = REGISTRY.audit("paper_hua"), [REGISTRY.audit(f"paper_{task}") for task in BENCHMARKS]
+    assert sorted(whole.tasks) == sorted(BENCHMARKS)
+    assert set(whole.models) == {name for part in parts for name in part.models}
+    for part in parts:
+        (task_id,) = part.tasks
+        assert part.samples.of(task_id) == whole.samples.of(task_id)
+        ruling = [name for name in whole.judges if REGISTRY.judge(name).rules_on(task_id)]
+        assert sorted(ruling) == sorted(part.judges)
 
 
 def test_a_model_of_this_machine_never_gets_a_providers_key() -> None:

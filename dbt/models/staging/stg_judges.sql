@@ -10,6 +10,7 @@ renamed as (
         judge_key,
         model_id,
         panel,
+        from_json(json_extract(card, '$.tasks'), '["VARCHAR"]') as task_ids,
         repetitions,
         max_asks,
         card,

@@ -1,6 +1,9 @@
 -- one row an answer, as judges have it: equal answers to a sample under equal signs of its options are one
 with answers as (
-    select min(predictions.prediction_id) as item
+    select
+        min(predictions.prediction_id) as item,
+        predictions.task_id,
+        predictions.sample_id
     from marts.fct_predictions as predictions
     inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
     inner join marts.dim_prompt_variants as variants
@@ -18,6 +21,8 @@ with answers as (
 
 select
     answers.item,
+    answers.task_id,
+    answers.sample_id,
     list(distinct is_correct) filter (is_correct is not null and not starts_with(scoring_method, 'judge:'))
         as rules,
     list(distinct is_correct) filter (is_correct is not null and starts_with(scoring_method, 'judge:'))

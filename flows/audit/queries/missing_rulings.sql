@@ -15,6 +15,7 @@ with answers as (
             and predictions.sample_id = samples.sample_id
     where
         predictions.audit_run_id = $run
+        and predictions.task_id in (select unnest($tasks))
         and regexp_matches(predictions.completion, '\S')
         and (samples.gold_label is not null or samples.reference_answers is not null)
         and (predictions.model_id, predictions.prompt_variant_id) not in (

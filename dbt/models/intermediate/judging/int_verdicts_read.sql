@@ -37,6 +37,7 @@ verdicts as (
         replies.repetition,
         replies.landed_at,
         replies.error,
+        judges.task_ids,
         if(judges.judge_id is null, replies.is_match, replies.reply.is_match) as is_match,
         if(judges.judge_id is null, replies.reason, replies.reply.reason) as reason
     from replies
@@ -67,6 +68,10 @@ final as (
     from verdicts
     left join predictions using (audit_run_id, prediction_id)
     left join variants using (audit_run_id, prompt_variant_id)
+    where
+        predictions.task_id is null
+        or verdicts.task_ids is null
+        or list_contains(verdicts.task_ids, predictions.task_id)
     -- a person may rule again: the last word counts
     qualify
         row_number() over (

@@ -25,6 +25,11 @@ verdicts as (
     where starts_with(rater, 'judge:') and {{ in_this_build() }}
 ),
 
+judges as (
+    select * from {{ ref('stg_judges') }}
+    where {{ in_this_build() }}
+),
+
 by_text as (
     select * from {{ ref('int_answers_scored') }}
     where {{ in_this_build() }}
@@ -59,9 +64,11 @@ by_label as (
 
 raters as (
     select distinct
-        audit_run_id,
-        rater
+        verdicts.audit_run_id,
+        verdicts.rater,
+        judges.task_ids
     from verdicts
+    left join judges on verdicts.audit_run_id = judges.audit_run_id and verdicts.rater = 'judge:' || judges.judge_id
 ),
 
 by_judge as (
@@ -78,7 +85,10 @@ by_judge as (
             else verdicts.unscored_because
         end as reason
     from labelled
-    inner join raters using (audit_run_id)
+    inner join raters
+        on
+            labelled.audit_run_id = raters.audit_run_id
+            and (raters.task_ids is null or list_contains(raters.task_ids, labelled.task_id))
     left join verdicts
         on
             labelled.audit_run_id = verdicts.audit_run_id
