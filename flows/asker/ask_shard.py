@@ -113,13 +113,14 @@ class _Contact:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        is_over = isinstance(error, _NightOver)
-        if isinstance(error, PromptauditError) and not is_over:
+        if isinstance(error, _NightOver):
+            pass
+        elif isinstance(error, PromptauditError):
             self.state.failure = Failure.of(error)
-        elif isinstance(error, Exception) and not is_over:
+        elif isinstance(error, Exception):
             self.state.failure = Failure.of(MeasureError(f"an asker ended with {type(error).__name__}"))
-        # cells may be missing: where the night goes on, another asks them
-        self.state.is_interrupted = is_over or (error is not None and not isinstance(error, Exception))
+        # the night goes on and cells may be missing: another asks them
+        self.state.is_interrupted = isinstance(error, _HeldDead) or (error is not None and not isinstance(error, Exception))
         self.state.state = "ended"
         self.tell()
 
@@ -153,6 +154,10 @@ class _Contact:
 
 class _NightOver(MeasureError):
     """The lander wants no more: not a failure of this asker."""
+
+
+class _HeldDead(_NightOver):
+    """The lander wants no more of this asker, and lets another ask its cells."""
 
 
 class _Shard:
@@ -223,7 +228,7 @@ class _Shard:
             while True:
                 lease = await asyncio.to_thread(contact.lease)
                 if lease is None:
-                    self.workers.stop(_NightOver("the lander holds this asker to be dead"))
+                    self.workers.stop(_HeldDead("the lander holds this asker to be dead"))
                     return
                 self._take(lease)
                 self.workers.landing.turn_if_due()  # what is in a segment of this machine is lost with it
