@@ -120,7 +120,9 @@ class _Contact:
         elif isinstance(error, Exception):
             self.state.failure = Failure.of(MeasureError(f"an asker ended with {type(error).__name__}"))
         # the night goes on and cells may be missing: another asks them
-        self.state.is_interrupted = isinstance(error, _HeldDead) or (error is not None and not isinstance(error, Exception))
+        self.state.is_interrupted = isinstance(error, _HeldDead) or (
+            error is not None and not isinstance(error, Exception)
+        )
         self.state.state = "ended"
         self.tell()
 
