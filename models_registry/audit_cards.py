@@ -29,12 +29,20 @@ def sound_block(text: str) -> str:
     return text
 
 
+SELF = "self"
+"""The model of a rephraser that has each audited model reword the prompts it is asked."""
+
+
 class RephraserCard(Card):
     """A rephraser of instructions."""
 
     kind: Literal["rules", "model", "fixed"] = Field(description="how it rewords")
     seed: int = Field(0, description="rules: seed of its choices")
-    model: Name | None = Field(None, description="model: the model card that is asked")
+    model: Name | None = Field(
+        None,
+        description="model: the model card that is asked; `self`: each model of the audit rewords the prompts that it is asked "
+        "itself, one that can reword nothing is asked those of the model that it perturbs, else those of the first that can",
+    )
     instructions: str | None = Field(None, description="model: what it is told, with {instruction} and {n}")
     variants: dict[Name, tuple[str, ...]] | None = Field(None, description="fixed: task id to its rephrasings")
     protect_labels: bool | None = Field(None, description=PROTECT_LABELS)
@@ -44,6 +52,15 @@ class RephraserCard(Card):
     def is_given(self) -> bool:
         """Returns whether its rephrasings are a person's own words, sent as they are."""
         return self.kind == "fixed"
+
+    @property
+    def is_self(self) -> bool:
+        """Returns whether each audited model rewords its own prompts."""
+        return self.model == SELF
+
+    def by(self, model_id: str) -> Self:
+        """Returns the card with this model as the one that is asked."""
+        return self.model_copy(update={"model": model_id})
 
     @model_validator(mode="after")
     def _fits_kind(self) -> Self:

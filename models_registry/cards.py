@@ -4,6 +4,7 @@ A card is data, never code: it holds no interpreter, no command and no raw engin
 """
 
 from models_registry.audit_cards import (
+    SELF,
     AuditCard,
     Budget,
     Controls,
@@ -34,6 +35,7 @@ from models_registry.task_cards import Data, Level, Message, TaskCard, TaskLabel
 from models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [
+    "SELF",
     "AuditCard",
     "Batching",
     "Budget",

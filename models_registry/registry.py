@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import ValidationError
 
-from models_registry.cards import AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
+from models_registry.cards import SELF, AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
 from models_registry.mart_columns import yaml_loader
 
@@ -200,7 +200,8 @@ def _named_by(name: str, entry: Entry) -> Iterator[tuple[str, str, str]]:
         yield "models", card.of, entry.where(name, "of")
     if isinstance(card, TaskCard) and card.templates is not None:
         yield "templates", card.templates, entry.where(name, "templates")
-    if isinstance(card, RephraserCard | JudgeCard) and card.model is not None:
+    is_self = isinstance(card, RephraserCard) and card.is_self
+    if isinstance(card, RephraserCard | JudgeCard) and card.model is not None and not is_self:
         yield "models", card.model, entry.where(name, "model")
     if isinstance(card, JudgeCard):
         for index, member in enumerate(card.panel):
@@ -254,6 +255,9 @@ def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping
     where = entry.where
     if not name or len(name) > MAX_ID or not name.isprintable():
         msg = f"{where(name)}: a card's id is 1 to 200 printable characters, found {name!r}"
+        raise CardError(msg)
+    if kind is ModelCard and name == SELF:
+        msg = f"{where(name)}: no model is called '{SELF}': in a rephraser's card it is each model that is asked"
         raise CardError(msg)
     if not isinstance(body, dict):
         msg = f"{where(name)}: card '{name}' must be a mapping of fields, found {_shown(body)}"

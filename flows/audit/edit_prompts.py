@@ -9,10 +9,11 @@ from pathlib import Path
 import polars as pl
 
 from flows.audit.design import Design
-from flows.audit.variants import Proposal
+from flows.audit.variants import Proposal, rewordings
 from flows.rephrasers.protected_spans import protected_words
 from flows.rephrasers.refusals import why_refused
 from flows.system.keys import content_id
+from models_registry.cards import RephraserCard
 from models_registry.errors import DataError, nearest
 from models_registry.tables import read_text_table
 
@@ -24,9 +25,11 @@ def export_prompts(proposals: Mapping[str, Sequence[Proposal]], path: Path) -> i
     if path.suffix.lower() not in (".csv", ".jsonl", ".ndjson"):
         msg = f"{path}: name a .csv or .jsonl file"
         raise DataError(msg)
+    has_own = any(p.own_of is not None for wordings in proposals.values() for p in wordings)
     rows = [
         {
             "task": task_id,
+            **({"model": p.own_of} if has_own else {}),
             "paraphrase_temperature": p.paraphrase_temperature,
             "variant_index": p.variant_index,
             "instruction": p.instruction,
@@ -59,22 +62,23 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
     proposals_of: dict[str, list[Proposal]] = {
         task_id: [] for task_id in design.tasks if task_id not in design.templates
     }
-    rephrasing = design.audit.rephrasing
-    rephraser = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
+    rephrasers = {each.own_of: each.card for each in rewordings(design)}
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         where = f"{path} row {number}"
         if row["task"] not in proposals_of:
             msg = f"{where}: task {row['task']!r} is not in the audit{nearest(row['task'] or '', proposals_of)}"
             raise DataError(msg)
         proposal = _edited(where, row)
+        _refuse_owner(where, proposal, rephrasers)
         card = design.tasks[row["task"]]
-        protected = protected_words(card, rephraser, is_given=True)
+        protected = protected_words(card, rephrasers[proposal.own_of], is_given=True)
         reason = why_refused(card.instruction, proposal.instruction, protected, is_given=True)
         if reason:
             msg = f"{where}: the wording is refused: {reason}"
             raise DataError(msg)
         if any(
-            (p.paraphrase_temperature, p.variant_index) == (proposal.paraphrase_temperature, proposal.variant_index)
+            (p.own_of, p.paraphrase_temperature, p.variant_index)
+            == (proposal.own_of, proposal.paraphrase_temperature, proposal.variant_index)
             for p in proposals_of[row["task"]]
         ):
             msg = f"{where}: variant {proposal.variant_index} of task {row['task']!r} stands twice"
@@ -85,6 +89,20 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
             msg = f"{path}: task {task_id!r} has no variant 0, the original"
             raise DataError(msg)
     return proposals_of
+
+
+def _refuse_owner(where: str, proposal: Proposal, rephrasers: Mapping[str | None, RephraserCard | None]) -> None:
+    """Refuses a wording of a model that rewords nothing for itself, and one of nobody where each model has its own."""
+    models = [name for name in rephrasers if name is not None]
+    if proposal.variant_index == 0 and proposal.own_of is not None:
+        msg = f"{where}: variant 0, the original, is of every model: leave column 'model' empty"
+        raise DataError(msg)
+    if proposal.own_of not in rephrasers or (models and proposal.variant_index and proposal.own_of is None):
+        known = (
+            f"the models that reword for themselves: {', '.join(models)}" if models else "no model rewords for itself"
+        )
+        msg = f"{where}: column 'model' has {proposal.own_of or ''!r}; {known}"
+        raise DataError(msg)
 
 
 def _edited(where: str, row: Mapping[str, str | None]) -> Proposal:
@@ -99,5 +117,9 @@ def _edited(where: str, row: Mapping[str, str | None]) -> Proposal:
     instruction = row["instruction"] or ""
     is_edited = row.get("made") != content_id(instruction)[:12]
     return Proposal(
-        paraphrase_temperature=temperature, variant_index=index, instruction=instruction, is_edited=is_edited
+        paraphrase_temperature=temperature,
+        variant_index=index,
+        instruction=instruction,
+        own_of=row.get("model") or None,
+        is_edited=is_edited,
     )

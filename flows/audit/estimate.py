@@ -12,6 +12,7 @@ from flows.audit.check_cards.data import choose
 from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
+from flows.audit.rewording import rewordings_of
 from flows.audit.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
 from models_registry.errors import UsageError, nearest, raise_all
@@ -39,21 +40,15 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
     audit, notes = registry.audit(audit_id), list(checked.notes)
     measured = {name: _size_of(checked, name) for name in audit.tasks}
     rows = [_row(registry, audit, name, registry.model(name), measured) for name in registry.models_of(audit_id)]
-    rephraser = _rephraser_row(registry, audit)
+    rephrasers = _rephraser_rows(registry, audit_id)
     judges = [
         _judge_row(registry, audit_id, name, measured)
         for name, card in checked.cards.judges.items()
         if card.model is not None
     ]
     notes += ["judges: at most; equal answers to a question are ruled on once"] if judges else []
-    lines = [*rows, *([rephraser] if rephraser else []), *judges]
-    total = {
-        "requests": sum(row["requests"] for row in lines),
-        "prompt_tokens": sum(row["prompt_tokens"] for row in lines),
-        "completion_tokens": sum(row["completion_tokens"] for row in lines),
-        "usd": None if any(row["usd"] is None for row in lines) else sum(row["usd"] for row in lines),
-    }
-    fixed = rephraser or {"requests": 0, "usd": 0.0}
+    lines = [*rows, *rephrasers, *judges]
+    total, fixed = _total(lines), _total(rephrasers)
     subsamples = [
         {
             "share": share,
@@ -70,6 +65,15 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
         "audit_id": audit_id, "lines": lines, "total": total, "subsamples": subsamples, "others": instead, "notes": notes,
         "run_refuses": checked.run_refuses,
     }  # fmt: skip
+
+
+def _total(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "requests": sum(row["requests"] for row in lines),
+        "prompt_tokens": sum(row["prompt_tokens"] for row in lines),
+        "completion_tokens": sum(row["completion_tokens"] for row in lines),
+        "usd": None if any(row["usd"] is None for row in lines) else sum(row["usd"] for row in lines),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +157,27 @@ def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Ta
     return schema + sum(prompt_tokens(render(task, task.instruction, block, sample)) for sample in some) / len(some)
 
 
-def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | None:
+def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
+    """One row a model that rewords, for every model or for itself."""
+    audit = registry.audit(audit_id)
     if audit.rephrasing is None:
-        return None
-    card = registry.rephraser(audit.rephrasing.rephraser)
-    if card.model is None:
-        return None
-    model = registry.model(card.model)
-    groups = audit.rephrasing.temperatures or (None,)
-    wanted = audit.rephrasing.wanted
+        return []
+    name, groups = audit.rephrasing.rephraser, audit.rephrasing.temperatures or (None,)
+    models = {each: registry.model(each) for each in registry.models_of(audit_id)}
     requests = len(groups) * (len(audit.tasks) + _n_descriptions(registry, audit))
-    tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * wanted * REPHRASING_TOKENS
-    return {"what": "rephraser", "name": audit.rephrasing.rephraser, "requests": requests, "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip
+    tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * audit.rephrasing.wanted * REPHRASING_TOKENS
+    return [
+        {
+            "what": "rephraser",
+            "name": name if rewording.own_of is None else f"{rewording.own_of} for itself",
+            "requests": requests,
+            "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out,
+            "usd": _usd(registry.model(rewording.card.model), tokens_in, tokens_out),
+        }
+        for rewording in rewordings_of(registry.rephraser(name), models)
+        if rewording.card is not None and rewording.card.model is not None
+    ]
 
 
 def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> dict[str, Any]:

@@ -19,13 +19,17 @@ def meters_of_models(
     design: Design, variants: Sequence[Variant], warehouse: Warehouse, audit_run_id: str
 ) -> list[RequestMeter]:
     """Returns a meter of each model of a run."""
-    from flows.audit.plan import count_landed
+    from flows.audit.plan import count_landed, n_planned_of
     from flows.audit.prices import price_of
 
     counts = count_landed(warehouse, audit_run_id)
-    wanted = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
     return [
-        RequestMeter(name, wanted, sum(n for (model, _), n in counts.items() if model == name), price_of(card))
+        RequestMeter(
+            name,
+            n_planned_of(design, variants, name),
+            sum(n for (model, _), n in counts.items() if model == name),
+            price_of(card),
+        )
         for name, card in design.models.items()
     ]
 

@@ -14,8 +14,9 @@ from flows.audit.edit_prompts import read_prompts
 from flows.audit.paid_rephraser import KeptEngine
 from flows.audit.plan import Variant, prompt_of
 from flows.audit.prompts import STRUCTURED, dressed
+from flows.audit.rewording import Rewording
 from flows.audit.templates import left_open, reader_of
-from flows.audit.variants import Proposal, earlier_proposals, earlier_rows, landed_variants, rephrasing_key
+from flows.audit.variants import Proposal, earlier_proposals, earlier_rows, landed_variants, rephrasing_key, rewordings
 from flows.engines import Engine, always, open_engine, silent
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.protected_spans import protected_words
@@ -45,30 +46,35 @@ def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Pat
     variants: list[Variant] = []
     notes: list[str] = []
     for task_id in design.tasks:
-        mine = [variant for variant in landed if variant.task_id == task_id]
-        if not mine and task_id in design.templates:
-            mine = _landed_templates(purse, design, task_id)
-        elif not mine:
-            key = rephrasing_key(design, task_id)
-            proposals = edited[task_id] if edited else None
-            if proposals is None and not anew:
-                proposals = earlier_proposals(warehouse, key)
-            if proposals is None:
-                proposals = make_proposals(design, task_id, purse)
-            notes += _shortfalls(design, task_id, proposals)
-            # a task at a time: rewordings may have been paid for
-            mine = _landed_now(purse, design, task_id, proposals, key)
-        variants += mine
+        if task_id in design.templates:
+            mine = [variant for variant in landed if variant.task_id == task_id]
+            variants += mine or _landed_templates(purse, design, task_id)
+            continue
+        for rewording in rewordings(design):
+            mine = [v for v in landed if v.task_id == task_id and v.model_ids == rewording.model_ids]
+            if not mine:
+                proposals = None if edited is None else [p for p in edited[task_id] if p.own_of == rewording.own_of]
+                if proposals is None and not anew:
+                    proposals = earlier_proposals(warehouse, rephrasing_key(design, task_id, rewording))
+                if proposals is None:
+                    proposals = make_proposals(design, task_id, rewording, purse)
+                notes += _shortfalls(design, task_id, rewording, proposals)
+                # one rewording of a task at a time: it may have been paid for
+                mine = _landed_now(purse, design, task_id, rewording, proposals)
+            variants += mine
     return ParaphraseResult(variants=tuple(variants), notes=tuple(notes))
 
 
-def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> list[Variant]:
+def _landed_now(
+    purse: Purse, design: Design, task_id: str, rewording: Rewording, proposals: Sequence[Proposal]
+) -> list[Variant]:
     rows, variants = [], []
+    key = rephrasing_key(design, task_id, rewording)
     for strategy in design.audit.strategies:
-        schemas = _schemas(purse, design, task_id, proposals, key) if strategy == STRUCTURED else {}
+        schemas = _schemas(purse, design, task_id, rewording, proposals) if strategy == STRUCTURED else {}
         for proposal in proposals:
             schema = schemas.get((proposal.paraphrase_temperature, proposal.variant_index))
-            variant = _as_variant(design, task_id, strategy, proposal, schema)
+            variant = _as_variant(design, task_id, strategy, proposal, schema, rewording.model_ids)
             rows.append(_row_of_wording(purse.audit_run_id, design, variant, proposal, key))
             if proposal.refused_because is None:
                 variants.append(variant)
@@ -103,14 +109,14 @@ def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Varian
     return variants
 
 
-def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> list[Proposal]:
-    """Asks the audit's rephraser for a task's wordings, within a run's purse where there is a run; the original is first."""
+def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Purse | None = None) -> list[Proposal]:
+    """Asks a rephraser for a task's wordings, within a run's purse where there is a run; the original is first."""
     instruction = design.tasks[task_id].instruction
-    proposals = [Proposal(paraphrase_temperature=None, variant_index=0, instruction=instruction)]
-    rephrasing = design.audit.rephrasing
-    if rephrasing is None:
-        return proposals
-    card = design.registry.rephraser(rephrasing.rephraser)
+    original = Proposal(paraphrase_temperature=None, variant_index=0, instruction=instruction)
+    rephrasing, card = design.audit.rephrasing, rewording.card
+    if rephrasing is None or card is None:
+        return [original]
+    proposals: list[Proposal] = []
     protected = protected_words(design.tasks[task_id], card, is_given=card.is_given)
     wording = Wording(task_id, instruction, protected, is_given=card.is_given)
 
@@ -123,7 +129,8 @@ def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> 
             await rephraser.close()
 
     asyncio.run(propose())
-    return _numbered(proposals)
+    own = [replace(proposal, own_of=rewording.own_of) for proposal in _numbered(proposals)]
+    return [original, *own] if rewording.has_original else own
 
 
 def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callable[[float | None], Engine]:
@@ -170,42 +177,45 @@ def _folded(text: str) -> str:
 
 
 def _numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Indices from 0 up for what is asked, from -1 down for what is refused."""
+    """Indices from 1 up for what is asked, from -1 down for what is refused."""
     numbered, n_kept, n_refused = [], 0, 0
     for proposal in proposals:
         if proposal.refused_because is None:
-            numbered.append(replace(proposal, variant_index=n_kept))
             n_kept += 1
+            numbered.append(replace(proposal, variant_index=n_kept))
         else:
             n_refused += 1
             numbered.append(replace(proposal, variant_index=-n_refused))
     return numbered
 
 
-def _shortfalls(design: Design, task_id: str, proposals: Sequence[Proposal]) -> list[str]:
+def _shortfalls(design: Design, task_id: str, rewording: Rewording, proposals: Sequence[Proposal]) -> list[str]:
     rephrasing = design.audit.rephrasing
-    if rephrasing is None:
+    if rephrasing is None or rewording.card is None:
         return []
     notes = []
     for temperature in rephrasing.temperatures or (None,):
         mine = [p for p in proposals if p.variant_index != 0 and p.paraphrase_temperature == temperature]
         n_kept = sum(p.refused_because is None for p in mine)
         if n_kept < rephrasing.wanted:
-            notes.append(shortfall(task_id, n_kept, rephrasing.wanted, len(mine) - n_kept, temperature))
+            by = "" if rewording.own_of is None else f" of model '{rewording.own_of}' by itself"
+            notes.append(shortfall(task_id, n_kept, rephrasing.wanted, len(mine) - n_kept, temperature) + by)
     return notes
 
 
-def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal], key: str) -> dict[Cell, str]:
+def _schemas(
+    purse: Purse, design: Design, task_id: str, rewording: Rewording, proposals: Sequence[Proposal]
+) -> dict[Cell, str]:
     """The answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
-    card, rephrasing = design.tasks[task_id], design.audit.rephrasing
+    card, chosen = design.tasks[task_id], rewording.card
     schemas = {
         (row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"]
-        for row in earlier_rows(purse.warehouse, key, STRUCTURED)
+        for row in earlier_rows(purse.warehouse, rephrasing_key(design, task_id, rewording), STRUCTURED)
     }
     wanted = {(p.paraphrase_temperature, p.variant_index) for p in proposals if p.refused_because is None}
-    if wanted <= schemas.keys() and original_schema(card) in schemas.values():
+    fits = not rewording.has_original or original_schema(card) in schemas.values()
+    if wanted <= schemas.keys() and fits:
         return schemas
-    chosen = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
 
     async def reword() -> dict[Cell, str]:
         if chosen is None or chosen.kind == "fixed":
@@ -219,7 +229,14 @@ def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Pro
     return asyncio.run(reword())
 
 
-def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal, answer_schema: str | None) -> Variant:
+def _as_variant(  # noqa: PLR0913 - what a variant is made of
+    design: Design,
+    task_id: str,
+    strategy: str,
+    proposal: Proposal,
+    answer_schema: str | None,
+    model_ids: tuple[str, ...] | None,
+) -> Variant:
     is_original = proposal.variant_index == 0
     n_repetitions = design.audit.repetitions.original if is_original else design.audit.repetitions.variants
     return Variant(
@@ -230,6 +247,7 @@ def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal,
             proposal.variant_index,
             proposal.instruction,
             answer_schema,
+            proposal.own_of,
         ),
         task_id=task_id,
         strategy=strategy,
@@ -240,6 +258,7 @@ def _as_variant(design: Design, task_id: str, strategy: str, proposal: Proposal,
         repetitions=() if proposal.refused_because else tuple(range(1, n_repetitions + 1)),
         answer_schema=answer_schema,
         reader=None if answer_schema is None else as_json({"json_field": field_of(answer_schema)}),
+        model_ids=model_ids,
     )
 
 

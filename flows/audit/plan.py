@@ -33,12 +33,30 @@ class Variant:
     answer_schema: str | None = None  # JSON; strategy structured
     template: str | None = None  # JSON; of multiple-choice and open tasks
     reader: str | None = None  # JSON, in place of the task's
+    model_ids: tuple[str, ...] | None = (
+        None  # who is asked, the model that reworded it for itself first; None: every model
+    )
+
+    @property
+    def own_of(self) -> str | None:
+        """Returns the model that reworded it for itself; None where every model is asked."""
+        return self.model_ids[0] if self.model_ids else None
+
+    def asks(self, model_id: str) -> bool:
+        """Returns whether a model is asked it."""
+        return self.model_ids is None or model_id in self.model_ids
 
 
 def n_planned(design: Design, variants: Sequence[Variant]) -> int:
     """Returns how many cells a run has."""
-    cells = sum(len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants)
-    return cells * len(design.models)
+    return sum(n_planned_of(design, variants, model_id) for model_id in design.models)
+
+
+def n_planned_of(design: Design, variants: Sequence[Variant], model_id: str) -> int:
+    """Returns how many cells a run has of one model."""
+    return sum(
+        len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants if variant.asks(model_id)
+    )
 
 
 def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str], int]:
@@ -89,6 +107,8 @@ def missing_requests(
     landed = landed_cells.counts()
     sent = sent_by(design.models[model_id])
     for variant in variants:
+        if not variant.asks(model_id):
+            continue
         n_wanted = len(variant.repetitions) * design.n_samples(variant.task_id)
         n_landed = landed.get((model_id, variant.prompt_variant_id), 0)
         if n_landed >= n_wanted:

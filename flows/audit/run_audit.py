@@ -18,7 +18,7 @@ from flows.audit.paraphrase import make_proposals
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.audit.shards.land_segments import land_left
 from flows.audit.shards.placement import AskersSetting
-from flows.audit.variants import earlier_proposals, rephrasing_key, same_wordings
+from flows.audit.variants import earlier_proposals, rephrasing_key, rewordings, same_wordings
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
 from flows.marts.publish import is_published
@@ -195,7 +195,11 @@ def _same_run(warehouse: Warehouse, design: Design, prompts: Path | None) -> Run
 def _are_made(warehouse: Warehouse, design: Design) -> bool:
     """Whether an earlier run made the wordings of every task, so that no rephraser is asked."""
     reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
-    return all(earlier_proposals(warehouse, rephrasing_key(design, task_id)) is not None for task_id in reworded)
+    return all(
+        earlier_proposals(warehouse, rephrasing_key(design, task_id, rewording)) is not None
+        for task_id in reworded
+        for rewording in rewordings(design)
+    )
 
 
 def _without_rephraser(checked: CardCheck) -> dict[str, Entry]:
@@ -240,12 +244,16 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
     """Writes the prompt variants an audit would ask for a person to edit; a rephraser of kind model is asked for them."""
     checked = check_audit(registry, audit_id)
     raise_all([*checked.errors, *checked.lacking_data])
-    rephraser = checked.cards.rephraser
-    model_ids = () if rephraser is None or rephraser.model is None else (rephraser.model,)
-    refuse_untrusted(settings, {name: checked.models[name] for name in model_ids}, progress)
     design = design_audit(registry, audit_id, checked)
+    made = rewordings(design)
+    model_ids = [each.card.model for each in made if each.card is not None and each.card.model is not None]
+    refuse_untrusted(settings, {name: checked.models[name] for name in model_ids}, progress)
     rephrasing = design.audit.rephrasing
-    if rephrasing is not None and registry.rephraser(rephrasing.rephraser).kind == "model":
+    if rephrasing is not None and model_ids:
         progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")
     reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
-    return export_prompts({task_id: make_proposals(design, task_id) for task_id in reworded}, path)
+    proposals = {
+        task_id: [proposal for each in made for proposal in make_proposals(design, task_id, each)]
+        for task_id in reworded
+    }
+    return export_prompts(proposals, path)

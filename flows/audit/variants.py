@@ -8,10 +8,12 @@ from typing import Any
 
 from flows.audit.design import Design
 from flows.audit.plan import Variant
+from flows.audit.rewording import Rewording, rewordings_of
 from flows.rephrasers.protected_spans import protected_words
 from flows.system.keys import as_json, content_id, sent_by
 from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
+from models_registry.cards import SELF
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,27 +26,45 @@ class Proposal:
     paraphrase_temperature: float | None
     variant_index: int
     instruction: str
+    own_of: str | None = None  # the model that reworded it for itself
     is_edited: bool = False
     refused_because: str | None = None
 
 
-def rephrasing_key(design: Design, task_id: str) -> str:
-    """Returns the id of what decides a task's variants: instruction, what must be kept, rephraser and how many are wanted."""
+def rewordings(design: Design) -> list[Rewording]:
+    """Returns who rewords the instructions of an audit's tasks."""
     rephrasing = design.audit.rephrasing
-    card = design.tasks[task_id]
     rephraser = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
+    return rewordings_of(rephraser, design.models)
+
+
+def rephrasing_key(design: Design, task_id: str, rewording: Rewording) -> str:
+    """Returns the id of what decides a task's wordings: instruction, what must be kept, rephraser and how many are wanted."""
+    rephrasing, rephraser = design.audit.rephrasing, rewording.card
+    card = design.tasks[task_id]
     protected = protected_words(card, rephraser, is_given=rephraser is not None and rephraser.is_given)
     decides: list[str | None] = [task_id, card.instruction, as_json(protected)]
     if rephrasing is not None and rephraser is not None:
         model = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
         decides += [rephrasing.canonical_json(), rephraser.canonical_json(), model]
+    if rewording.own_of is not None:
+        decides.append(SELF)
     return content_id("rephrasing", *decides)
 
 
 def landed_variants(warehouse: Warehouse, audit_run_id: str) -> list[Variant]:
     """Returns the variants a run asks, by task, strategy and index."""
     rows = warehouse.read(sql("audit", "landed_variants"), audit_run_id=audit_run_id)
-    return [Variant(**{**row, "repetitions": tuple(row["repetitions"])}) for row in rows]
+    return [
+        Variant(
+            **{
+                **row,
+                "repetitions": tuple(row["repetitions"]),
+                "model_ids": None if row["model_ids"] is None else tuple(row["model_ids"]),
+            }
+        )
+        for row in rows
+    ]
 
 
 def earlier_proposals(warehouse: Warehouse, key: str) -> list[Proposal] | None:
@@ -61,12 +81,12 @@ def earlier_rows(warehouse: Warehouse, key: str, strategy: str | None = None) ->
 def same_wordings(warehouse: Warehouse, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:
     """Returns whether a run asks exactly these wordings."""
     landed = {
-        (v.task_id, v.paraphrase_temperature, v.variant_index, v.instruction)
+        (v.task_id, v.own_of, v.paraphrase_temperature, v.variant_index, v.instruction)
         for v in landed_variants(warehouse, audit_run_id)
         if v.template is None
     }
     wanted = {
-        (task_id, p.paraphrase_temperature, p.variant_index, p.instruction)
+        (task_id, p.own_of, p.paraphrase_temperature, p.variant_index, p.instruction)
         for task_id, ps in edited.items()
         for p in ps
     }

@@ -40,10 +40,15 @@ def prompt_variant_id(  # noqa: PLR0913 - the parts of a variant
     variant_index: int,
     instruction: str | None,
     answer_schema: str | None = None,
+    own_of: str | None = None,
 ) -> str:
-    """Returns the id of a prompt variant: of task, strategy, paraphrase temperature, index and wording; the same in every run."""
+    """Returns the id of a prompt variant, the same in every run.
+
+    It is of task, strategy, paraphrase temperature, index and wording, and of the model whose own wording it is.
+    """
     wording = [instruction] if answer_schema is None else [instruction, answer_schema]
-    return content_id("variant", task_id, strategy, temperature_key(temperature), str(variant_index), *wording)
+    owner = [] if own_of is None else ["own of", own_of]
+    return content_id("variant", task_id, strategy, temperature_key(temperature), str(variant_index), *wording, *owner)
 
 
 def prediction_id(  # noqa: PLR0913 - the parts of a cell

@@ -79,7 +79,7 @@ def arms(design: Design, base: Base, change: Change, reworded: Reworded, filler:
     wordings = _wordings(base, change, reworded)
     rows = []
     for row in base.variants:
-        instruction = wordings.get((row["paraphrase_temperature"], row["variant_index"]))
+        instruction = wordings.get(place_of(row))
         if instruction is None:
             continue
         if row["prompt"] != prompt_of(design, base.task_id, row["strategy"], row["instruction"]):
@@ -95,15 +95,27 @@ def arms(design: Design, base: Base, change: Change, reworded: Reworded, filler:
     return rows
 
 
-def _wordings(base: Base, change: Change, reworded: Reworded) -> dict[tuple[float | None, int], str]:
-    """Returns the changed instruction of each variant, by paraphrase temperature and index."""
+Place = tuple[str | None, float | None, int]
+"""Whose own wording a variant is, its paraphrase temperature and its index."""
+
+
+def place_of(row: Row) -> Place:
+    """Returns the place of a row of raw.prompt_variants among those of its task and strategy."""
+    model_ids = row.get("model_ids")  # a copy of an earlier version has none
+    return model_ids[0] if model_ids else None, row["paraphrase_temperature"], row["variant_index"]
+
+
+def asks(row: Row, model_id: str) -> bool:
+    """Returns whether a model is asked the variant of a row of raw.prompt_variants."""
+    return not row.get("model_ids") or model_id in row["model_ids"]
+
+
+def _wordings(base: Base, change: Change, reworded: Reworded) -> dict[Place, str]:
+    """Returns the changed instruction of each variant."""
     if change.edited is None or change.edited.instruction == base.card.instruction:
-        return {
-            (row["paraphrase_temperature"], row["variant_index"]): _joined(row["instruction"], change.added)
-            for row in base.variants
-        }
+        return {place_of(row): _joined(row["instruction"], change.added) for row in base.variants}
     return {
-        (each.paraphrase_temperature, each.variant_index): each.instruction
+        (each.own_of, each.paraphrase_temperature, each.variant_index): each.instruction
         for each in reworded()
         if each.refused_because is None
     }
@@ -127,6 +139,7 @@ def _arm(design: Design, base: Base, row: Row, ending: str, instruction: str) ->
             row["variant_index"],
             instruction,
             row["answer_schema"],
+            place_of(row)[0],
         ),
         "is_edited": True,
         "instruction": instruction,

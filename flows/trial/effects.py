@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flows.audit.prompts import FILLED, TRIED
 from flows.display.encode import encoded_property
+from flows.trial.arms import asks
 from flows.trial.figures import Level, corrected_difference, finite, levels
 from flows.trial.plan import Trial
 from flows.warehouse import Row, Warehouse
@@ -79,7 +80,7 @@ def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Mo
             (chosen,) = _read(
                 warehouse, sql("trial", "chosen_sensitivity"), trial.base.audit_run_id, trial, model, strategy
             )
-            table = _table(trial, strategy, _in_all(arms))
+            table = _table(trial, model, strategy, _in_all(arms))
             if table.size:
                 effects.append(_effects(trial, model, strategy, table, chosen["sensitivity"]))
     return effects
@@ -153,9 +154,9 @@ def _differences(
     return differences
 
 
-def _table(trial: Trial, strategy: str, arms: Sequence[Sequence[Row]]) -> NDArray[np.int64]:
+def _table(trial: Trial, model: str, strategy: str, arms: Sequence[Sequence[Row]]) -> NDArray[np.int64]:
     """Returns arm, sample, wording, temperature, is_original, repetition, label and gold of each answer, as codes."""
-    own = [row for row in trial.base.variants if row["strategy"] == strategy]
+    own = [row for row in trial.base.variants if row["strategy"] == strategy and asks(row, model)]
     is_swept = any(row["paraphrase_temperature"] is not None for row in own)
     # as for p_tau: where temperatures are swept, one wording under several of them is one
     named = {

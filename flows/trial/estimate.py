@@ -7,6 +7,7 @@ from typing import Any
 from flows.audit.check_cards.models import lacking_engines
 from flows.audit.prices import completion_tokens, price_of, prompt_tokens
 from flows.audit.prompts import dressed, label_block, render
+from flows.trial.arms import asks
 from flows.trial.plan import Trial
 
 
@@ -15,17 +16,19 @@ def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
     trial.refuse_unpriced(max_usd)
     design, task_id = trial.design, trial.base.task_id
     chosen = design.samples[task_id]
-    tokens = n_requests = 0
-    for row in trial.variants:
-        card = dressed(design.card_of(task_id, row["strategy"]), row["strategy"])
-        block = label_block(card, row["strategy"], chosen.examples)
-        asks = len(row["repetitions"])
-        n_requests += asks * len(chosen.samples)
-        tokens += asks * sum(
-            prompt_tokens(render(card, row["instruction"], block, sample)) for sample in chosen.samples
-        )
     lines: list[dict[str, Any]] = []
     for name, model in design.models.items():
+        tokens = n_requests = 0
+        for row in trial.variants:
+            if not asks(row, name):
+                continue
+            card = dressed(design.card_of(task_id, row["strategy"]), row["strategy"])
+            block = label_block(card, row["strategy"], chosen.examples)
+            repetitions = len(row["repetitions"])
+            n_requests += repetitions * len(chosen.samples)
+            tokens += repetitions * sum(
+                prompt_tokens(render(card, row["instruction"], block, sample)) for sample in chosen.samples
+            )
         answers = n_requests * completion_tokens(model, trial.base.card.label_names)
         price = price_of(model)
         usd = None if price is None else (tokens * price.input_usd_per_mtok + answers * price.output_usd_per_mtok) / 1e6

@@ -10,10 +10,10 @@ from flows.audit.check_cards.models import unknown_prices
 from flows.audit.design import Design
 from flows.audit.paraphrase import make_proposals
 from flows.audit.prompts import FILLED, TRIED, dressing
-from flows.audit.variants import Proposal, earlier_proposals, rephrasing_key
+from flows.audit.variants import Proposal, earlier_proposals, rephrasing_key, rewordings
 from flows.settings import Settings
 from flows.system.keys import as_json, content_id, sent_by
-from flows.trial.arms import FILLER, Change, arms, change_of
+from flows.trial.arms import FILLER, Change, arms, asks, change_of
 from flows.trial.base_run import Base, base_run, choose, read_base
 from flows.warehouse import Row, Warehouse
 from models_registry.cards import AuditCard, FormatLimits, ModelCard, TaskCard
@@ -71,8 +71,12 @@ class Trial:
 
     @property
     def n_variants(self) -> int:
-        """Returns the number of prompt variants an arm, of the strategy that has most."""
-        return max(Counter(str(row["strategy"]) for row in self.variants).values())
+        """Returns the number of prompt variants an arm, of the model and strategy that have most."""
+        return max(
+            count
+            for model_id in self.design.models
+            for count in Counter(str(row["strategy"]) for row in self.variants if asks(row, model_id)).values()
+        )
 
 
 def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) -> Trial:
@@ -85,6 +89,8 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
     chosen = choose(warehouse, run, options.on, task=options.task, model=options.model, strategy=options.strategy)
     base = read_base(warehouse, run, audit_id, chosen)
     models = _models(registry, base, chosen.model)
+    # what other models reworded for themselves is asked of none of these
+    base = replace(base, variants=tuple(row for row in base.variants if any(asks(row, name) for name in models)))
     now = registry.task(base.task_id) if options.edited else base.card
     change = change_of(base, now, options.added)
     filler = None if options.filler is None else options.filler.strip()
@@ -172,17 +178,19 @@ def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposa
     """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks no model."""
     (task_id,) = design.tasks
     edited = replace(design, tasks={task_id: now})
-    earlier = earlier_proposals(Warehouse(settings.warehouse), rephrasing_key(edited, task_id))
-    if earlier is not None:
-        return earlier
-    rephrasing = design.audit.rephrasing
-    if rephrasing is not None and design.registry.rephraser(rephrasing.rephraser).kind == "model":
-        msg = (
-            f"task '{task_id}': its instruction is edited and rephraser '{rephrasing.rephraser}' asks a model for its wordings: "
-            f"`promptaudit run {design.audit_id}` asks it, or give what is new with --add"
-        )
-        raise UsageError(msg)
-    return make_proposals(edited, task_id)
+    warehouse, proposals = Warehouse(settings.warehouse), []
+    for rewording in rewordings(edited):
+        earlier = earlier_proposals(warehouse, rephrasing_key(edited, task_id, rewording))
+        if earlier is None and rewording.card is not None and rewording.card.kind == "model":
+            rephrasing = design.audit.rephrasing
+            name = "" if rephrasing is None else rephrasing.rephraser
+            msg = (
+                f"task '{task_id}': its instruction is edited and rephraser '{name}' asks a model for its wordings: "
+                f"`promptaudit run {design.audit_id}` asks it, or give what is new with --add"
+            )
+            raise UsageError(msg)
+        proposals += make_proposals(edited, task_id, rewording) if earlier is None else earlier
+    return proposals
 
 
 def _fingerprinted(design: Design, base: Base, change: Change, rows: Sequence[Row], filler: str | None) -> Design:

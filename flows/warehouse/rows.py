@@ -45,6 +45,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "instruction": TEXT, "output_format": TEXT, "prompt": TEXT, "answer_schema": TEXT, "template": TEXT,
         "reader": TEXT, "repetitions": pl.List(WHOLE),
         "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
+        "model_ids": pl.List(TEXT),
     },
     "predictions": {
         "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,

@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -29,6 +29,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     5: "alter table raw.audit_runs add column manifest varchar;",
     6: "alter table if exists raw.nights add column scheduled_at timestamp;",  # a version before the fourth has none yet
     7: "",  # a table alone
+    8: "alter table raw.prompt_variants add column model_ids varchar[];",
 }
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 

@@ -93,7 +93,8 @@ create table if not exists raw.prompt_variants (
     repetitions integer[] not null, -- the asks that are planned; empty for a refused proposal
     rephraser_id varchar,
     rephrasing_key varchar, -- hash of instruction and rephraser: later runs reuse what has the same
-    refused_because varchar
+    refused_because varchar,
+    model_ids varchar[] -- who is asked; where each model rewords its own prompts the one that reworded it first; null: every model
 );
 
 create table if not exists raw.predictions (

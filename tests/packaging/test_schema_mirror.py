@@ -32,6 +32,7 @@ SQL_TYPES: dict[pl.DataType, str] = {
     pl.Boolean(): "BOOLEAN",
     pl.Datetime("us"): "TIMESTAMP",
     pl.List(pl.Int32()): "INTEGER[]",
+    pl.List(pl.String()): "VARCHAR[]",
     pl.Binary(): "BLOB",
 }
 

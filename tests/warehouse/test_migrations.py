@@ -23,6 +23,7 @@ ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought 
     },
     5: {"audit_runs": ("manifest",)},
     6: {"nights": ("scheduled_at",)},
+    8: {"prompt_variants": ("model_ids",)},
 }
 NEW = {
     2: ("rephrasings", "engines", "batches"),
@@ -31,10 +32,11 @@ NEW = {
     5: ("reports", "erasures", "seals", "row_digests"),
     6: (),
     7: ("format_validations",),
+    8: (),
 }
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     Warehouse(warehouse).apply_schema()

@@ -23,7 +23,8 @@ renamed as (
         rephraser_id,
         rephrasing_key,
         refused_because,
-        refused_because is not null as is_refused
+        refused_because is not null as is_refused,
+        model_ids
     from source
 )
 

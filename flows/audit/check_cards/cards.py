@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flows.audit.prompts import STRUCTURED
+from flows.audit.rewording import REWORDS_NOTHING, owners_of
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, nearest
 from models_registry.gates import parse_rule
@@ -126,16 +127,29 @@ def check_annotators(cards: AuditCards) -> Errors:
 
 
 def check_rephraser(cards: AuditCards) -> Errors:
-    """Yields an error unless the model that rewords instructions is one that can be asked for anything."""
+    """Yields an error unless what rewords instructions is a model that can be asked for anything, and at once."""
     for name, entry in cards.used["rephrasers"].items():
-        model_id = cards.registry.rephraser(name).model
-        if model_id is None or model_id not in cards.used["models"]:
-            continue
-        engine = cards.registry.model(model_id).engine
-        if engine in ("embedded", "recorded"):
-            yield CardError(
-                f"{entry.where(name, 'model')}: {engine} model '{model_id}' rewords nothing; `kind: rules` asks none"
-            )
+        rephraser = cards.registry.rephraser(name)
+        if rephraser.is_self:
+            yield from _check_self(cards, entry.where(name, "model"))
+        elif rephraser.model is not None and rephraser.model in cards.used["models"]:
+            engine = cards.registry.model(rephraser.model).engine
+            if engine in REWORDS_NOTHING:
+                yield CardError(
+                    f"{entry.where(name, 'model')}: {engine} model '{rephraser.model}' rewords nothing; "
+                    "`kind: rules` asks none"
+                )
+
+
+def _check_self(cards: AuditCards, where: str) -> Errors:
+    """Checks that one of the audited models can reword its own prompts, and that none of those that can answers in batches."""
+    if not owners_of(cards.models):
+        yield CardError(
+            f"{where}: no model of audit '{cards.audit_id}' can reword its own prompts; `kind: rules` asks none"
+        )
+    for model_id, card in cards.models.items():
+        if card.engine == "batch":
+            yield CardError(f"{where}: '{model_id}' answers in batches; who rewords its own prompts answers at once")
 
 
 def check_judges(cards: AuditCards) -> Errors:

@@ -13,6 +13,7 @@ select
     paraphrase_temperature,
     variant_index,
     instruction,
+    model_ids[1] as own_of,
     is_edited,
     refused_because,
     answer_schema

@@ -9,7 +9,8 @@ select
     repetitions,
     answer_schema,
     template,
-    reader
+    reader,
+    model_ids
 from raw.prompt_variants
 where audit_run_id = $audit_run_id and refused_because is null
 order by task_id, strategy, variant_index

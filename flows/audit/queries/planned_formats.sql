@@ -8,8 +8,9 @@ with models as (
 variants as (
     select
         coalesce(list(distinct strategy order by strategy), []) as strategies,
-        count(*) as n_variants
+        sum(coalesce(len(prompt_variants.model_ids), len(models.models))) as n_pairs
     from raw.prompt_variants
+    cross join models
     semi join raw.samples using (audit_run_id, task_id)
     where audit_run_id = $run and len(repetitions) > 0
 )
@@ -18,7 +19,7 @@ select
     runs.audit_id,
     models.models,
     variants.strategies,
-    len(models.models) * variants.n_variants as n_rows
+    coalesce(variants.n_pairs, 0)::bigint as n_rows
 from raw.audit_runs as runs
 cross join models
 cross join variants

@@ -23,6 +23,7 @@ def deal(design: Design, model_ids: Collection[str], variants: Sequence[Variant]
         (model_id, variant.prompt_variant_id): len(variant.repetitions) * design.n_samples(variant.task_id)
         for model_id in model_ids
         for variant in variants
+        if variant.asks(model_id)
     }
     shards = [(0, shard) for shard in range(1, n_shards + 1)]
     dealt = {}

@@ -38,8 +38,11 @@ planned as (
         unnest(variants.repetitions) as repetition,
         sizes.n_planned
     from variants
-    inner join models using (audit_run_id)
-    inner join sizes using (audit_run_id, task_id)
+    inner join models
+        on
+            variants.audit_run_id = models.audit_run_id
+            and (variants.model_ids is null or list_contains(variants.model_ids, models.model_id))
+    inner join sizes on variants.audit_run_id = sizes.audit_run_id and variants.task_id = sizes.task_id
 ),
 
 counted as (

@@ -22,7 +22,10 @@ asked as (
         variants.strategy,
         variants.prompt_variant_id
     from variants
-    inner join models using (audit_run_id)
+    inner join models
+        on
+            variants.audit_run_id = models.audit_run_id
+            and (variants.model_ids is null or list_contains(variants.model_ids, models.model_id))
 ),
 
 quarantined as (

@@ -1,0 +1,69 @@
+"""Who rewords the prompts of an audit, and which of its models are asked the rewordings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from models_registry.cards import ModelCard, RephraserCard
+
+REWORDS_NOTHING = ("embedded", "recorded")
+"""Engines that cannot be asked for rewordings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewording:
+    """The wordings of every task that one rephraser makes and that the same models are asked.
+
+    Attributes:
+        card: the rephraser, with the model that it asks; None: there are no rewordings, but the original alone.
+        has_original: whether the original wording is one of them.
+        model_ids: the models that are asked, the one that rewords its own prompts first; None: every model of the run.
+    """
+
+    card: RephraserCard | None
+    has_original: bool = True
+    model_ids: tuple[str, ...] | None = None
+
+    @property
+    def own_of(self) -> str | None:
+        """Returns the model that rewords its own prompts; None where the wordings are for every model."""
+        return self.model_ids[0] if self.model_ids else None
+
+
+def rewordings_of(rephraser: RephraserCard | None, models: Mapping[str, ModelCard]) -> list[Rewording]:
+    """Returns who rewords the prompts of these audited models: one rephraser for all, or each model its own."""
+    if rephraser is None or not rephraser.is_self:
+        return [Rewording(card=rephraser)]
+    asked: dict[str, list[str]] = {}
+    for model_id, owner in owners_of(models).items():
+        asked.setdefault(owner, []).append(model_id)
+    own = [
+        Rewording(
+            card=rephraser.by(owner),
+            has_original=False,
+            model_ids=(owner, *(each for each in model_ids if each != owner)),
+        )
+        for owner, model_ids in asked.items()
+    ]
+    return [Rewording(card=None), *own]
+
+
+def owners_of(models: Mapping[str, ModelCard]) -> dict[str, str]:
+    """Returns for each model the one whose rewordings it is asked; nothing where none of them can reword.
+
+    A model that can reword is asked its own. One that perturbs another's answers needs the other's prompts. Any other
+    (an embedded annotator, recorded answers) is asked those of the first that can.
+    """
+    rewords = [name for name, card in models.items() if card.engine not in REWORDS_NOTHING]
+    if not rewords:
+        return {}
+
+    def owner(name: str) -> str:
+        while name not in rewords:
+            name = models[name].of or rewords[0]
+            if name not in models:
+                return rewords[0]
+        return name
+
+    return {name: owner(name) for name in models}
