@@ -19,16 +19,23 @@ HANDED_OUT = (
 
 
 def still_quoting(warehouse: Warehouse, texts: Sequence[str]) -> list[Path]:
-    """Returns files under the warehouse's folder that hold one of the texts, as it is or as HTML has it, or that cannot be read.
+    """Returns files under the warehouse's folder that hold one of the texts, or that cannot be read.
+
+    A text is looked for as it is, as HTML has it and as JSON has it.
 
     Of the folders there ours alone are looked at; what a file packs, as Parquet does, is not seen.
     """
-    wanted = {spelt.encode() for text in texts for spelt in (text, str(escape(text)))}
+    wanted = {
+        spelt.encode("utf-8", "backslashreplace")
+        for text in texts
+        for spelt in (text, str(escape(text)), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    }
     return [path for path in sorted(set(_files(warehouse))) if _holds(path, wanted)]
 
 
 def _files(warehouse: Warehouse) -> Iterator[Path]:
-    own = (warehouse.published.path.parent, warehouse.places.archive, warehouse.places.spool)
+    places = warehouse.places
+    own = (warehouse.published.path.parent, places.archive, places.spool, places.python)
     yield from (path for folder in own for path in folder.rglob("*"))
     for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
         yield from path.parent.glob(f"{escape_pattern(path.name)}*")

@@ -72,6 +72,11 @@ class Places:
         return self.file.parent / "archive"
 
     @property
+    def python(self) -> Path:
+        """Returns the folder of the cards and samples of what was asked from Python."""
+        return self.file.parent / "python"
+
+    @property
     def spool(self) -> Path:
         """Returns the folder of rows that have not landed yet."""
         return self.beside(".spool")

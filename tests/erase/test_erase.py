@@ -214,13 +214,15 @@ def test_batches_that_nobody_waits_for_go_and_a_file_that_quotes_it_is_named(gat
         batch.mkdir(parents=True)
         (batch / "about.json").write_text(json.dumps({"metadata": {"promptaudit_run": run}, "n_requests": 1}))
         (batch / "requests.jsonl").write_text(json.dumps({"body": INPUT if run == oldest else "Nothing."}))
-    by_hand = [home / "lineage/by_hand.jsonl", home / "published/by_hand.html"]
-    by_hand[0].parent.mkdir(exist_ok=True)
+    by_hand = [home / "lineage/by_hand.jsonl", home / "published/by_hand.html", home / "python/0a/data/samples.jsonl"]
+    for path in by_hand:
+        path.parent.mkdir(exist_ok=True, parents=True)
+    by_hand[2].write_text(json.dumps({"id": "s1", "text": INPUT}))
     by_hand[0].write_text(json.dumps({"note": INPUT}))
     by_hand[1].write_text(f"<p>{escape(INPUT)}</p>")
     done = erase(Warehouse(gated.warehouse), "s1")
     assert [path.name for path in (home / "batches").iterdir()] == ["vllm-2"]
-    assert holding(home, INPUT) == {"by_hand.jsonl"}
+    assert holding(home, INPUT) == {"by_hand.jsonl", "samples.jsonl"}
     assert done.still_quoting == tuple(map(str, by_hand))
     assert f"still quotes it, or cannot be read: {by_hand[1]}" in lines_of(done)
     again = erase(Warehouse(gated.warehouse), "s1")  # there is nothing to look for any more

@@ -11,6 +11,7 @@ import yaml
 
 from flows.system.files import private_folder, write_text
 from flows.system.keys import content_id
+from flows.warehouse.places import Places
 from models_registry.errors import DataError, UsageError
 from promptaudit.callables import ANNOTATOR, INSTRUCTIONS, KEY, PARAPHRASER, Annotate, Paraphrase, serving
 from promptaudit.runs import FILE, Run, made
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
-FOLDER = "python"  # of a warehouse: the cards and samples of what was asked from Python
 THRESHOLD = 0.8
 """The score that the paper asks of a prompt."""
 NO_PROMPT = "(none)"
@@ -235,7 +235,7 @@ def _cards(  # noqa: PLR0913 - one field each
         "instruction": prompt or NO_PROMPT,
         "output_format": output_format,
         "messages": [{"role": "system", "content": instruction}, {"role": "user", "content": "{input}"}],
-        "data": {"path": "data/samples.parquet", "id": "id", "input": "text"},
+        "data": {"path": "data/samples.jsonl", "id": "id", "input": "text"},
     }
     card = {
         "tasks": [audit],
@@ -268,12 +268,13 @@ def _asked(  # noqa: PLR0913 - one choice each
     quiet: bool,
 ) -> Run:
     frame = _samples(samples)
-    folder = Path(warehouse).resolve().parent / FOLDER / content_id("registry", audit)[:16]
+    folder = Places(Path(warehouse).absolute()).python / content_id("registry", audit)[:16]
     for kind in (*cards, "data"):
         private_folder(folder / kind)
     for kind, named in cards.items():
         write_text(yaml.safe_dump(named, allow_unicode=True, sort_keys=False), folder / kind / "cards.yml")
-    frame.write_parquet(folder / "data" / "samples.parquet")
+    # as text, in which `erase` finds what it has to name
+    write_text(frame.write_ndjson(), folder / "data" / "samples.jsonl")
     with serving(annotate, paraphrase, has_prompt=has_prompt) as server:
         try:
             return made(
