@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import sys
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 OnAnswer = Callable[[str, Any, Any], None]
 """Is told of every answer: the name of its meter, the answer or None, and the engine that is asked or None."""
 SECONDS_A_LINE = 10.0  # without a terminal, a line each so many seconds
+COUNTS, COUNT_MARK, SECONDS_A_COUNT = "PROMPTAUDIT_COUNTS", "\x02", 0.2
+"""The variable that has counts written for a program that draws bars, what its lines begin with, and how often they come."""
 
 
 class Meter(Protocol):
@@ -90,6 +93,14 @@ class Progress:
             self.say(f"asking {missing} of {sum(meter.wanted for meter in meters)} {what}")
         if self.quiet or not missing:
             yield lambda name, answer, engine: named[name].count(answer, engine)
+        elif os.environ.get(COUNTS):
+            with _counting(meters) as tell:
+
+                def on_answer(name: str, answer: object, engine: object) -> None:
+                    named[name].count(answer, engine)
+                    tell()
+
+                yield on_answer
         elif sys.stderr.isatty():
             with _bars() as bars:
                 tasks = {
@@ -115,6 +126,28 @@ class Progress:
             yield on_answer
         if missing:
             self.say("; ".join(meter.line() for meter in meters))
+
+
+@contextmanager
+def _counting(meters: Sequence[Meter]) -> Iterator[Callable[[], None]]:
+    """Yields what writes a line of counts, at most one each `SECONDS_A_COUNT`; the last one comes at the end."""
+    wrote_at = 0.0
+
+    def write() -> None:
+        counts = [{"name": m.name, "done": m.done, "wanted": m.wanted, "cost": m.cost()} for m in meters]
+        sys.stderr.write(f"{COUNT_MARK}{json.dumps(counts)}\n")
+        sys.stderr.flush()
+
+    def tell() -> None:
+        nonlocal wrote_at
+        if time.monotonic() - wrote_at > SECONDS_A_COUNT:
+            wrote_at = time.monotonic()
+            write()
+
+    try:
+        yield tell
+    finally:
+        write()
 
 
 def _bars() -> Bars:

@@ -20,6 +20,7 @@ from flows.warehouse import Warehouse
 from flows.warehouse.run_names import resolve
 from models_registry import errors
 from models_registry.errors import PromptauditError, UsageError, nearest
+from promptaudit.bars import ENVIRONMENT, Bars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -226,21 +227,22 @@ def _command(
         subprocess.Popen(  # noqa: S603 - this interpreter, and the values of options
             [sys.executable, "-P", "-m", "flows.cli", *line],
             stdin=subprocess.DEVNULL, stdout=result, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-            start_new_session=True, env={**os.environ, **variables},
+            start_new_session=True, env={**os.environ, **ENVIRONMENT, **variables},
         ) as process,
     ):  # fmt: skip
         until(partial(process.send_signal, signal.SIGINT))
-        try:
-            for text in process.stderr or ():
-                said = text
-                sys.stderr.write(text)
-            process.wait()
-        except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)
-            for text in process.stderr or ():
-                sys.stderr.write(text)
-            process.wait()
-            raise
+        with Bars() as bars:
+            try:
+                for text in process.stderr or ():
+                    said = text
+                    bars.take(text)
+                process.wait()
+            except KeyboardInterrupt:
+                process.send_signal(signal.SIGINT)
+                for text in process.stderr or ():
+                    bars.take(text)
+                process.wait()
+                raise
         if process.returncode == 0:
             result.seek(0)
             found: dict[str, Any] = json.load(result)
