@@ -103,7 +103,11 @@ class CellsInWarehouse:
 def missing_requests(
     landed_cells: LandedCells, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
 ) -> Iterator[Request]:
-    """Yields wanted cells minus landed cells of one model, streamed; variants that share a prefix together."""
+    """Yields wanted cells minus landed cells of one model, streamed; variants that share a prefix together.
+
+    All samples are asked once before any is asked again: what disturbs consecutive requests for a while (a server that is
+    updated, another replica) would else fall on all repetitions of one cell, and pass for agreement between them.
+    """
     landed = landed_cells.counts()
     sent = sent_by(design.models[model_id])
     for variant in variants:
@@ -116,11 +120,11 @@ def missing_requests(
         done = landed_cells.cells(model_id, variant.prompt_variant_id) if n_landed else set()
         card, samples = design.tasks[variant.task_id], design.samples[variant.task_id].samples
         template, put = template_of(variant), _prompter(design, variant)
-        for sample in samples:
-            messages = put(sample)
-            for repetition in variant.repetitions:
+        for repetition in variant.repetitions:
+            for sample in samples:
                 if (sample.sample_id, repetition) in done:
                     continue
+                messages = put(sample)
                 request = request_sha256(sent, messages, repetition, variant.answer_schema)
                 yield Request(
                     prediction_id=prediction_id(

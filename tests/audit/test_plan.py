@@ -64,16 +64,21 @@ def test_models_wait_for_the_one_they_perturb() -> None:
         perturbed_last({"x": "x", "a": None})
 
 
-def test_requests_that_begin_alike_follow_each_other_for_the_caches_of_those_who_answer(
+def test_requests_that_begin_alike_follow_each_other_and_repetitions_of_a_cell_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
     with running_server() as server:
         cards = write_cards(
-            tmp_path / "cards", server.base_url, n_samples=40, variants=5, strategies="simple, detail, one_shot",
+            tmp_path / "cards", server.base_url, n_samples=40, variants=3, repetitions=2, strategies="simple, detail, one_shot",
             limits="{max_connections: 8}",
         )  # fmt: skip
         ask(tmp_path / "audit.duckdb", cards)
         sent = ["".join(each["content"] for each in one["body"]["messages"]) for one in server.json("requests")]
     repeated = sum(len(os.path.commonprefix(pair)) for pair in pairwise(sent))  # noqa: RUF071 - characters are counted
     assert repeated / sum(map(len, sent[1:])) > 0.9
+    places: dict[str, list[int]] = {}
+    for place, text in enumerate(sent):
+        places.setdefault(text, []).append(place)
+    # a pass over the samples, less what is in flight
+    assert min(second - first for first, second in places.values()) > 40 - 2 * 8
