@@ -115,7 +115,8 @@ def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> 
     wording = Wording(task_id, instruction, protected, is_given=card.is_given)
 
     async def propose() -> None:
-        rephraser = open_rephraser(card, _engine_at(design, card.model, purse))
+        root = design.registry.entry("rephrasers", rephrasing.rephraser).root
+        rephraser = open_rephraser(card, root, _engine_at(design, card.model, purse))
         try:
             for temperature in rephrasing.temperatures or (None,):
                 proposals.extend(await _proposed(rephraser, wording, temperature, rephrasing.wanted))
@@ -208,9 +209,10 @@ def _schemas(purse: Purse, design: Design, task_id: str, proposals: Sequence[Pro
     chosen = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
 
     async def reword() -> dict[Cell, str]:
-        if chosen is None or chosen.kind == "fixed":
+        if rephrasing is None or chosen is None or chosen.kind == "fixed":
             return await reworded_schemas(card, task_id, proposals, None, is_by_rules=False)
-        rephraser = open_rephraser(chosen, _engine_at(design, chosen.model, purse))
+        root = design.registry.entry("rephrasers", rephrasing.rephraser).root
+        rephraser = open_rephraser(chosen, root, _engine_at(design, chosen.model, purse))
         try:
             return await reworded_schemas(card, task_id, proposals, rephraser, is_by_rules=chosen.kind == "rules")
         finally:

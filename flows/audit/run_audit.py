@@ -81,7 +81,7 @@ def run_audit(  # noqa: PLR0913 - one option each
     """
     checked = check_audit(registry, audit_id, max_usd)
     raise_all([*checked.errors, *checked.lacking_data])
-    refuse_untrusted(settings, checked.models, progress)
+    refuse_untrusted(settings, checked.cards.used, progress)
     design = design_audit(registry, audit_id, checked)
     if prompts is not None:
         read_prompts(prompts, design)
@@ -237,15 +237,19 @@ def _age(run: Run) -> str:
 
 
 def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
-    """Writes the prompt variants an audit would ask for a person to edit; a rephraser of kind model is asked for them."""
+    """Writes the prompt variants an audit would ask for a person to edit; a model or code that rewords is asked for them."""
     checked = check_audit(registry, audit_id)
     raise_all([*checked.errors, *checked.lacking_data])
     rephraser = checked.cards.rephraser
     model_ids = () if rephraser is None or rephraser.model is None else (rephraser.model,)
-    refuse_untrusted(settings, {name: checked.models[name] for name in model_ids}, progress)
+    asked = {
+        "models": {name: checked.models[name] for name in model_ids},
+        "rephrasers": checked.cards.used["rephrasers"],
+    }
+    refuse_untrusted(settings, asked, progress)
     design = design_audit(registry, audit_id, checked)
     rephrasing = design.audit.rephrasing
-    if rephrasing is not None and registry.rephraser(rephrasing.rephraser).kind == "model":
+    if rephrasing is not None and not registry.rephraser(rephrasing.rephraser).asks_nobody:
         progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")
     reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
     return export_prompts({task_id: make_proposals(design, task_id) for task_id in reworded}, path)

@@ -169,16 +169,16 @@ def _examples(registry: Registry, base: Base, audit: AuditCard) -> dict[str, str
 
 
 def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposal]:
-    """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks no model."""
+    """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks nobody."""
     (task_id,) = design.tasks
     edited = replace(design, tasks={task_id: now})
     earlier = earlier_proposals(Warehouse(settings.warehouse), rephrasing_key(edited, task_id))
     if earlier is not None:
         return earlier
     rephrasing = design.audit.rephrasing
-    if rephrasing is not None and design.registry.rephraser(rephrasing.rephraser).kind == "model":
+    if rephrasing is not None and not design.registry.rephraser(rephrasing.rephraser).asks_nobody:
         msg = (
-            f"task '{task_id}': its instruction is edited and rephraser '{rephrasing.rephraser}' asks a model for its wordings: "
+            f"task '{task_id}': its instruction is edited and rephraser '{rephrasing.rephraser}' has to be asked for wordings: "
             f"`promptaudit run {design.audit_id}` asks it, or give what is new with --add"
         )
         raise UsageError(msg)
