@@ -46,7 +46,8 @@ class RephraserCard(Card):
         None,
         min_length=1,
         description="command: program and arguments, never a shell's, run in the registry folder; it reads one JSON object "
-        "with task_id, instruction, n, temperature and round, and prints a JSON array of strings",
+        "with task_id, instruction, n, temperature and round, and prints a JSON array of strings. What is trusted is these words "
+        "and the files of the folder that they name",
     )
     timeout_s: float = Field(600, gt=0, description="command: seconds until it is ended and the run stops")
     code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
@@ -76,6 +77,9 @@ class RephraserCard(Card):
             if (self.kind == kind) != (getattr(self, field) is not None):
                 msg = f"{field} is what a rephraser of kind {kind} {verb}, and no other"
                 raise ValueError(msg)
+        if self.code_sha256 is not None and self.kind not in ("python", "command"):
+            msg = f"code_sha256 has no meaning for a rephraser of kind {self.kind}"
+            raise ValueError(msg)
         if self.instructions is not None and not {"instruction", "n"} <= set(placeholders(self.instructions)):
             msg = "instructions must use {instruction} and {n}"
             raise ValueError(msg)

@@ -11,7 +11,8 @@ from flows.system.helper_processes import is_hidden
 from models_registry.errors import EngineError
 from udfs.own_code import OwnCodeError, load_function
 
-MANY_CHARACTERS = 16  # of a key: a shorter value may be an ordinary word of an answer
+FEW_CHARACTERS = 6  # of a key: MAX_TOKENS=16 is none
+MANY_CHARACTERS = 16  # a shorter value may be an ordinary word of an answer
 
 
 def load(function: str, file: str | None, sha256: str | None, where: str) -> Callable[..., Any]:
@@ -25,7 +26,7 @@ def load(function: str, file: str | None, sha256: str | None, where: str) -> Cal
 
 def secrets() -> list[str]:
     """Returns the values of this environment that may be keys."""
-    return [value for name, value in os.environ.items() if is_hidden(name)]
+    return [value for name, value in os.environ.items() if is_hidden(name) and len(value) >= FEW_CHARACTERS]
 
 
 def long_secrets() -> list[str]:

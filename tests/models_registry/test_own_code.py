@@ -158,6 +158,7 @@ WRONG = {
         "kind: python": "function is what a rephraser of kind python calls, and no other",
         "kind: rules, function: 'a:f'": "function is what a rephraser of kind python calls, and no other",
         "kind: python, function: a": "function: String should match pattern",
+        "kind: rules, code_sha256: " + "0" * 64: "code_sha256 has no meaning for a rephraser of kind rules",
         "kind: command": "command is what a rephraser of kind command runs, and no other",
         "kind: command, command: []": "command: Tuple should have at least 1 item",
         "kind: command, command: rm -r": "command: Input should be a valid tuple",
