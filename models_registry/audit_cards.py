@@ -10,7 +10,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from models_registry.ages import sound_age
-from models_registry.base import Card, Name, Names, Rate, listed
+from models_registry.base import CODE_SHA256, Card, FunctionName, Name, Names, Rate, Sha256, listed
 from models_registry.errors import nearest
 from models_registry.gates import sound_rule
 from models_registry.placeholders import placeholders
@@ -36,7 +36,7 @@ SELF = "self"
 class RephraserCard(Card):
     """A rephraser of instructions."""
 
-    kind: Literal["rules", "model", "fixed"] = Field(description="how it rewords")
+    kind: Literal["rules", "model", "fixed", "python", "command"] = Field(description="how it rewords")
     seed: int = Field(0, description="rules: seed of its choices")
     model: Name | None = Field(
         None,
@@ -45,8 +45,24 @@ class RephraserCard(Card):
     )
     instructions: str | None = Field(None, description="model: what it is told, with {instruction} and {n}")
     variants: dict[Name, tuple[str, ...]] | None = Field(None, description="fixed: task id to its rephrasings")
+    function: FunctionName | None = Field(
+        None,
+        description="python: module:function, called with (text, n, temperature), which returns up to n rephrasings; the "
+        "temperature is None without paraphrase temperatures",
+    )
+    command: tuple[Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")], ...] | None = Field(
+        None,
+        min_length=1,
+        description="command: program and arguments, never a shell's, run in the registry folder; it reads one JSON object "
+        "with task_id, instruction, n, temperature and round, and prints a JSON array of strings. What is trusted is these words "
+        "and the files of the folder that they name",
+    )
+    timeout_s: float = Field(600, gt=0, description="command: seconds until it is ended and the run stops")
+    code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
     protect_labels: bool | None = Field(None, description=PROTECT_LABELS)
-    max_rounds: int = Field(3, ge=1, le=20, description="model: how often missing rephrasings are asked for again")
+    max_rounds: int = Field(
+        3, ge=1, le=20, description="model, python, command: how often missing rephrasings are asked for again"
+    )
 
     @property
     def is_given(self) -> bool:
@@ -62,13 +78,24 @@ class RephraserCard(Card):
         """Returns the card with this model as the one that is asked."""
         return self.model_copy(update={"model": model_id})
 
+    @property
+    def asks_nobody(self) -> bool:
+        """Returns whether it rewords by what ships and what the card lists alone."""
+        return self.kind in ("rules", "fixed")
+
     @model_validator(mode="after")
     def _fits_kind(self) -> Self:
-        if (self.kind == "model") != (self.model is not None):
-            msg = "model is what a rephraser of kind model asks, and no other"
-            raise ValueError(msg)
-        if (self.kind == "fixed") != (self.variants is not None):
-            msg = "variants is what a rephraser of kind fixed lists, and no other"
+        for field, kind, verb in (
+            ("model", "model", "asks"),
+            ("variants", "fixed", "lists"),
+            ("function", "python", "calls"),
+            ("command", "command", "runs"),
+        ):
+            if (self.kind == kind) != (getattr(self, field) is not None):
+                msg = f"{field} is what a rephraser of kind {kind} {verb}, and no other"
+                raise ValueError(msg)
+        if self.code_sha256 is not None and self.kind not in ("python", "command"):
+            msg = f"code_sha256 has no meaning for a rephraser of kind {self.kind}"
             raise ValueError(msg)
         if self.instructions is not None and not {"instruction", "n"} <= set(placeholders(self.instructions)):
             msg = "instructions must use {instruction} and {n}"

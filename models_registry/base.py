@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_.]*")
+"""A function, `module:function`."""
+FunctionName = Annotated[str, Field(max_length=200, pattern=f"^{FUNCTION.pattern}$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+CODE_SHA256 = (
+    "sha256 of the file of the code that the card names, filled in when the card is loaded; where it is written, code with "
+    "another one is refused"
+)
 
 
 def listed(value: object) -> object:

@@ -1,6 +1,7 @@
 """The cards: frozen, every field described, unknown keys refused.
 
-A card is data, never code: it holds no interpreter, no command and no raw engine argument.
+A card is data: it holds no code and no raw engine argument. It may name code, a function or a command, which runs once its user
+has trusted it (`flows.trust`).
 """
 
 from models_registry.audit_cards import (
@@ -31,7 +32,7 @@ from models_registry.model_cards import (
     VllmServer,
     WeakOn,
 )
-from models_registry.task_cards import Data, Level, Message, TaskCard, TaskLabel, is_number
+from models_registry.task_cards import Data, Level, Message, PythonReader, TaskCard, TaskLabel, is_number
 from models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "ModelCard",
     "Policy",
     "Price",
+    "PythonReader",
     "Repetitions",
     "RephraserCard",
     "Rephrasing",

@@ -4,7 +4,8 @@ PromptauditError                 1 line, exit_code
 ├── UsageError              2    a wrong option, argument or setting
 ├── CardError               2    a card that cannot be read or does not hold together
 │   ├── UnknownCard         2    a name no card has, with the nearest one
-│   └── UntrustedCard       2    a card of others that would send a key to a host nobody has trusted with it
+│   ├── UntrustedCard       2    a card of others that would send a key to a host nobody trusts, or call code
+│   └── ChangedCode         2    code that was trusted and is not as it was
 ├── DataError               2    samples, prompts or recorded predictions that cannot be used
 ├── WarehouseError          2    a warehouse that cannot be opened, read or written
 │   └── WarehouseLocked     2    another run holds it
@@ -61,7 +62,11 @@ class UnknownCard(CardError):
 
 
 class UntrustedCard(CardError):
-    """A card of others that would send a key to a host nobody has trusted with it."""
+    """A card of others that would send a key to a host nobody has trusted with it, or call code that nobody has trusted."""
+
+
+class ChangedCode(CardError):
+    """Code that was trusted and is not as it was."""
 
 
 class DataError(PromptauditError):

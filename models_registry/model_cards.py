@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from models_registry.base import Card, Name, Names, Rate
+from models_registry.base import CODE_SHA256, FUNCTION, Card, Name, Names, Rate, Sha256
 from models_registry.task_cards import RegexReader
 
 MOST_POINTS = 1_000
@@ -77,10 +77,14 @@ class Grid(Card):
 class Limits(Card):
     """The limits of a provider."""
 
-    max_connections: int = Field(16, ge=1, le=4096, description="requests in flight at once")
+    max_connections: int = Field(
+        16, ge=1, le=4096, description="requests in flight at once; python: calls in threads, 1 unless it is written"
+    )
     requests_per_minute: int | None = Field(None, ge=1, description="requests a minute")
     tokens_per_minute: int | None = Field(None, ge=1, description="tokens a minute")
-    timeout_s: float = Field(60, gt=0, description="seconds until a request is given up and asked again")
+    timeout_s: float = Field(
+        60, gt=0, description="seconds until a request is given up and asked again; python: a call has no limit"
+    )
     max_attempts: int = Field(6, ge=1, le=100, description="tries of one request before its cell is left missing")
 
 
@@ -215,12 +219,15 @@ def _typed(value: object) -> object:
 class ModelCard(Card):
     """A model that can be asked."""
 
-    engine: Literal["openai_api", "vllm_server", "batch", "recorded", "embedded"] = Field(
+    engine: Literal["openai_api", "vllm_server", "batch", "recorded", "embedded", "python"] = Field(
         description="what executes it"
     )
     model: Name = Field(
-        description="the engine's name of it; embedded: lexical, random, simulated, noisy, examinee, matcher"
+        description="the engine's name of it; embedded: lexical, random, simulated, noisy, examinee, matcher; python: "
+        "module:function, called with (text, prompt), which returns the answer, None an empty one. text is the sample's input; "
+        "prompt is the messages' contents, a blank line between, without a message that is the text alone"
     )
+    code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
     base_url: Names = Field((), description="one or several endpoints; default: OPENAI_BASE_URL")
     api_key_env: str | None = Field(
         None, pattern=r"^[A-Z_][A-Z0-9_]*$", description="variable that holds the key; default: OPENAI_API_KEY"
@@ -295,12 +302,20 @@ class ModelCard(Card):
             ("extra_body", self.takes_schemas),
             ("structured_output", self.takes_schemas),
             ("grid", self.takes_schemas),
+            ("sampling", self.engine != "python"),
+            ("base_url", self.engine != "python"),
+            ("code_sha256", self.engine == "python"),
         ):
-            if getattr(self, field) and not fits:
+            if not fits and getattr(self, field) != type(self).model_fields[field].get_default(
+                call_default_factory=True
+            ):
                 msg = f"{field} has no meaning for {self.engine} {self.model}"
                 raise ValueError(msg)
         if self.engine == "batch" and len(self.base_url) > 1:
             msg = f"base_url lists {len(self.base_url)} addresses; batches go to one"
+            raise ValueError(msg)
+        if self.engine == "python" and not FUNCTION.fullmatch(self.model):
+            msg = f"model '{self.model}' is no function; write module:function, such as my_module:annotate"
             raise ValueError(msg)
         wanted = {"path": self.engine == "recorded"}
         embedded = self.engine == "embedded"

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from models_registry.cards import SELF, AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
 from models_registry.mart_columns import yaml_loader
+from models_registry.own_code import with_sha256
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -246,6 +247,11 @@ def _load_folder(root: Path, kind: str, errors: list[PromptauditError]) -> Itera
                 card = _validated(KINDS[kind], name, body, file, lines)
             except PromptauditError as error:
                 errors += error.errors
+                continue
+            try:
+                card = with_sha256(card, root)
+            except CardError as error:
+                errors.append(error.at(f"{file} line {lines[name,]}: '{name}'"))
             else:
                 yield name, Entry(card, root, file, lines)
 

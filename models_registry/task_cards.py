@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 import re2
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from models_registry.base import Card, Name, Names, Rate, listed
+from models_registry.base import CODE_SHA256, Card, FunctionName, Name, Names, Rate, Sha256, listed
 from models_registry.placeholders import placeholders
 
 Kind = Literal["classification", "multiple_choice", "open_ended"]
@@ -62,7 +62,17 @@ class JsonFieldReader(Card):
     json_field: str = Field(min_length=1, max_length=200, description="name of the field, a.b for b inside a")
 
 
-Reader = Literal["exact", "first_integer", "label_in_text"] | RegexReader | JsonFieldReader
+class PythonReader(Card):
+    """A reader of the user's own: a function of (completion, labels) that returns a label or None."""
+
+    python: FunctionName = Field(
+        description="module:function, called with the completion without its reasoning and white space around it, and the list "
+        "of labels; what it returns is the label, None none, and where it raises an error the completion is not read either"
+    )
+    code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
+
+
+Reader = Literal["exact", "first_integer", "label_in_text"] | RegexReader | JsonFieldReader | PythonReader
 
 
 class Message(Card):

@@ -3,6 +3,8 @@
 A reader is the task card's: `exact` (equal to a label after trimming all white space), `first_integer` (the first
 integer in the text), `label_in_text` (a label as whole words; two different labels are no answer), `{"regex": pattern}`
 (RE2: its first group, else the whole match), `{"json_field": "a.b"}` (a field of the JSON object the completion is).
+`{"python": {"function": "module:function", "sha256": …}}` is the user's own function of (completion, labels). It is called where
+whoever reads hands it over as trusted, else refused: a reader stands in the warehouse, which may be somebody else's.
 Of questions: `{"option_letter": [signs]}` (the option last committed to, by the signs its template gave them, in the order
 of the labels), `open` (no label is looked for: what is said is the answer).
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import re2
@@ -35,31 +37,45 @@ class Reading(NamedTuple):
 
 Answer = tuple[str, str, Sequence[str], str | None]
 """A completion, its reader as JSON, the labels and the refusal pattern."""
+OwnReaders = Mapping[str, Callable[[str, list[str]], object]]
+"""The user's own functions that may be called, by the JSON of their readers."""
 
 
-def read_answers(answers: Sequence[Answer]) -> list[Reading]:
+def read_answers(answers: Sequence[Answer], own: OwnReaders | None = None) -> list[Reading]:
     """Returns readings of many completions; reasoning blocks that stand before an answer are skipped.
 
-    Options with the same signs are read together, twice as fast as one by one.
+    Options with the same signs are read together, twice as fast as one by one. Raises PermissionError for a reader of the user's
+    own code that is not among `own`.
     """
     answers = [(parted(completion).answer, reader, labels, refusal) for completion, reader, labels, refusal in answers]
     choices: dict[int, OptionReading] = {}
     for reader in {answer[1] for answer in answers}:
         name, signs = _parsed(reader)
         if name == "option_letter":
-            own = [index for index, answer in enumerate(answers) if answer[1] == reader]
-            readings = read_options([answers[index][0].strip() for index in own], signs)
-            choices.update(zip(own, readings, strict=True))
-    return [_reading(*answer, choices.get(index)) for index, answer in enumerate(answers)]
+            same = [index for index, answer in enumerate(answers) if answer[1] == reader]
+            readings = read_options([answers[index][0].strip() for index in same], signs)
+            choices.update(zip(same, readings, strict=True))
+    return [_reading(*answer, choices.get(index), own or {}) for index, answer in enumerate(answers)]
 
 
-def read_answer(completion: str, reader: str, labels: Sequence[str], refusal_pattern: str | None = None) -> Reading:
+def read_answer(
+    completion: str,
+    reader: str,
+    labels: Sequence[str],
+    refusal_pattern: str | None = None,
+    own: OwnReaders | None = None,
+) -> Reading:
     """Returns the reading of a completion by a reader given as JSON; a label is always one of `labels`, as written there."""
-    return read_answers([(completion, reader, labels, refusal_pattern)])[0]
+    return read_answers([(completion, reader, labels, refusal_pattern)], own)[0]
 
 
 def _reading(
-    completion: str, reader: str, labels: Sequence[str], refusal_pattern: str | None, choice: OptionReading | None
+    completion: str,
+    reader: str,
+    labels: Sequence[str],
+    refusal_pattern: str | None,
+    choice: OptionReading | None,
+    own: OwnReaders,
 ) -> Reading:
     text = completion.strip()
     if not text:
@@ -67,11 +83,26 @@ def _reading(
     how, reason = _parsed(reader), None
     if choice is not None:
         label, reason = None if choice.index is None else labels[choice.index], choice.reason
+    elif how[0] == "python":
+        label, reason = _label_by(own, reader, text[:MAX_READ_CHARACTERS], labels)
     else:
         label = None if how[0] == "open" else _label(text[:MAX_READ_CHARACTERS], how, tuple(labels))
     is_refusal = label is None and refusal_pattern is not None and _refuses(text, refusal_pattern)
     is_read = label is not None or (how[0] == "open" and not is_refusal)
     return Reading(label, is_blank=False, is_refusal=is_refusal, is_read=is_read, reason=reason)
+
+
+def _label_by(own: OwnReaders, reader: str, text: str, labels: Sequence[str]) -> tuple[str | None, str | None]:
+    """Returns the label that the user's own function reads, or why it reads none."""
+    if reader not in own:
+        msg = f"the reader {reader[:300]} is code that is not trusted here, so it is not called"
+        raise PermissionError(msg)
+    try:
+        said = own[reader](text, list(labels))
+        label = None if said is None else str(said).strip()
+    except Exception as error:  # noqa: BLE001 - a parser that finds nothing often raises
+        return None, f"its reader raised {type(error).__name__}"
+    return (label, None) if label in labels else (None, None)
 
 
 def _refuses(text: str, pattern: str) -> bool:

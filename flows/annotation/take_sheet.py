@@ -12,11 +12,12 @@ from flows.audit.run_audit import make_ready
 from flows.display.progress import Progress
 from flows.evidence.retain import without_retired
 from flows.marts.publish import newest_published, publish
-from flows.marts.transform import transform
+from flows.marts.transform import own_readers, transform
 from flows.report import report
 from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.system.keys import as_json, content_id
+from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
 from flows.warehouse.run_names import resolve_id
@@ -65,7 +66,8 @@ def take_sheet(
     """Lands the rulings of a filled-in sheet as verdicts of a published run (the newest), and derives the run again.
 
     All or nothing: raises DataError naming file, row and column, and UsageError where the annotator is named twice or
-    not at all. The same bytes again land nothing; what a later file says of the same answer replaces it.
+    not at all, UntrustedCard or ChangedCode where the run's answers cannot be read again. The same bytes again land nothing;
+    what a later file says of the same answer replaces it.
     """
     rulings, n_not_ruled = read_rulings(path, annotator)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -77,6 +79,7 @@ def take_sheet(
             msg = f"run {audit_run_id} is {run_row['state']}: `promptaudit run` finishes it first"
             raise UsageError(msg)
         without_retired(warehouse, [audit_run_id])
+        trusted_readers(own_readers(warehouse, [audit_run_id]))
         kept = without_repeats(path, rulings, _answers_of(warehouse, audit_run_id, path, rulings))
         rows = [verdict_row(audit_run_id, ruling, path.name, sha256) for ruling in kept]
         n_landed = warehouse.land([("verdicts", frame_of("verdicts", rows))])

@@ -78,7 +78,7 @@ def ask_shard(  # noqa: PLR0913 - one shard of one run of one audit
     with contextlib.suppress(_NightOver), _Contact(folder, shard, progress) as contact:
         checked = check_audit(registry, audit_id)
         raise_all([*checked.errors, *checked.lacking_data])
-        refuse_untrusted(settings, checked.models, progress)
+        refuse_untrusted(settings, checked.cards.used, progress)
         design = design_audit(registry, audit_id, checked)
         if design.plan_fingerprint != terms.plan_fingerprint:
             msg = f"the cards or data of audit '{audit_id}' here are not those that run {audit_run_id} is asked by"

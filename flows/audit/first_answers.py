@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from flows.engines import Answer, Request
+from flows.trust.readers import trusted_readers
 from models_registry.errors import MeasureError
-from udfs.reading import read_answer
+from udfs.reading import OwnReaders, read_answer
 
 Read = Callable[[Request, Answer], tuple[str | None, bool]]
 """What an answer says, for people, and whether it could be read."""
@@ -63,13 +64,29 @@ class Look:
         self._is_over.set()
 
 
-def label_reader(readers: Mapping[str, str]) -> Read:
-    """Reads labels, by the readers of the prompt variants."""
+def own_readers_of(readers: Mapping[str, str]) -> OwnReaders:
+    """Returns the functions of those readers that are the user's own code; `readers` has each with what it is of.
+
+    Raises UntrustedCard or ChangedCode where the user does not trust one as it is, EngineError where it cannot be loaded.
+    """
+    trusted = trusted_readers(readers)
+    if not trusted:
+        return {}
+    from flows.engines.own_code import load
+
+    return {
+        each["reader"]: load(each["function"], each["file"], each["sha256"], readers[each["reader"]])
+        for each in trusted
+    }
+
+
+def label_reader(readers: Mapping[str, str], own: OwnReaders | None = None) -> Read:
+    """Reads labels, by the readers of the prompt variants; `own` are the functions of those that are code."""
 
     def read(request: Request, answer: Answer) -> tuple[str | None, bool]:
         if answer.completion is None:
             return None, False
-        reading = read_answer(answer.completion, readers[request.prompt_variant_id], request.labels)
+        reading = read_answer(answer.completion, readers[request.prompt_variant_id], request.labels, own=own)
         return reading.label, reading.is_read
 
     return read

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from flows.audit.ask import AskBatch, AskResult, OnAnswer, Workers, as_it_is
 from flows.audit.budget import Purse, Spending
 from flows.audit.design import Design, model_order
-from flows.audit.first_answers import Ceiling, Look, label_reader
+from flows.audit.first_answers import Ceiling, Look, label_reader, own_readers_of
 from flows.audit.land import landing_in
 from flows.audit.plan import CellsInWarehouse, Variant, missing_requests
 from flows.audit.shards.lander import Lander
@@ -68,7 +68,8 @@ class ModelWork:
         tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
         readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
         allowed = design.audit.format.max_invalid_rate_at_first
-        self._look = Look(f"model '{model_id}'", "label", label_reader(readers), allowed, workers.say, MEND)
+        own = own_readers_of({readers[v.prompt_variant_id]: f"task '{v.task_id}'" for v in variants})
+        self._look = Look(f"model '{model_id}'", "label", label_reader(readers, own), allowed, workers.say, MEND)
         self._ceiling = Ceiling()
 
     def batch_of(self, request: Request) -> str:

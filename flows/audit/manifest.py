@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flows.marts.manifest import made_by
 from flows.system.files import file_sha256
 from flows.system.keys import sha256_of
+from flows.trust.refuse import code_in
 
 if TYPE_CHECKING:
     from flows.audit.design import Design
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
 def manifest_of(design: Design) -> dict[str, Any]:
     """Returns hashes of everything an audit's run is made from: `cards`, `data`, `code`, `dbt_project`, each sha256 in hex.
 
+    `own_code`, where cards name code of the user's own: the sha256 of each file of it; None for an installed module without one.
     Data that no file holds (a hub's) have no hash of their own: the samples that were chosen are rows, which the seal covers.
     """
     used = design.registry.used_by(design.audit_id)
+    own = {code.name: code.sha256 for code in code_in(used)}
     return {
+        **({"own_code": own} if own else {}),
         "cards": {
             kind: {name: sha256_of(entry.card.canonical_json()) for name, entry in entries.items()}
             for kind, entries in used.items()

@@ -121,7 +121,8 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
     wording = Wording(task_id, instruction, protected, is_given=card.is_given)
 
     async def propose() -> None:
-        rephraser = open_rephraser(card, _engine_at(design, card.model, purse))
+        root = design.registry.entry("rephrasers", rephrasing.rephraser).root
+        rephraser = open_rephraser(card, root, _engine_at(design, card.model, purse))
         try:
             for temperature in rephrasing.temperatures or (None,):
                 proposals.extend(await _proposed(rephraser, wording, temperature, rephrasing.wanted))
@@ -218,9 +219,10 @@ def _schemas(
         return schemas
 
     async def reword() -> dict[Cell, str]:
-        if chosen is None or chosen.kind == "fixed":
+        if rephrasing is None or chosen is None or chosen.kind == "fixed":
             return await reworded_schemas(card, task_id, proposals, None, is_by_rules=False)
-        rephraser = open_rephraser(chosen, _engine_at(design, chosen.model, purse))
+        root = design.registry.entry("rephrasers", rephrasing.rephraser).root
+        rephraser = open_rephraser(chosen, root, _engine_at(design, chosen.model, purse))
         try:
             return await reworded_schemas(card, task_id, proposals, rephraser, is_by_rules=chosen.kind == "rules")
         finally:

@@ -9,13 +9,14 @@ from flows.comparison.compare import compare_again
 from flows.display.progress import Progress
 from flows.evidence.retain import restore, without_retired
 from flows.marts.publish import publish
-from flows.marts.transform import transform
+from flows.marts.transform import own_readers, transform
 from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.system.helper_processes import DBT, start
+from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse
 from flows.warehouse.run_names import one_run
-from models_registry.errors import DataError, UsageError
+from models_registry.errors import ChangedCode, DataError, UsageError
 
 
 def rebuild_runs(
@@ -23,7 +24,8 @@ def rebuild_runs(
 ) -> Path:
     """Derives the marts of complete runs, or of the one whose id begins so, again, and publishes; returns the copy's path.
 
-    A retired run has no raw rows to derive from and keeps its marts, unless its archive is landed again first.
+    A retired run has no raw rows to derive from and keeps its marts, unless its archive is landed again first. So does one whose
+    answers were read by the user's own code that changed since. Raises UntrustedCard where code is named that nobody trusts.
     """
     if restore_first and audit_run_id is None:
         msg = "--restore lands the archive of one run again; name the run"
@@ -44,7 +46,21 @@ def rebuild_runs(
         kept = without_retired(warehouse, runs)
         if len(kept) < len(runs):
             progress.say(f"{len(runs) - len(kept)} retired runs keep their marts as they are")
+        if audit_run_id is None and kept:
+            kept = [run for run in kept if _can_be_read_again(warehouse, run, progress)]
+            if not kept:
+                msg = f"the answers of no run of {warehouse} can be read again"
+                raise DataError(msg)
         progress.say(f"rebuilding {len(kept)} runs")
         transform(warehouse, kept, "up_to_formats")
         transform(warehouse, kept, "after_formats")
         return publish(warehouse, kept, compare_again(warehouse, kept))
+
+
+def _can_be_read_again(warehouse: Warehouse, audit_run_id: str, progress: Progress) -> bool:
+    try:
+        trusted_readers(own_readers(warehouse, [audit_run_id]))
+    except ChangedCode as error:
+        progress.say(f"{error}; the run keeps its marts as they are")
+        return False
+    return True

@@ -81,7 +81,7 @@ def run_audit(  # noqa: PLR0913 - one option each
     """
     checked = check_audit(registry, audit_id, max_usd)
     raise_all([*checked.errors, *checked.lacking_data])
-    refuse_untrusted(settings, checked.models, progress)
+    refuse_untrusted(settings, checked.cards.used, progress)
     design = design_audit(registry, audit_id, checked)
     if prompts is not None:
         read_prompts(prompts, design)
@@ -241,15 +241,19 @@ def _age(run: Run) -> str:
 
 
 def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
-    """Writes the prompt variants an audit would ask for a person to edit; a rephraser of kind model is asked for them."""
+    """Writes the prompt variants an audit would ask for a person to edit; a model or code that rewords is asked for them."""
     checked = check_audit(registry, audit_id)
     raise_all([*checked.errors, *checked.lacking_data])
     design = design_audit(registry, audit_id, checked)
     made = rewordings(design)
     model_ids = [each.card.model for each in made if each.card is not None and each.card.model is not None]
-    refuse_untrusted(settings, {name: checked.models[name] for name in model_ids}, progress)
+    asked = {
+        "models": {name: checked.models[name] for name in model_ids},
+        "rephrasers": checked.cards.used["rephrasers"],
+    }
+    refuse_untrusted(settings, asked, progress)
     rephrasing = design.audit.rephrasing
-    if rephrasing is not None and model_ids:
+    if rephrasing is not None and not registry.rephraser(rephrasing.rephraser).asks_nobody:
         progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")
     reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
     proposals = {

@@ -19,7 +19,7 @@ __all__ = ["app", "cards", "evidence", "main", "nights", "questions", "repairs",
 INTERRUPTED = 130
 SHARED_VALUES = ("--warehouse", "--registry")  # accepted before or after the command
 SHARED_FLAGS = ("--json", "--quiet", "--debug")
-NEED_PANDAS = {"great_expectations", "datasets"}
+NEED_PANDAS = {"great_expectations", "datasets", "udfs.own_code"}  # the last: code of the user's own may
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

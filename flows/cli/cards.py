@@ -46,7 +46,7 @@ def trust(
     list_: Annotated[bool, typer.Option("--list", help="List everything that is trusted, and trust nothing.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Withdraw the trust in the folder.")] = False,
 ) -> None:
-    """Trust the hosts that a folder's model cards send keys to: once, and again when a card changes them."""
+    """Trust the hosts that a folder's cards send keys to and the code that they name: once, and again when it changes."""
     from flows.trust.command import forget_folder, list_trusted, trust_folder
     from flows.trust.terminal import lines_of
 

@@ -179,6 +179,10 @@ def open_engine(
         from flows.engines.recorded import RecordedEngine
 
         return RecordedEngine(card, entry)
+    if card.engine == "python":
+        from flows.engines.python_function import PythonEngine
+
+        return PythonEngine(entry, may_try, say)
     from flows.engines.embedded.engine import open_annotator
 
     return open_annotator(card, landed)

@@ -6,6 +6,7 @@ Its argument is the file name of the warehouses it will build. It lets go of Duc
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from flows.system import user_cache
 from flows.system.helper_processes import serve
 from models_registry.mart_columns import dbt_project
-from udfs import COMPARISON_IDS, RUN_IDS
+from udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS
 
 if TYPE_CHECKING:
     from dbt.contracts.graph.manifest import Manifest
+
+    from udfs.own_code import TrustedReader
 
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
 PARSED = "partial_parse.msgpack"
@@ -60,16 +63,26 @@ def read_project(name: str) -> Manifest:
 
 
 def build(  # noqa: PLR0913 - the fields of a request
-    manifest: Manifest, warehouse: str, target: str, arguments: list[str], runs: list[str], comparisons: list[str]
+    manifest: Manifest,
+    warehouse: str,
+    target: str,
+    arguments: list[str],
+    runs: list[str],
+    comparisons: list[str],
+    readers: list[TrustedReader],
 ) -> str | None:
     """Runs one dbt command on a warehouse, about these runs and comparisons; returns what failed, in one line, or None.
 
-    `run_results.json` and, once a folder, `manifest.json` are left in `target`.
+    Of readers that are the user's own code it calls `readers` alone. `run_results.json` and, once a folder, `manifest.json` are
+    left in `target`.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
 
-    os.environ |= {"PROMPTAUDIT_WAREHOUSE": warehouse, RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons)}
+    os.environ |= {
+        "PROMPTAUDIT_WAREHOUSE": warehouse, RUN_IDS: ",".join(runs), COMPARISON_IDS: ",".join(comparisons),
+        TRUSTED_READERS: json.dumps(readers),
+    }  # fmt: skip
     folder = Path(target)
     try:
         done = dbtRunner(manifest=manifest).invoke([*QUIET, *arguments, *_places(folder)])

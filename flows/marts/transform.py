@@ -15,8 +15,10 @@ from flows.marts.manifest import made_by
 from flows.marts.seal import views
 from flows.system import user_cache
 from flows.system.keys import as_json
+from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse
 from flows.warehouse.dbt_project import dbt
+from flows.warehouse.sql import sql
 from models_registry.mart_columns import dbt_project
 
 Command = Literal["build", "run"]
@@ -31,21 +33,34 @@ def transform(
     *,
     command: Command = "build",
 ) -> None:
-    """Builds one part of the project for these runs, and comparisons; raises WarehouseError naming the model that failed.
+    """Builds one part of the project for these runs, and comparisons.
+
+    Raises WarehouseError naming the model that failed; UntrustedCard or ChangedCode, before anything is built, where answers are
+    to be read by code that the user does not trust as it is.
 
     `run` leaves out the tests, which are about whole runs, and the events, which are about this warehouse's. Where views and
     marts are as this very code makes them, views are left as they are and contracts are not checked again.
     """
+    readers = trusted_readers(own_readers(warehouse, audit_run_ids)) if part == "up_to_formats" else []
     known = user_cache.read(_built_by(warehouse))
     stands = known is not None and known == _shape(warehouse)
     how = (f"{part}_without_views", "--vars", "{marts_stand: true}") if stands else (part,)
     try:
-        dbt(warehouse, command, "--selector", *how, audit_run_ids=audit_run_ids, comparison_ids=comparison_ids)
+        dbt(
+            warehouse, command, "--selector", *how,
+            audit_run_ids=audit_run_ids, comparison_ids=comparison_ids, readers=readers,
+        )  # fmt: skip
         if part == "after_formats" and not stands:
             user_cache.keep(_built_by(warehouse), _shape(warehouse), instead_of=f"{warehouse.places.file.name}.*.shape")
     finally:
         if command == "build":
             built(warehouse, audit_run_ids, comparison_ids)
+
+
+def own_readers(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> dict[str, str]:
+    """Returns the readers of runs that name code, each with a run and task that it is of."""
+    rows = warehouse.read(sql("marts", "own_readers"), runs=list(audit_run_ids))
+    return {row["reader"]: f"task '{row['task_id']}' of run {row['audit_run_id']}" for row in rows}
 
 
 def _built_by(warehouse: Warehouse) -> str:

@@ -32,8 +32,9 @@ from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.system.files import file_sha256
 from flows.system.keys import as_json, content_id, prediction_id
+from flows.trust.readers import trusted_readers
 from flows.warehouse import Warehouse, now
-from flows.warehouse.rows import SCHEMAS, frame_of, label_rows, task_row
+from flows.warehouse.rows import SCHEMAS, frame_of, label_rows, reader_json, task_row
 from models_registry.cards import FormatLimits, TaskCard
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
@@ -128,6 +129,7 @@ def import_predictions(
     frame, notes = read_recordings(files)
     task_ids = _task_ids(frame, options, files[0])
     cards = {task_id: _task_card(task_id, tasks_known, options) for task_id in task_ids}
+    trusted_readers({reader_json(card): f"task '{task_id}'" for task_id, card in cards.items()})
     fingerprint = content_id(as_json(source), *(cards[task_id].canonical_json() for task_id in sorted(cards)))
     source["files"] = [{"name": path.name, "sha256": digests[str(path)]} for path in files]
     audit_run_id = content_id("import", audit_id, fingerprint)

@@ -143,13 +143,14 @@ def _read(requests: queue.Queue[str]) -> NoReturn:
     os._exit(1)
 
 
+def is_hidden(name: str) -> bool:
+    """Returns whether a variable of this name may hold a key or a password."""
+    return any(word in name.upper() for word in _HIDDEN)
+
+
 def environment() -> dict[str, str]:
     """Returns this process's environment for one that has no business with a key, and without what would configure dbt."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not (name.startswith("DBT_") or any(word in name.upper() for word in _HIDDEN))
-    }
+    kept = {name: value for name, value in os.environ.items() if not (name.startswith("DBT_") or is_hidden(name))}
     paths = [str(Path(part).absolute()) for part in kept.pop("PYTHONPATH", "").split(os.pathsep) if part]
     kept |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
     if cache := kept.get("PROMPTAUDIT_CACHE"):

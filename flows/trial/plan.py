@@ -175,17 +175,17 @@ def _examples(registry: Registry, base: Base, audit: AuditCard) -> dict[str, str
 
 
 def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposal]:
-    """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks no model."""
+    """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks nobody."""
     (task_id,) = design.tasks
     edited = replace(design, tasks={task_id: now})
     warehouse, proposals = Warehouse(settings.warehouse), []
     for rewording in rewordings(edited):
         earlier = earlier_proposals(warehouse, rephrasing_key(edited, task_id, rewording))
-        if earlier is None and rewording.card is not None and rewording.card.kind == "model":
+        if earlier is None and rewording.card is not None and not rewording.card.asks_nobody:
             rephrasing = design.audit.rephrasing
             name = "" if rephrasing is None else rephrasing.rephraser
             msg = (
-                f"task '{task_id}': its instruction is edited and rephraser '{name}' asks a model for its wordings: "
+                f"task '{task_id}': its instruction is edited and rephraser '{name}' has to be asked for wordings: "
                 f"`promptaudit run {design.audit_id}` asks it, or give what is new with --add"
             )
             raise UsageError(msg)

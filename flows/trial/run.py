@@ -55,7 +55,7 @@ def try_change(  # noqa: PLR0913 - what the command may say
     trial = plan_trial(settings, registry, options)
     design, warehouse = trial.design, Warehouse(settings.warehouse)
     trial.refuse_unpriced(max_usd)
-    refuse_untrusted(settings, trial.models, progress)
+    refuse_untrusted(settings, {"models": trial.models}, progress)
     n_asked = 0
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         make_ready(warehouse, progress, settings.spool)

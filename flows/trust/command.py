@@ -1,15 +1,16 @@
-"""Records, takes back and lists what cards of others may send keys to."""
+"""Records, takes back and lists what cards of others may send keys to, and the code that cards may call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 from flows.settings import Settings
-from flows.trust.refuse import Use, wanted_by
-from flows.trust.store import Pair, folder_name, forget, load, record, trust_file
+from flows.trust.refuse import CodeUse, Use, code_in, wanted_by
+from flows.trust.store import Pair, folder_name, forget, key_of, load, record, trust_file
+from models_registry.own_code import Code
 from models_registry.registry import load_registry
 
 
@@ -39,21 +40,50 @@ class ListedPair(PairRow):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeRow:
+    """Code as it is printed; the fields of `models_registry.own_code.Code`, and all of it in words."""
+
+    use: str
+    name: str
+    place: str | None
+    sha256: str | None
+    shown: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderCode(CodeRow):
+    """Code that cards of a folder name, and those cards."""
+
+    cards: tuple[str, ...]
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedCode(CodeRow):
+    """Code that is trusted, with when it was recorded (ISO 8601 in UTC) and for which registry."""
+
+    trusted_at: str
+    registry: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrustedFolder:
-    """The pairs that a registry folder needs, all of them trusted now."""
+    """The pairs and the code that a registry folder needs, all of them trusted now."""
 
     registry: Path
     trust_file: Path
     pairs: tuple[FolderPair, ...]
+    code: tuple[FolderCode, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenFolder:
-    """The pairs that were taken back with a registry folder."""
+    """The pairs and the code that were taken back with a registry folder."""
 
     registry: Path
     trust_file: Path
     forgotten: tuple[PairRow, ...]
+    forgotten_code: tuple[CodeRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,48 +92,70 @@ class TrustList:
 
     trust_file: Path
     trusted: tuple[ListedPair, ...]
+    code: tuple[ListedCode, ...]
 
 
 def trust_folder(settings: Settings, folder: Path) -> TrustedFolder:
-    """Records every pair of a registry folder as trusted; raises CardError as loading does."""
-    wanted = _wanted_in(folder)
+    """Records every pair and all code of a registry folder as trusted; raises CardError as loading does."""
+    pairs, named = _wanted_in(folder)
     path = trust_file(settings)
+    wanted: list[Pair | Code] = [*pairs, *named]
     new = record(path, wanted, folder) if wanted else []
-    pairs = tuple(
-        FolderPair(**_cells(pair), models=tuple(use.model_id for use in uses), is_new=pair in new)
-        for pair, uses in wanted.items()
+    return TrustedFolder(
+        registry=folder,
+        trust_file=path,
+        pairs=tuple(
+            FolderPair(**_cells(pair), models=tuple(use.model_id for use in uses), is_new=pair in new)
+            for pair, uses in pairs.items()
+        ),
+        code=tuple(
+            FolderCode(**_code_cells(code), cards=tuple(use.card for use in uses), is_new=code in new)
+            for code, uses in named.items()
+        ),
     )
-    return TrustedFolder(registry=folder, trust_file=path, pairs=pairs)
 
 
 def forget_folder(settings: Settings, folder: Path) -> ForgottenFolder:
     """Takes back what a registry folder names now, and what was trusted for it, even where the folder is gone."""
     path = trust_file(settings)
     is_recorded = any(trusted.registry == folder_name(folder) for trusted in load(path).values())
-    named: Iterable[Pair] = _wanted_in(folder) if folder.is_dir() or not is_recorded else ()
-    forgotten = tuple(PairRow(**_cells(pair)) for pair in forget(path, named, folder))
-    return ForgottenFolder(registry=folder, trust_file=path, forgotten=forgotten)
+    pairs, named = _wanted_in(folder) if folder.is_dir() or not is_recorded else ({}, {})
+    gone = forget(path, [*pairs, *named], folder)
+    return ForgottenFolder(
+        registry=folder,
+        trust_file=path,
+        forgotten=tuple(PairRow(**_cells(each)) for each in gone if isinstance(each, Pair)),
+        forgotten_code=tuple(CodeRow(**_code_cells(each)) for each in gone if isinstance(each, Code)),
+    )
 
 
 def list_trusted(settings: Settings) -> TrustList:
     """Returns everything that is trusted, the oldest first."""
     path = trust_file(settings)
-    trusted = tuple(
-        ListedPair(
-            **_cells(pair),
-            trusted_at=f"{known.trusted_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            registry=known.registry,
-        )
-        for pair, known in load(path).items()
+    known = load(path)
+    since = {
+        each: {"trusted_at": f"{trusted.trusted_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", "registry": trusted.registry}
+        for each, trusted in known.items()
+    }
+    return TrustList(
+        trust_file=path,
+        trusted=tuple(ListedPair(**_cells(each), **since[each]) for each in known if isinstance(each, Pair)),
+        code=tuple(ListedCode(**_code_cells(each), **since[each]) for each in known if isinstance(each, Code)),
     )
-    return TrustList(trust_file=path, trusted=trusted)
 
 
-def _wanted_in(folder: Path) -> dict[Pair, list[Use]]:
-    """Returns every pair that the model cards of a registry folder need trust for."""
-    models = load_registry([folder]).entries["models"]
-    return wanted_by({name: entry for name, entry in models.items() if entry.root == folder})
+def _wanted_in(folder: Path) -> tuple[dict[Pair, list[Use]], dict[Code, list[CodeUse]]]:
+    """Returns every pair and all code that the cards of a registry folder need trust for."""
+    used = {
+        kind: {name: entry for name, entry in entries.items() if entry.root == folder}
+        for kind, entries in load_registry([folder]).entries.items()
+    }
+    return wanted_by(used["models"]), {key_of(code): uses for code, uses in code_in(used).items()}
 
 
 def _cells(pair: Pair) -> dict[str, str]:
     return {"origin": pair.origin, "shown": str(pair), "api_key_env": pair.api_key_env}
+
+
+def _code_cells(code: Code) -> dict[str, Any]:
+    return {**asdict(code), "shown": str(code)}

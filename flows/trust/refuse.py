@@ -1,8 +1,8 @@
-"""Refuses cards of others that send a key to a host until the user has trusted the two together.
+"""Refuses cards of others that send a key to a host, or name code, until the user has trusted it.
 
 A card names a host and a variable, so a card from elsewhere could send any variable anywhere. What a card of the package
 names, this machine itself, and a card that leaves host and key to the user's environment need no trust. Nothing here reads
-the value of a key.
+the value of a key. Code that a card names is refused in the same way: it could do anything that its user can.
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ import ipaddress
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flows.display.progress import Progress, visible
 from flows.engines.openai_api.addresses import base_urls, is_loopback, key_env
 from flows.settings import Settings
-from flows.trust.store import Pair, load, record, trust_file
+from flows.trust.store import Known, Pair, key_of, load, record, trust_file
 from models_registry.cards import ModelCard
 from models_registry.errors import CardError, UntrustedCard, UsageError
+from models_registry.own_code import Code, code_of
 from models_registry.registry import SHIPPED, Entry
 
 PORTS = {"http": 80, "https": 443}
 HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
-ASKS_NOBODY = ("embedded", "recorded")
+ASKS_NOBODY = ("embedded", "recorded", "python")
+
+CODE_FIELDS = {"models": "model", "tasks": "reader", "rephrasers": "function"}
+"""The kinds of cards that may name code, and the field that does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,15 @@ class Use:
     """A model card that sends the key of a pair, and the file and line that say so."""
 
     model_id: str
+    where: str
+    root: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CodeUse:
+    """A card that names code, and the file and line that say so."""
+
+    card: str  # with its kind
     where: str
     root: Path
 
@@ -105,25 +118,60 @@ def wanted_by(models: Mapping[str, Entry]) -> dict[Pair, list[Use]]:
     return wanted
 
 
-def refuse_untrusted(settings: Settings, models: Mapping[str, Entry], progress: Progress) -> None:
-    """Asks for trust of every pair that is new in `models`, by id; raises UntrustedCard on a no, or with nobody to ask."""
-    wanted = wanted_by(models)
-    if not wanted:
+def code_in(used: Mapping[str, Mapping[str, Entry]]) -> dict[Code, list[CodeUse]]:
+    """Returns the code that cards name, by kind and id, with the cards that name it."""
+    named: dict[Code, list[CodeUse]] = {}
+    for kind, field in CODE_FIELDS.items():
+        for name, entry in used.get(kind, {}).items():
+            code = code_of(entry.card, entry.root)
+            if code is not None:
+                where = entry.where(name, "command" if code.use == "command" else field)
+                named.setdefault(code, []).append(CodeUse(f"{kind[:-1]} '{name}'", where, entry.root))
+    return named
+
+
+def refuse_untrusted(settings: Settings, used: Mapping[str, Mapping[str, Entry]], progress: Progress) -> None:
+    """Asks for trust of every pair and all code that is new in cards, by kind and id.
+
+    Raises UntrustedCard on a no, or with nobody to ask.
+    """
+    pairs, named = wanted_by(used.get("models", {})), code_in(used)
+    if not pairs and not named:
         return
     path = trust_file(settings)
     known = load(path)
-    new = {pair: uses for pair, uses in wanted.items() if pair not in known}
-    for pair, uses in new.items():
-        use = uses[0]
-        others = f" and {len(uses) - 1} more" if len(uses) > 1 else ""
-        question = f"Trust {pair} with the key in {pair.api_key_env} (model '{use.model_id}'{others}, {use.where})?"
-        if not (progress.can_ask and progress.confirm(question)):
-            msg = (
+    for pair, uses in pairs.items():
+        if pair not in known:
+            use = uses[0]
+            more = f" and {len(uses) - 1} more" if len(uses) > 1 else ""
+            _ask(
+                progress,
+                f"Trust {pair} with the key in {pair.api_key_env} (model '{use.model_id}'{more}, {use.where})?",
                 f"{use.where}: model '{use.model_id}' sends the key in {pair.api_key_env} to {pair}, which is not trusted; "
-                f"look at the card, then: promptaudit trust {_argument(use.root)}"
+                f"look at the card, then: promptaudit trust {_argument(use.root)}",
             )
-            raise UntrustedCard(visible(msg))
-        record(path, [pair], use.root)
+            record(path, [pair], use.root)
+    for code, (by, *others) in named.items():
+        if key_of(code) not in known:
+            more = f" and {len(others)} more" if others else ""
+            changed = ", which changed since it was trusted" if _is_known_otherwise(code, known) else ""
+            _ask(
+                progress,
+                f"Trust {code}{changed} ({by.card}{more}, {by.where})?",
+                f"{by.where}: {by.card} names {code}, which {'changed since it was' if changed else 'is not'} trusted; "
+                f"look at it, then: promptaudit trust {_argument(by.root)}",
+            )
+            record(path, [key_of(code)], by.root)
+
+
+def _ask(progress: Progress, question: str, refusal: str) -> None:
+    if not (progress.can_ask and progress.confirm(visible(question))):
+        raise UntrustedCard(visible(refusal))
+
+
+def _is_known_otherwise(code: Code, known: Known) -> bool:
+    """Whether the code was trusted with another content."""
+    return any(isinstance(each, Code) and replace(each, sha256=code.sha256) == code for each in known)
 
 
 def _argument(folder: Path) -> str:

@@ -1,4 +1,6 @@
-"""Keeps the file of what a user trusts: hosts that cards of others may send the value of a key variable to, and since when.
+"""Keeps the file of what a user trusts, and since when.
+
+That are hosts that cards of others may send the value of a key variable to, and code that cards name.
 
 It is private to its owner. Writers take turns and read before they write, so that none loses what another recorded.
 """
@@ -9,14 +11,16 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from flows.settings import Settings
 from models_registry.errors import UsageError
+from models_registry.own_code import Code, Use
 
 try:
     import fcntl
@@ -24,6 +28,7 @@ except ImportError:  # pragma: no cover - Windows has no flock; the replacement 
     fcntl = None  # type: ignore[assignment]
 
 WRITABLE_BY_OTHERS = 0o022
+P = TypeVar("P", bound="Pair | Code")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,12 +69,35 @@ class Trusted(BaseModel):
         return Pair(self.origin, self.api_key_env)
 
 
+class TrustedCode(BaseModel):
+    """Code that a card names, with when it was trusted and the registry that named it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    use: Use
+    name: str
+    place: str | None
+    sha256: str | None
+    trusted_at: AwareDatetime
+    registry: str
+
+    @property
+    def code(self) -> Code:
+        """Returns the code that is trusted."""
+        return Code(use=self.use, name=self.name, place=self.place, sha256=self.sha256)
+
+
 class TrustFile(BaseModel):
-    """The content of the file."""
+    """The content of the file; files of before there was code have none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     trusted: tuple[Trusted, ...] = Field(())
+    code: tuple[TrustedCode, ...] = Field(())
+
+
+Known = dict[Pair | Code, Trusted | TrustedCode]
+"""Everything that is trusted, by what it is."""
 
 
 def trust_file(settings: Settings) -> Path:
@@ -92,8 +120,13 @@ def folder_name(registry: Path) -> str:
     return str(registry.resolve()).encode("utf-8", "backslashreplace").decode()
 
 
-def load(path: Path) -> dict[Pair, Trusted]:
-    """Returns what is trusted, the oldest first; nothing where there is no file.
+def key_of(code: Code) -> Code:
+    """Returns code as it is known here: an installed module's by its name, whichever its version; what it is otherwise."""
+    return replace(code, sha256=None) if code.place is None else code
+
+
+def load(path: Path) -> Known:
+    """Returns what is trusted, pairs before code, the oldest first; nothing where there is no file.
 
     Raises UsageError in one line for a file that is broken, cannot be read, or that others may write.
     """
@@ -116,37 +149,39 @@ def load(path: Path) -> dict[Pair, Trusted]:
         place = ".".join(str(part) for part in first["loc"])
         msg = f"{path}: {f'{place}: ' if place else ''}{first['msg']}; mend it, or delete it and trust again"
         raise UsageError(msg) from None
-    return {trusted.pair: trusted for trusted in content.trusted}
+    pairs: Known = {trusted.pair: trusted for trusted in content.trusted}
+    return pairs | {trusted.code: trusted for trusted in content.code}
 
 
-def record(path: Path, pairs: Iterable[Pair], registry: Path) -> list[Pair]:
-    """Adds what is new of `pairs` and returns it; what is there keeps its date."""
+def record(path: Path, wanted: Iterable[P], registry: Path) -> list[P]:
+    """Adds what is new of pairs and code, and returns it; what is there keeps its date."""
     with _changing(path) as known:
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        for pair in new:
-            known[pair] = Trusted(
-                origin=pair.origin,
-                api_key_env=pair.api_key_env,
-                trusted_at=datetime.now(UTC).replace(microsecond=0),
-                registry=folder_name(registry),
-            )
+        new = [each for each in dict.fromkeys(wanted) if each not in known]
+        for each in new:
+            known[each] = _trusted_now(each, folder_name(registry))
     return new
 
 
-def forget(path: Path, pairs: Iterable[Pair], registry: Path) -> list[Pair]:
-    """Takes back `pairs` and whatever else was trusted for `registry`, also what its cards no longer name; returns it."""
+def _trusted_now(each: Pair | Code, registry: str) -> Trusted | TrustedCode:
+    fields = {name: getattr(each, name) for name in each.__dataclass_fields__}
+    fields |= {"trusted_at": datetime.now(UTC).replace(microsecond=0), "registry": registry}
+    return Trusted(**fields) if isinstance(each, Pair) else TrustedCode(**fields)
+
+
+def forget(path: Path, wanted: Iterable[Pair | Code], registry: Path) -> list[Pair | Code]:
+    """Takes back pairs and code and whatever else was trusted for `registry`, also what its cards no longer name; returns it."""
     if not path.exists():
         return []
-    named, folder = set(pairs), folder_name(registry)
+    named, folder = set(wanted), folder_name(registry)
     with _changing(path) as known:
-        gone = [pair for pair, trusted in known.items() if pair in named or trusted.registry == folder]
-        for pair in gone:
-            del known[pair]
+        gone = [each for each, trusted in known.items() if each in named or trusted.registry == folder]
+        for each in gone:
+            del known[each]
     return gone
 
 
 @contextlib.contextmanager
-def _changing(path: Path) -> Iterator[dict[Pair, Trusted]]:
+def _changing(path: Path) -> Iterator[Known]:
     """Yields what is trusted, to change; writes it back in one move, while no other writer is between reading and writing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -158,7 +193,9 @@ def _changing(path: Path) -> Iterator[dict[Pair, Trusted]]:
             after = dict(before)
             yield after
             if after != before:
-                _replace(path, TrustFile(trusted=tuple(after.values())))
+                trusted = tuple(each for each in after.values() if isinstance(each, Trusted))
+                code = tuple(each for each in after.values() if isinstance(each, TrustedCode))
+                _replace(path, TrustFile(trusted=trusted, code=code))
         finally:
             os.close(lock)
     except OSError as error:

@@ -6,12 +6,15 @@ import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.system.files import private_folder
 from flows.system.helper_processes import DBT, ChildEnded, start
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
+
+if TYPE_CHECKING:
+    from udfs.own_code import TrustedReader
 
 
 def dbt(
@@ -20,15 +23,19 @@ def dbt(
     *arguments: str,
     audit_run_ids: Sequence[str] = (),
     comparison_ids: Sequence[str] = (),
+    readers: Sequence[TrustedReader] = (),
 ) -> None:
-    """Runs one dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse."""
+    """Runs one dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse.
+
+    `readers` are those of the user's own code that it may call.
+    """
     warehouse = Warehouse(warehouse.places.file)
     target = warehouse.places.dbt / "target"
     private_folder(target)
     (target / "run_results.json").unlink(missing_ok=True)
     request = {
         "warehouse": str(warehouse), "target": str(target), "arguments": [command, *arguments],
-        "runs": list(audit_run_ids), "comparisons": list(comparison_ids),
+        "runs": list(audit_run_ids), "comparisons": list(comparison_ids), "readers": list(readers),
     }  # fmt: skip
     if not warehouse.let_go():
         msg = f"transform: {warehouse} is open in this process, and dbt runs in another"

@@ -159,7 +159,13 @@ def reader_json(card: TaskCard) -> str:
         return as_json({"option_letter": card.label_names})
     if card.kind == "open_ended":
         return as_json("open")
-    return as_json(card.reader if isinstance(card.reader, str) else card.reader.model_dump())
+    if isinstance(card.reader, str):
+        return as_json(card.reader)
+    from models_registry.cards import PythonReader
+
+    if isinstance(card.reader, PythonReader):
+        return as_json({"python": {"function": card.reader.python, "sha256": card.reader.code_sha256}})
+    return as_json(card.reader.model_dump())
 
 
 def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -32,7 +33,7 @@ def refuse(temperature: float | None) -> Engine:
     ],
 )
 def test_each_kind(card: RephraserCard, kind: type) -> None:
-    rephraser = open_rephraser(card, refuse)
+    rephraser = open_rephraser(card, Path(), refuse)
     assert type(rephraser) is kind
     assert rephraser.max_rounds == 5
     wording = Wording("t", "Classify it.", ())

@@ -157,7 +157,7 @@ def test_an_address_with_credentials_is_refused_by_the_card_and_by_the_reader(tm
 def check(registry: Registry, path: Path, progress: Progress | None = None) -> None:
     settings = Settings(trust_file=path)
     models = {name: entry for name, entry in registry.entries["models"].items() if entry.root != SHIPPED}
-    refuse_untrusted(settings, models, progress or Progress())
+    refuse_untrusted(settings, {"models": models}, progress or Progress())
 
 
 def test_the_refusal_names_card_pair_and_command(tmp_path: Path) -> None:
@@ -298,7 +298,9 @@ def test_the_file_is_private_and_says_when_and_for_whom(tmp_path: Path) -> None:
 def test_nothing_to_trust_writes_nothing(tmp_path: Path) -> None:
     registry_of(tmp_path / "r", "m: base_url: 'http://127.0.0.1/v1'")
     done = trust_folder(Settings(trust_file=tmp_path / "t" / "t.json"), tmp_path / "r")
-    assert lines_of(done) == [f"{tmp_path / 'r'}: no card of it sends a key to another machine, nothing to trust"]
+    assert lines_of(done) == [
+        f"{tmp_path / 'r'}: no card of it sends a key to another machine or names code, nothing to trust"
+    ]
     assert not (tmp_path / "t").exists()
 
 

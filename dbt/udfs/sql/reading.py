@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pyarrow as pa
 
-from udfs import reading
+from udfs import TRUSTED_READERS, reading
 from udfs.reasoning import parted
 from udfs.scoring import verdict
 from udfs.sql.columns import Column, row_structs, values_of
@@ -12,8 +14,16 @@ from udfs.sql.columns import Column, row_structs, values_of
 
 def read_answer(completion: Column, reader: Column, labels: Column, refusal_pattern: Column) -> Column:
     """Returns the reading of each completion as structs of `Reading`."""
-    rows = zip(*(values_of(column) for column in (completion, reader, labels, refusal_pattern)), strict=True)
-    return row_structs(reading.read_answers(list(rows)), reading.Reading)
+    rows = list(zip(*(values_of(column) for column in (completion, reader, labels, refusal_pattern)), strict=True))
+    return row_structs(reading.read_answers(rows, _own_readers()), reading.Reading)
+
+
+def _own_readers() -> reading.OwnReaders:
+    if not os.environ.get(TRUSTED_READERS):
+        return {}
+    from udfs.own_code import readers_of_build
+
+    return readers_of_build()
 
 
 def shown_reasoning(completion: Column) -> Column:

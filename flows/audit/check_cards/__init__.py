@@ -24,6 +24,7 @@ from flows.audit.check_cards.cards import (
     check_schemas,
     check_template_kinds,
 )
+from flows.audit.check_cards.code import check_code, named_code
 from flows.audit.check_cards.data import check_data, check_templates, data_lacking, unread_data
 from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
 from flows.audit.check_cards.rephrasings import check_rephrasings, refused_rephrasings
@@ -36,6 +37,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_schemas,
     check_annotators,
     check_rephraser,
+    check_code,
     check_judges,
     check_model_sets,
     check_template_kinds,
@@ -92,9 +94,10 @@ def check_cards(registry: Registry, audit_id: str | None) -> dict[str, Any]:
     counts = {kind: len(registry.entries[kind]) for kind in KINDS}
     cards = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     summary = f"{len(audits)} audits are sound ({cards})" if audit_id is None else f"audit '{audit_id}' is sound"
+    notes = [note for each in checked.values() for note in (*named_code(each.cards), *each.notes)]
     return {
         "summary": summary,
-        "notes": list(dict.fromkeys(note for each in checked.values() for note in each.notes)),
+        "notes": list(dict.fromkeys(notes)),
         "run_refuses": [] if audit_id is None else checked[audit_id].run_refuses,
         "fingerprints": {name: registry.fingerprint(name) for name in audits},
     }

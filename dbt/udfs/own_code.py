@@ -1,0 +1,115 @@
+"""Loads functions of the user's own code.
+
+Whoever calls has made sure that the user trusts the code. A file is loaded by its path, under a private name, so that it takes no
+other module's place; its bytes are compared with the sha256 that is trusted and are themselves what runs, never a compiled file
+that lies beside them. An installed module is imported, but not from the working directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypedDict
+
+from udfs import TRUSTED_READERS
+
+Function = Callable[..., Any]
+
+
+class OwnCodeError(Exception):
+    """A function that cannot be called, in one line. Its words may hold what the code's own error says."""
+
+
+class TrustedReader(TypedDict):
+    """A reader that may be called: its JSON as it landed, and its function."""
+
+    reader: str
+    function: str
+    file: str | None
+    sha256: str | None
+
+
+def load_function(function: str, file: str | None, sha256: str | None) -> Function:
+    """Returns the function `module:function` of a file with this sha256, or of an installed module where `file` is None.
+
+    Raises OwnCodeError where the file changed, the module cannot be run or imported, or has no such function.
+    """
+    name, _, attributes = function.partition(":")
+    try:
+        loaded: Any = _installed(name) if file is None else _module_of(file, sha256)
+    except OwnCodeError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a person's module raises
+        msg = f"'{function}' cannot be loaded: {type(error).__name__}: {error}"
+        raise OwnCodeError(msg) from None
+    for attribute in attributes.split("."):
+        loaded = getattr(loaded, attribute, None)
+    if not callable(loaded):
+        msg = f"{file or name} has no function '{attributes}'"
+        raise OwnCodeError(msg)
+    return loaded  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=64)
+def _module_of(file: str, sha256: str | None) -> ModuleType:
+    try:
+        source = Path(file).read_bytes()
+    except OSError as error:
+        msg = f"{file} cannot be read: {error.strerror}"
+        raise OwnCodeError(msg) from None
+    if hashlib.sha256(source).hexdigest() != sha256:
+        msg = f"{file} changed since it was looked at"
+        raise OwnCodeError(msg)
+    name = f"promptaudit_own_{sha256[:16]}_{Path(file).stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None:
+        msg = f"{file} is no Python file"
+        raise OwnCodeError(msg)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - what this module is for
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _installed(name: str) -> ModuleType:
+    with _not_from_here():
+        return importlib.import_module(name)
+
+
+@contextlib.contextmanager
+def _not_from_here() -> Iterator[None]:
+    """Takes the working directory out of the places that modules are imported from."""
+    before, here = list(sys.path), Path.cwd()
+    sys.path[:] = [each for each in before if each and Path(each).resolve() != here]
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def load_readers(trusted: Sequence[TrustedReader]) -> dict[str, Function]:
+    """Returns the functions of readers by the JSON of each; raises OwnCodeError."""
+    return {each["reader"]: load_function(each["function"], each["file"], each["sha256"]) for each in trusted}
+
+
+def readers_of_build() -> Mapping[str, Function]:
+    """Returns the readers that this build may call: those that TRUSTED_READERS lists, none without it."""
+    return _readers_of(os.environ.get(TRUSTED_READERS) or "[]")
+
+
+@functools.lru_cache(maxsize=8)
+def _readers_of(listed: str) -> Mapping[str, Function]:
+    return load_readers(json.loads(listed))

@@ -1,0 +1,22 @@
+"""The code that an audit's cards name: whether it is there, and which it is. Nothing of it is run."""
+
+from __future__ import annotations
+
+from flows.audit.check_cards.cards import AuditCards, Errors
+from flows.trust.refuse import code_in
+from models_registry.errors import CardError
+from models_registry.own_code import problem_of
+
+
+def check_code(cards: AuditCards) -> Errors:
+    """Yields an error unless every function and command that cards name is there."""
+    for code, uses in code_in(cards.used).items():
+        problem = problem_of(code)
+        if problem is not None:
+            for use in uses:
+                yield CardError(f"{use.where}: {use.card} names {code}: {problem}")
+
+
+def named_code(cards: AuditCards) -> list[str]:
+    """Returns which cards name which code, for whoever checks cards."""
+    return [f"{use.where}: {use.card} names {code}" for code, uses in code_in(cards.used).items() for use in uses]

@@ -1,0 +1,40 @@
+"""Loads functions of the user's own code for engines and rephrasers, and says in a line what they raised."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from flows.engines.scrub import one_line
+from flows.system.helper_processes import is_hidden
+from models_registry.errors import EngineError
+from udfs.own_code import OwnCodeError, load_function
+
+FEW_CHARACTERS = 6  # of a key: MAX_TOKENS=16 is none
+MANY_CHARACTERS = 16  # a shorter value may be an ordinary word of an answer
+
+
+def load(function: str, file: str | None, sha256: str | None, where: str) -> Callable[..., Any]:
+    """Returns a function that the user trusts; raises EngineError in one line, which begins with `where`."""
+    try:
+        return load_function(function, file, sha256)
+    except OwnCodeError as error:
+        msg = f"{where}: {one_line(str(error), secrets())}"
+        raise EngineError(msg) from None
+
+
+def secrets() -> list[str]:
+    """Returns the values of this environment that may be keys."""
+    return [value for name, value in os.environ.items() if is_hidden(name) and len(value) >= FEW_CHARACTERS]
+
+
+def long_secrets() -> list[str]:
+    """Returns those values that are too long to be a word of an answer."""
+    return [value for value in secrets() if len(value) >= MANY_CHARACTERS]
+
+
+def raised(name: str, error: BaseException) -> str:
+    """Returns in a line that a function raised an error, with the error's own words, keys taken out."""
+    words = one_line(str(error), secrets(), limit=300)
+    return f"'{name}' raised {type(error).__name__}{f': {words}' if words else ''}"

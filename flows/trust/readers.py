@@ -1,0 +1,69 @@
+"""Says which readers of the user's own code may be called.
+
+A reader stands in the warehouse, which may be somebody else's: it names a function and the sha256 of its file, and where the
+function lies is known from the user's trust file alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from flows.display.progress import visible
+from flows.settings import settings_of
+from flows.system.files import file_sha256
+from flows.trust.store import load, trust_file
+from models_registry.errors import ChangedCode, UntrustedCard
+from models_registry.own_code import Code, installed_sha256
+
+if TYPE_CHECKING:  # at run time it would say that code is at work
+    from udfs.own_code import TrustedReader
+
+
+def trusted_readers(readers: Mapping[str, str]) -> list[TrustedReader]:
+    """Returns those of these readers that are code, all of it trusted; `readers` has each as it landed, and who has it.
+
+    Raises UntrustedCard for code that the user does not trust, ChangedCode for code whose file is not as it was trusted.
+    """
+    own = {reader: json.loads(reader)["python"] for reader in readers if is_own(reader)}
+    if not own:
+        return []
+    known = [each for each in load(trust_file(settings_of())) if isinstance(each, Code) and each.use == "reader"]
+    return [_trusted(reader, readers[reader], named, known) for reader, named in own.items()]
+
+
+def is_own(reader: str) -> bool:
+    """Returns whether a reader names code."""
+    try:
+        card = json.loads(reader)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(card, dict) and "python" in card
+
+
+def _trusted(reader: str, who: str, named: object, known: list[Code]) -> TrustedReader:
+    fields = named if isinstance(named, dict) else {"function": named}
+    function, sha256 = str(fields.get("function")), fields.get("sha256")
+    alike = [code for code in known if code.name == function]
+    same = [code for code in alike if code.place is None or code.sha256 == sha256]
+    as_it_was = [code for code in same if _sha256(code) == sha256]
+    if as_it_was:
+        place, trusted_sha256 = as_it_was[0].place, as_it_was[0].sha256
+        return {"reader": reader, "function": function, "file": place, "sha256": trusted_sha256}
+    if same:
+        msg = f"{who} is read by {same[0]}, which changed since: its answers cannot be read again"
+        raise ChangedCode(visible(msg))
+    changed = " as it is there" if alike else ""
+    msg = (
+        f"{who} is read by code '{function}', which is not trusted{changed}; look at the folder of cards that names it, then: "
+        "promptaudit trust DIR"
+    )
+    raise UntrustedCard(visible(msg))
+
+
+def _sha256(code: Code) -> str | None:
+    try:
+        return installed_sha256(code.name) if code.file is None else file_sha256(code.file)
+    except OSError:
+        return None

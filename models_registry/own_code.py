@@ -1,0 +1,202 @@
+"""Finds the code that a card names: a function `module:function`, or a command. Nothing here runs or imports it.
+
+A module is the file `module.py` in the card's registry folder, beside `models/` and `tasks/`; where there is none, an installed
+module. The working directory is never looked at. A path in a command lies inside the registry folder, a bare name is looked up
+on PATH.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Literal
+
+from models_registry.audit_cards import RephraserCard
+from models_registry.base import Card
+from models_registry.errors import CardError, nearest
+from models_registry.model_cards import ModelCard
+from models_registry.task_cards import PythonReader, TaskCard
+
+Use = Literal["model", "reader", "rephraser", "command"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Code:
+    """The code that a card names.
+
+    place: the file of a function, or the registry folder that a command runs in; None: an installed module.
+    sha256: of that file, or of the files of the folder that the command names; None where there are none.
+    """
+
+    use: Use
+    name: str
+    place: str | None
+    sha256: str | None
+
+    @property
+    def file(self) -> Path | None:
+        """Returns the file of a function; None for an installed module's, and for a command."""
+        return None if self.place is None or self.use == "command" else Path(self.place)
+
+    def __str__(self) -> str:
+        """Returns the code with its place, as it is shown to whoever is asked to trust it."""
+        if self.use == "command":
+            return f"command '{self.name}' in {self.place}"
+        return f"code '{self.name}' of {self.place or 'an installed module'}"
+
+
+def code_of(card: Card, root: Path) -> Code | None:
+    """Returns the code that a card of the registry at `root` names, as it was when it was loaded; None where it names none."""
+    named = _named(card)
+    if named is None:
+        return None
+    use, name, sha256 = named
+    own = root.resolve() if use == "command" else _own_file(name, root)
+    return Code(use=use, name=name, place=None if own is None else str(own), sha256=sha256)
+
+
+def installed_sha256(function: str) -> str | None:
+    """Returns the sha256 of the file of an installed module's function; None where it has none or is not there."""
+    spec = _spec_of(function.partition(":")[0])
+    file = None if spec is None or not spec.has_location or spec.origin is None else Path(spec.origin)
+    return _digest([file]) if file is not None and file.is_file() else None
+
+
+def with_sha256(card: Card, root: Path) -> Card:
+    """Returns the card with the sha256 of the code it names, so that changed code makes another card of it.
+
+    Raises CardError where the card has another one, or its code cannot be read or leaves the registry.
+    """
+    try:
+        code = code_of(card, root)
+        now = None if code is None else _sha256_now(card, code, root)
+    except OSError as error:
+        msg = f"its code cannot be read: {error.filename}: {error.strerror}"
+        raise CardError(msg) from None
+    if code is None:
+        return card
+    if code.sha256 not in (None, now):
+        msg = f"{code} has the sha256 {now}, and not {code.sha256}"
+        raise CardError(msg)
+    update = {"code_sha256": now}
+    if isinstance(card, TaskCard) and isinstance(card.reader, PythonReader):
+        return card.model_copy(update={"reader": card.reader.model_copy(update=update)})
+    return card.model_copy(update=update)
+
+
+def _sha256_now(card: Card, code: Code, root: Path) -> str | None:
+    if isinstance(card, RephraserCard) and card.command is not None:
+        return _digest(_files_of(card.command, root))
+    return installed_sha256(code.name) if code.file is None else _digest([code.file])
+
+
+def problem_of(code: Code) -> str | None:
+    """Returns why code cannot be called on this machine, as far as that shows without running it; None where nothing does."""
+    if code.use == "command":
+        program = shlex.split(code.name)[0]
+        path = program if "/" not in program else str(Path(code.place or "") / program)
+        return None if shutil.which(path) else f"no program '{program}' {_where(program)}"
+    module, _, function = code.name.partition(":")
+    if code.file is None:
+        return None if _spec_of(module) else f"no module '{module}.py' in the registry folder, and none is installed"
+    try:
+        names = _names_in(code.file)
+    except (SyntaxError, ValueError) as error:
+        return f"{code.file.name} is no Python: {error}"
+    first = function.partition(".")[0]
+    return None if names is None or first in names else f"{code.file.name} has no '{first}'{nearest(first, names)}"
+
+
+def _digest(files: Iterable[Path]) -> str | None:
+    """Returns the sha256 of a file; of several files the sha256 of theirs."""
+    digests = []
+    for path in files:
+        with path.open("rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest() if len(digests) > 1 else next(iter(digests), None)
+
+
+def _where(program: str) -> str:
+    return "in the registry folder" if "/" in program and not program.startswith("/") else "on this machine"
+
+
+def _named(card: Card) -> tuple[Use, str, str | None] | None:
+    """Returns what a card's code is used for, its name, and the sha256 that the card has of it."""
+    if isinstance(card, ModelCard) and card.engine == "python":
+        return "model", card.model, card.code_sha256
+    if isinstance(card, TaskCard) and isinstance(card.reader, PythonReader):
+        return "reader", card.reader.python, card.reader.code_sha256
+    if isinstance(card, RephraserCard) and card.function is not None:
+        return "rephraser", card.function, card.code_sha256
+    if isinstance(card, RephraserCard) and card.command is not None:
+        return "command", shlex.join(card.command), card.code_sha256
+    return None
+
+
+def _own_file(name: str, root: Path) -> Path | None:
+    """Returns the registry's file of a function; raises CardError where a link leads out of the registry."""
+    module = name.partition(":")[0]
+    path = root / f"{module}.py"
+    if "." in module or not path.is_file():
+        return None
+    return _inside(path, root)
+
+
+def _files_of(command: tuple[str, ...], root: Path) -> Iterator[Path]:
+    """Yields the files that a command names, each as often as it does; raises CardError for one outside the registry."""
+    for index, word in enumerate(command):
+        path = root / word
+        is_on_path = index == 0 and "/" not in word
+        if is_on_path or not os.path.isfile(path):  # noqa: PTH113 - a long argument is no file, and no error
+            continue
+        yield path.resolve() if Path(word).is_absolute() else _inside(path, root)
+
+
+def _inside(path: Path, root: Path) -> Path:
+    resolved = path.resolve()
+    if not resolved.is_relative_to(root.resolve()):
+        msg = f"'{path.relative_to(root)}' leaves the registry"
+        raise CardError(msg)
+    return resolved
+
+
+def _spec_of(module: str) -> ModuleSpec | None:
+    """Returns where a module is installed, without importing it or the packages it is in."""
+    here = Path.cwd()
+    path = [each for each in sys.path if each and Path(each).resolve() != here]
+    name, spec = "", None
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
+        try:
+            found = (find(name, path) for find in finders if find is not None)
+            spec = next((each for each in found if each is not None), None)
+        except ImportError:
+            return None
+        if spec is None:
+            return None
+        path = list(spec.submodule_search_locations or ())
+    return spec
+
+
+def _names_in(file: Path) -> set[str] | None:
+    """Returns the names that a file binds at its top level; None where only running it would tell."""
+    names: set[str] = set()
+    for node in ast.parse(file.read_bytes()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            names |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(each.asname or each.name).partition(".")[0] for each in node.names}
+        elif not isinstance(node, ast.Expr):  # a condition, a loop, a try
+            return None
+    return None if "*" in names else names
