@@ -176,7 +176,10 @@ class TaskCard(Card):
     examples: dict[str, str] | None = Field(
         None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
     )
-    protected: tuple[str, ...] = Field((), description="words a rephrasing must keep, beside labels and placeholders")
+    protected: tuple[str, ...] = Field(
+        (),
+        description="words a rephrasing, of the instruction or of a template, must keep, beside labels and placeholders",
+    )
     protect_labels: bool | None = Field(None, description=PROTECT_LABELS)
     labels_line: Literal["names", "none"] = Field(
         "names",
@@ -269,7 +272,6 @@ class TaskCard(Card):
             "messages",
             "reader",
             "examples",
-            "protected",
             "level",
             "protect_labels",
             "labels_line",

@@ -96,6 +96,8 @@ def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
     rephrasing = audit.rephrasing
     if task.templates is not None:
         n_variants = len(registry.templates(task.templates).templates) - 1
+        if rephrasing is not None and rephrasing.templates:
+            n_variants += len(rephrasing.temperatures or (None,)) * rephrasing.wanted
     elif rephrasing is None:
         n_variants = 0
     else:
@@ -162,7 +164,8 @@ def _rephraser_row(registry: Registry, audit: AuditCard) -> dict[str, Any] | Non
     model = registry.model(card.model)
     groups = audit.rephrasing.temperatures or (None,)
     wanted = audit.rephrasing.wanted
-    requests = len(groups) * (len(audit.tasks) + _n_descriptions(registry, audit))
+    n_texts = sum(audit.rephrasing.templates or registry.task(name).templates is None for name in audit.tasks)
+    requests = len(groups) * (n_texts + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * wanted * REPHRASING_TOKENS
     return {"what": "rephraser", "name": audit.rephrasing.rephraser, "requests": requests, "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out, "usd": _usd(model, tokens_in, tokens_out)}  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,15 +14,25 @@ from flows.audit.edit_prompts import read_prompts
 from flows.audit.paid_rephraser import KeptEngine
 from flows.audit.plan import Variant, prompt_of
 from flows.audit.prompts import STRUCTURED, dressed
+from flows.audit.template_variants import (
+    is_of_card,
+    key_of_templates,
+    rewords_templates,
+    template_for,
+    template_wording,
+    templates_of_card,
+)
 from flows.audit.templates import left_open, reader_of
 from flows.audit.variants import Proposal, earlier_proposals, earlier_rows, landed_variants, rephrasing_key
 from flows.engines import Engine, always, open_engine, silent
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.protected_spans import protected_words
-from flows.rephrasers.refusals import shortfall, why_refused
+from flows.rephrasers.refusals import shortfall, why_wording_refused
 from flows.rephrasers.select import open_rephraser
-from flows.system.keys import as_json, content_id, prompt_variant_id
+from flows.rephrasers.templates import ByStretch
+from flows.system.keys import as_json, prompt_variant_id
 from flows.warehouse.rows import frame_of
+from models_registry.cards import Template
 from models_registry.tables import escape
 
 
@@ -47,7 +57,11 @@ def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Pat
     for task_id in design.tasks:
         mine = [variant for variant in landed if variant.task_id == task_id]
         if not mine and task_id in design.templates:
-            mine = _landed_templates(purse, design, task_id)
+            templates = template_proposals(purse, design, task_id, anew=anew)
+            if rewords_templates(design):
+                rewordings = [each for each in templates if not is_of_card(design, task_id, each)]
+                notes += _shortfalls(design, task_id, [*templates[:1], *rewordings])
+            mine = _landed_templates(purse, design, task_id, templates)
         elif not mine:
             key = rephrasing_key(design, task_id)
             proposals = edited[task_id] if edited else None
@@ -76,31 +90,74 @@ def _landed_now(purse: Purse, design: Design, task_id: str, proposals: Sequence[
     return variants
 
 
-def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Variant]:
-    """The variants of a multiple-choice or open task are its templates, as they stand in their card."""
-    task, card = design.tasks[task_id], design.templates[task_id]
-    key = content_id("templates", task_id, card.canonical_json())
-    variants, rows = [], []
-    for index, template in enumerate(card.templates):
-        text = template.canonical_json()
-        n_repetitions = design.audit.repetitions.variants if index else design.audit.repetitions.original
-        variant = Variant(
-            prompt_variant_id=prompt_variant_id(task_id, "simple", None, index, text),
-            task_id=task_id,
-            strategy="simple",
-            paraphrase_temperature=None,
-            variant_index=index,
-            is_original=index == 0,
-            instruction=template.text,
-            repetitions=tuple(range(1, n_repetitions + 1)),
-            template=text,
-            reader=reader_of(template, task),
-        )
+def template_proposals(purse: Purse, design: Design, task_id: str, *, anew: bool) -> list[Proposal]:
+    """Returns the templates of a multiple-choice or open task: its card's, and rewordings, an earlier run's or made now."""
+    if not rewords_templates(design):
+        return templates_of_card(design, task_id)
+    earlier = None if anew else earlier_proposals(purse.warehouse, key_of_templates(design, task_id))
+    return earlier or templates_of_card(design, task_id, _reworded_template(design, task_id, purse))
+
+
+def _reworded_template(design: Design, task_id: str, purse: Purse) -> list[Proposal]:
+    """Asks the audit's rephraser for rewordings of a task's first template; none that the card has already."""
+    rephrasing = design.audit.rephrasing
+    if rephrasing is None:
+        return []
+    card = design.registry.rephraser(rephrasing.rephraser)
+    wording = template_wording(design, task_id, is_given=card.is_given)
+    known = {_folded(template.text) for template in design.templates[task_id].templates}
+
+    async def propose() -> list[Proposal]:
+        opened = open_rephraser(card, _engine_at(design, card.model, purse))
+        rephraser = ByStretch(opened) if card.kind == "rules" else opened
+        try:
+            groups = rephrasing.temperatures or (None,)
+            return [p for each in groups for p in await _proposed(rephraser, wording, each, rephrasing.wanted, known)]
+        finally:
+            await rephraser.close()
+
+    return asyncio.run(propose())
+
+
+def _landed_templates(purse: Purse, design: Design, task_id: str, proposals: Sequence[Proposal]) -> list[Variant]:
+    key, rows, variants = key_of_templates(design, task_id), [], []
+    for proposal in proposals:
+        template = template_for(design, task_id, proposal)
+        variant = _as_template_variant(design, task_id, proposal, template)
+        is_own, rephrasing = is_of_card(design, task_id, proposal), design.audit.rephrasing
         prompt = as_json([{"role": role, "content": content} for role, content in left_open(template)])
-        rows.append(_row(purse.audit_run_id, variant, is_edited=False, prompt=prompt, rephrasing_key=key))
-        variants.append(variant)
+        rows.append(
+            _row(
+                purse.audit_run_id,
+                variant,
+                is_edited=False,
+                prompt=prompt,
+                rephraser_id=None if is_own or rephrasing is None else rephrasing.rephraser,
+                rephrasing_key=key,
+                refused_because=proposal.refused_because,
+            )
+        )
+        if proposal.refused_because is None:
+            variants.append(variant)
     purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
     return variants
+
+
+def _as_template_variant(design: Design, task_id: str, proposal: Proposal, template: Template) -> Variant:
+    index, temperature, text = proposal.variant_index, proposal.paraphrase_temperature, template.canonical_json()
+    n_repetitions = design.audit.repetitions.variants if index else design.audit.repetitions.original
+    return Variant(
+        prompt_variant_id=prompt_variant_id(task_id, "simple", temperature, index, text),
+        task_id=task_id,
+        strategy="simple",
+        paraphrase_temperature=temperature,
+        variant_index=index,
+        is_original=index == 0,
+        instruction=template.text,
+        repetitions=() if proposal.refused_because else tuple(range(1, n_repetitions + 1)),
+        template=text,
+        reader=reader_of(template, design.tasks[task_id]),
+    )
 
 
 def make_proposals(design: Design, task_id: str, purse: Purse | None = None) -> list[Proposal]:
@@ -143,9 +200,11 @@ def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callab
     return open_at
 
 
-async def _proposed(rephraser: Rephraser, wording: Wording, temperature: float | None, wanted: int) -> list[Proposal]:
+async def _proposed(
+    rephraser: Rephraser, wording: Wording, temperature: float | None, wanted: int, known: Iterable[str] = ()
+) -> list[Proposal]:
     """Distinct, kept rewordings at one temperature; what is missing is asked for again a bounded number of times."""
-    seen = {_folded(wording.instruction)}
+    seen = {_folded(wording.instruction), *known}
     kept: list[Proposal] = []
     refused: list[Proposal] = []
     for round_ in range(rephraser.max_rounds):
@@ -156,7 +215,7 @@ async def _proposed(rephraser: Rephraser, wording: Wording, temperature: float |
             if _folded(instruction) in seen or len(kept) >= wanted:
                 continue
             seen.add(_folded(instruction))
-            reason = why_refused(wording.instruction, instruction, wording.protected, is_given=wording.is_given)
+            reason = why_wording_refused(wording, instruction)
             (refused if reason else kept).append(
                 Proposal(
                     paraphrase_temperature=temperature, variant_index=0, instruction=instruction, refused_because=reason

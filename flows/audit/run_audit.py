@@ -18,6 +18,7 @@ from flows.audit.paraphrase import make_proposals
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.audit.shards.land_segments import land_left
 from flows.audit.shards.placement import AskersSetting
+from flows.audit.template_variants import key_of_templates, rewords_templates
 from flows.audit.variants import earlier_proposals, rephrasing_key, same_wordings
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
@@ -91,7 +92,8 @@ def run_audit(  # noqa: PLR0913 - one option each
             make_ready(warehouse, progress, settings.spool)
             run = None if new or rephrase else _same_run(warehouse, design, prompts)
             if run is None:
-                are_made = prompts is not None or (not rephrase and _are_made(warehouse, design))
+                is_given = prompts is not None and not rewords_templates(design)
+                are_made = is_given or (not rephrase and _are_made(warehouse, design))
                 raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
                 audit_run_id = open_run(warehouse, design)
             else:
@@ -194,8 +196,9 @@ def _same_run(warehouse: Warehouse, design: Design, prompts: Path | None) -> Run
 
 def _are_made(warehouse: Warehouse, design: Design) -> bool:
     """Whether an earlier run made the wordings of every task, so that no rephraser is asked."""
-    reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
-    return all(earlier_proposals(warehouse, rephrasing_key(design, task_id)) is not None for task_id in reworded)
+    keys = [rephrasing_key(design, task_id) for task_id in design.tasks if task_id not in design.templates]
+    keys += [key_of_templates(design, task_id) for task_id in design.templates if rewords_templates(design)]
+    return all(earlier_proposals(warehouse, key) is not None for key in keys)
 
 
 def _without_rephraser(checked: CardCheck) -> dict[str, Entry]:
