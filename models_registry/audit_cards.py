@@ -224,6 +224,11 @@ class Rephrasing(Card):
         None, description="paraphrase temperatures"
     )
     variants_per_temperature: int | None = Field(None, ge=1, le=10_000, description="wordings added to the original")
+    templates: bool = Field(
+        default=False,
+        description="whether the first template of multiple_choice and open tasks is reworded too, its options, placeholders "
+        "and form of the answer kept; the rewordings are asked beside the card's templates",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

@@ -37,6 +37,9 @@ SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the defau
 }
 
 
+LabelsLine = Literal["names", "none"]
+
+
 class RegexReader(Card):
     """A reader of the first group of the first match (the whole match without a group), in RE2 syntax."""
 
@@ -186,12 +189,15 @@ class TaskCard(Card):
     examples: dict[str, str] | None = Field(
         None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
     )
-    protected: tuple[str, ...] = Field((), description="words a rephrasing must keep, beside labels and placeholders")
+    protected: tuple[str, ...] = Field(
+        (),
+        description="words a rephrasing, of the instruction or of a template, must keep, beside labels and placeholders",
+    )
     protect_labels: bool | None = Field(None, description=PROTECT_LABELS)
-    labels_line: Literal["names", "none"] = Field(
+    labels_line: LabelsLine | dict[Literal["simple", "one_shot"], LabelsLine] = Field(
         "names",
         description="whether a line names the labels; `none`: the prompt has no text but the card's, its examples and the "
-        "descriptions that the strategy `detail` shows",
+        "descriptions that the strategy `detail` shows; or strategy to either, as {simple: none}",
     )
     sensitive: bool = Field(
         default=False, description="its inputs and completions are left out of reports unless asked for"
@@ -265,7 +271,8 @@ class TaskCard(Card):
         if not any("instruction" in placeholders(message.content) for message in self.messages):
             msg = "messages never use {instruction}, so nothing can be rephrased"
             raise ValueError(msg)
-        if self.labels_line == "none" and any("labels" in placeholders(message.content) for message in self.messages):
+        is_placed = any("labels" in placeholders(message.content) for message in self.messages)
+        if is_placed and not (self.names_labels("simple") and self.names_labels("one_shot")):
             msg = "labels_line is none, but messages use {labels}"
             raise ValueError(msg)
         if self.examples is not None and set(self.examples) != set(self.label_names):
@@ -279,7 +286,6 @@ class TaskCard(Card):
             "messages",
             "reader",
             "examples",
-            "protected",
             "level",
             "protect_labels",
             "labels_line",
@@ -296,6 +302,12 @@ class TaskCard(Card):
     def scoring_methods(self) -> tuple[ScoringMethod, ...]:
         """Returns the rules that score this task's completions."""
         return self.scoring or SCORED_BY[self.kind][:1]
+
+    def names_labels(self, strategy: str) -> bool:
+        """Returns whether a line of the prompt names the labels under a strategy that neither describes them nor has a schema."""
+        if isinstance(self.labels_line, str):
+            return self.labels_line == "names"
+        return all(line == "names" for name, line in self.labels_line.items() if name == strategy)
 
     @property
     def label_names(self) -> tuple[str, ...]:

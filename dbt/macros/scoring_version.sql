@@ -10,6 +10,7 @@
         'math_equal': 1,
         'math_boxed': 1,
         'judge': 1,
+        'people': 1,
     } -%}
     case split_part({{ column }}, ':', 1)
     {%- for method, version in versions.items() %}

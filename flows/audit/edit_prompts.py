@@ -62,16 +62,16 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
     proposals_of: dict[str, list[Proposal]] = {
         task_id: [] for task_id in design.tasks if task_id not in design.templates
     }
-    rephrasers = {each.own_of: each.card for each in rewordings(design)}
+    rephrasers = {task_id: {each.own_of: each.card for each in rewordings(design, task_id)} for task_id in proposals_of}
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         where = f"{path} row {number}"
         if row["task"] not in proposals_of:
             msg = f"{where}: task {row['task']!r} is not in the audit{nearest(row['task'] or '', proposals_of)}"
             raise DataError(msg)
         proposal = _edited(where, row)
-        _refuse_owner(where, proposal, rephrasers)
+        _refuse_owner(where, proposal, rephrasers[row["task"]])
         card = design.tasks[row["task"]]
-        protected = protected_words(card, rephrasers[proposal.own_of], is_given=True)
+        protected = protected_words(card, rephrasers[row["task"]][proposal.own_of], is_given=True)
         reason = why_refused(card.instruction, proposal.instruction, protected, is_given=True)
         if reason:
             msg = f"{where}: the wording is refused: {reason}"

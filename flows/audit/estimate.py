@@ -100,6 +100,8 @@ def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
     rephrasing = audit.rephrasing
     if task.templates is not None:
         n_variants = len(registry.templates(task.templates).templates) - 1
+        if rephrasing is not None and rephrasing.templates:
+            n_variants += len(rephrasing.temperatures or (None,)) * rephrasing.wanted
     elif rephrasing is None:
         n_variants = 0
     else:
@@ -164,7 +166,8 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
         return []
     name, groups = audit.rephrasing.rephraser, audit.rephrasing.temperatures or (None,)
     models = {each: registry.model(each) for each in registry.models_of(audit_id)}
-    requests = len(groups) * (len(audit.tasks) + _n_descriptions(registry, audit))
+    n_texts = sum(audit.rephrasing.templates or registry.task(each).templates is None for each in audit.tasks)
+    requests = len(groups) * (n_texts + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * audit.rephrasing.wanted * REPHRASING_TOKENS
     return [
         {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,15 +15,24 @@ from flows.audit.paid_rephraser import KeptEngine
 from flows.audit.plan import Variant, prompt_of
 from flows.audit.prompts import STRUCTURED, dressed
 from flows.audit.rewording import Rewording
+from flows.audit.template_variants import (
+    is_of_card,
+    template_for,
+    template_wording,
+    templates_of_card,
+    variants_key,
+)
 from flows.audit.templates import left_open, reader_of
 from flows.audit.variants import Proposal, earlier_proposals, earlier_rows, landed_variants, rephrasing_key, rewordings
 from flows.engines import Engine, always, open_engine, silent
 from flows.rephrasers import Rephraser, Wording
 from flows.rephrasers.protected_spans import protected_words
-from flows.rephrasers.refusals import shortfall, why_refused
+from flows.rephrasers.refusals import shortfall, why_wording_refused
 from flows.rephrasers.select import open_rephraser
-from flows.system.keys import as_json, content_id, prompt_variant_id
+from flows.rephrasers.templates import ByStretch
+from flows.system.keys import as_json, prompt_variant_id
 from flows.warehouse.rows import frame_of
+from models_registry.cards import RephraserCard, Template
 from models_registry.tables import escape
 
 
@@ -46,21 +55,21 @@ def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Pat
     variants: list[Variant] = []
     notes: list[str] = []
     for task_id in design.tasks:
-        if task_id in design.templates:
-            mine = [variant for variant in landed if variant.task_id == task_id]
-            variants += mine or _landed_templates(purse, design, task_id)
-            continue
-        for rewording in rewordings(design):
+        for rewording in rewordings(design, task_id):
             mine = [v for v in landed if v.task_id == task_id and v.model_ids == rewording.model_ids]
             if not mine:
-                proposals = None if edited is None else [p for p in edited[task_id] if p.own_of == rewording.own_of]
-                if proposals is None and not anew:
-                    proposals = earlier_proposals(warehouse, rephrasing_key(design, task_id, rewording))
+                proposals = None
+                if edited is not None and task_id in edited:
+                    proposals = [p for p in edited[task_id] if p.own_of == rewording.own_of]
+                elif not anew:
+                    proposals = earlier_proposals(warehouse, variants_key(design, task_id, rewording))
                 if proposals is None:
-                    proposals = make_proposals(design, task_id, rewording, purse)
-                notes += _shortfalls(design, task_id, rewording, proposals)
+                    proposals = _made(purse, design, task_id, rewording)
+                made = [p for p in proposals if task_id not in design.templates or not is_of_card(design, task_id, p)]
+                notes += _shortfalls(design, task_id, rewording, made)
                 # one rewording of a task at a time: it may have been paid for
-                mine = _landed_now(purse, design, task_id, rewording, proposals)
+                land = _landed_templates if task_id in design.templates else _landed_now
+                mine = land(purse, design, task_id, rewording, proposals)
             variants += mine
     return ParaphraseResult(variants=tuple(variants), notes=tuple(notes))
 
@@ -82,31 +91,77 @@ def _landed_now(
     return variants
 
 
-def _landed_templates(purse: Purse, design: Design, task_id: str) -> list[Variant]:
-    """The variants of a multiple-choice or open task are its templates, as they stand in their card."""
-    task, card = design.tasks[task_id], design.templates[task_id]
-    key = content_id("templates", task_id, card.canonical_json())
-    variants, rows = [], []
-    for index, template in enumerate(card.templates):
-        text = template.canonical_json()
-        n_repetitions = design.audit.repetitions.variants if index else design.audit.repetitions.original
-        variant = Variant(
-            prompt_variant_id=prompt_variant_id(task_id, "simple", None, index, text),
-            task_id=task_id,
-            strategy="simple",
-            paraphrase_temperature=None,
-            variant_index=index,
-            is_original=index == 0,
-            instruction=template.text,
-            repetitions=tuple(range(1, n_repetitions + 1)),
-            template=text,
-            reader=reader_of(template, task),
-        )
+def _made(purse: Purse, design: Design, task_id: str, rewording: Rewording) -> list[Proposal]:
+    if task_id not in design.templates:
+        return make_proposals(design, task_id, rewording, purse)
+    reworded = _reworded_template(design, task_id, rewording, purse)
+    return templates_of_card(design, task_id, reworded, with_card=rewording.has_original)
+
+
+def _reworded_template(design: Design, task_id: str, rewording: Rewording, purse: Purse) -> list[Proposal]:
+    """Asks a rephraser for rewordings of a task's first template; none that the card has already."""
+    rephrasing, card = design.audit.rephrasing, rewording.card
+    if rephrasing is None or card is None:
+        return []
+    wording = template_wording(design, task_id, is_given=card.is_given)
+    known = {_folded(template.text) for template in design.templates[task_id].templates}
+
+    async def propose() -> list[Proposal]:
+        opened = _opened(design, card, purse)
+        rephraser = ByStretch(opened) if card.kind == "rules" else opened
+        try:
+            groups = rephrasing.temperatures or (None,)
+            return [p for each in groups for p in await _proposed(rephraser, wording, each, rephrasing.wanted, known)]
+        finally:
+            await rephraser.close()
+
+    return [replace(proposal, own_of=rewording.own_of) for proposal in asyncio.run(propose())]
+
+
+def _landed_templates(
+    purse: Purse, design: Design, task_id: str, rewording: Rewording, proposals: Sequence[Proposal]
+) -> list[Variant]:
+    key, rows, variants = variants_key(design, task_id, rewording), [], []
+    for proposal in proposals:
+        template = template_for(design, task_id, proposal)
+        variant = _as_template_variant(design, task_id, proposal, template, rewording.model_ids)
+        is_own, rephrasing = is_of_card(design, task_id, proposal), design.audit.rephrasing
         prompt = as_json([{"role": role, "content": content} for role, content in left_open(template)])
-        rows.append(_row(purse.audit_run_id, variant, is_edited=False, prompt=prompt, rephrasing_key=key))
-        variants.append(variant)
+        rows.append(
+            _row(
+                purse.audit_run_id,
+                variant,
+                is_edited=False,
+                prompt=prompt,
+                rephraser_id=None if is_own or rephrasing is None else rephrasing.rephraser,
+                rephrasing_key=key,
+                refused_because=proposal.refused_because,
+            )
+        )
+        if proposal.refused_because is None:
+            variants.append(variant)
     purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
     return variants
+
+
+def _as_template_variant(
+    design: Design, task_id: str, proposal: Proposal, template: Template, model_ids: tuple[str, ...] | None
+) -> Variant:
+    index, temperature, text = proposal.variant_index, proposal.paraphrase_temperature, template.canonical_json()
+    n_repetitions = design.audit.repetitions.variants if index else design.audit.repetitions.original
+    return Variant(
+        prompt_variant_id=prompt_variant_id(task_id, "simple", temperature, index, text, own_of=proposal.own_of),
+        task_id=task_id,
+        strategy="simple",
+        paraphrase_temperature=temperature,
+        variant_index=index,
+        is_original=index == 0,
+        instruction=template.text,
+        repetitions=() if proposal.refused_because else tuple(range(1, n_repetitions + 1)),
+        template=text,
+        reader=reader_of(template, design.tasks[task_id]),
+        model_ids=model_ids,
+    )
 
 
 def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Purse | None = None) -> list[Proposal]:
@@ -121,8 +176,7 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
     wording = Wording(task_id, instruction, protected, is_given=card.is_given)
 
     async def propose() -> None:
-        root = design.registry.entry("rephrasers", rephrasing.rephraser).root
-        rephraser = open_rephraser(card, root, _engine_at(design, card.model, purse))
+        rephraser = _opened(design, card, purse)
         try:
             for temperature in rephrasing.temperatures or (None,):
                 proposals.extend(await _proposed(rephraser, wording, temperature, rephrasing.wanted))
@@ -132,6 +186,13 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
     asyncio.run(propose())
     own = [replace(proposal, own_of=rewording.own_of) for proposal in _numbered(proposals)]
     return [original, *own] if rewording.has_original else own
+
+
+def _opened(design: Design, card: RephraserCard, purse: Purse | None) -> Rephraser:
+    """A rephraser of the audit, the model that it asks opened within a run's purse where there is one."""
+    rephrasing = design.audit.rephrasing
+    root = design.registry.entry("rephrasers", "" if rephrasing is None else rephrasing.rephraser).root
+    return open_rephraser(card, root, _engine_at(design, card.model, purse))
 
 
 def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callable[[float | None], Engine]:
@@ -151,9 +212,11 @@ def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callab
     return open_at
 
 
-async def _proposed(rephraser: Rephraser, wording: Wording, temperature: float | None, wanted: int) -> list[Proposal]:
+async def _proposed(
+    rephraser: Rephraser, wording: Wording, temperature: float | None, wanted: int, known: Iterable[str] = ()
+) -> list[Proposal]:
     """Distinct, kept rewordings at one temperature; what is missing is asked for again a bounded number of times."""
-    seen = {_folded(wording.instruction)}
+    seen = {_folded(wording.instruction), *known}
     kept: list[Proposal] = []
     refused: list[Proposal] = []
     for round_ in range(rephraser.max_rounds):
@@ -164,7 +227,7 @@ async def _proposed(rephraser: Rephraser, wording: Wording, temperature: float |
             if _folded(instruction) in seen or len(kept) >= wanted:
                 continue
             seen.add(_folded(instruction))
-            reason = why_refused(wording.instruction, instruction, wording.protected, is_given=wording.is_given)
+            reason = why_wording_refused(wording, instruction)
             (refused if reason else kept).append(
                 Proposal(
                     paraphrase_temperature=temperature, variant_index=0, instruction=instruction, refused_because=reason
@@ -219,10 +282,9 @@ def _schemas(
         return schemas
 
     async def reword() -> dict[Cell, str]:
-        if rephrasing is None or chosen is None or chosen.kind == "fixed":
+        if chosen is None or chosen.kind == "fixed":
             return await reworded_schemas(card, task_id, proposals, None, is_by_rules=False)
-        root = design.registry.entry("rephrasers", rephrasing.rephraser).root
-        rephraser = open_rephraser(chosen, root, _engine_at(design, chosen.model, purse))
+        rephraser = _opened(design, chosen, purse)
         try:
             return await reworded_schemas(card, task_id, proposals, rephraser, is_by_rules=chosen.kind == "rules")
         finally:

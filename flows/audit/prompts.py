@@ -28,7 +28,8 @@ def dressed(card: TaskCard, strategy: str) -> TaskCard:
 
 def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> str:
     """Returns how a strategy shows the labels: their names, a description each, an example each, or not in the messages."""
-    names, strategy, plain = card.label_names, dressing(strategy), _named(card)
+    names, strategy = card.label_names, dressing(strategy)
+    plain = _named(card) if card.names_labels(strategy) else ""
     if strategy == STRUCTURED:
         return ""
     if strategy == "detail":
@@ -67,9 +68,6 @@ def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Mess
 
 
 def _named(card: TaskCard) -> str:
-    """The line that names the labels; empty where the card wants none."""
-    if card.labels_line == "none":
-        return ""
     return f"The labels are: {', '.join(card.label_names)}."
 
 

@@ -18,7 +18,8 @@ from flows.audit.paraphrase import make_proposals
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.audit.shards.land_segments import land_left
 from flows.audit.shards.placement import AskersSetting
-from flows.audit.variants import earlier_proposals, rephrasing_key, rewordings, same_wordings
+from flows.audit.template_variants import rewords_templates, variants_key
+from flows.audit.variants import earlier_proposals, rewordings, same_wordings
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
 from flows.marts.publish import is_published
@@ -91,7 +92,8 @@ def run_audit(  # noqa: PLR0913 - one option each
             make_ready(warehouse, progress, settings.spool)
             run = None if new or rephrase else _same_run(warehouse, design, prompts)
             if run is None:
-                are_made = prompts is not None or (not rephrase and _are_made(warehouse, design))
+                is_given = prompts is not None and not rewords_templates(design)
+                are_made = is_given or (not rephrase and _are_made(warehouse, design))
                 raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
                 audit_run_id = open_run(warehouse, design)
             else:
@@ -194,11 +196,11 @@ def _same_run(warehouse: Warehouse, design: Design, prompts: Path | None) -> Run
 
 def _are_made(warehouse: Warehouse, design: Design) -> bool:
     """Whether an earlier run made the wordings of every task, so that no rephraser is asked."""
-    reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
     return all(
-        earlier_proposals(warehouse, rephrasing_key(design, task_id, rewording)) is not None
-        for task_id in reworded
-        for rewording in rewordings(design)
+        earlier_proposals(warehouse, variants_key(design, task_id, rewording)) is not None
+        for task_id in design.tasks
+        for rewording in rewordings(design, task_id)
+        if rewording.card is not None or task_id not in design.templates
     )
 
 
@@ -245,8 +247,10 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
     checked = check_audit(registry, audit_id)
     raise_all([*checked.errors, *checked.lacking_data])
     design = design_audit(registry, audit_id, checked)
-    made = rewordings(design)
-    model_ids = [each.card.model for each in made if each.card is not None and each.card.model is not None]
+    reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
+    made = {task_id: rewordings(design, task_id) for task_id in reworded}
+    cards = [each.card for own in made.values() for each in own if each.card is not None]
+    model_ids = [card.model for card in cards if card.model is not None]
     asked = {
         "models": {name: checked.models[name] for name in model_ids},
         "rephrasers": checked.cards.used["rephrasers"],
@@ -255,9 +259,8 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
     rephrasing = design.audit.rephrasing
     if rephrasing is not None and not registry.rephraser(rephrasing.rephraser).asks_nobody:
         progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")
-    reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
     proposals = {
-        task_id: [proposal for each in made for proposal in make_proposals(design, task_id, each)]
-        for task_id in reworded
+        task_id: [proposal for each in own for proposal in make_proposals(design, task_id, each)]
+        for task_id, own in made.items()
     }
     return export_prompts(proposals, path)

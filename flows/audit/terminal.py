@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flows.audit.run_audit import RunResult
+    from flows.audit.unstable_prompts import UnstablePrompts
 
 
 def lines_of(result: RunResult) -> list[str]:
@@ -14,6 +15,16 @@ def lines_of(result: RunResult) -> list[str]:
     if result.report is not None:
         lines.append(f"report     {result.report}")
     return lines
+
+
+def line_of_unstable(unstable: UnstablePrompts) -> str:
+    """Returns what was written of wordings whose PSS is too low, and the tasks of the audit that may ask them."""
+    if unstable.path is None:
+        return (
+            f"run {unstable.audit_run_id} has no PSS between wordings below {unstable.below_pss:g}: nothing is written"
+        )
+    tasks = ", ".join(unstable.tasks)
+    return f"{unstable.n_variants} prompt variants of {tasks} in {unstable.path}; an audit of tasks: [{tasks}] may ask them"
 
 
 def lines_of_check(check: dict[str, Any]) -> list[str]:

@@ -31,9 +31,11 @@ class Proposal:
     refused_because: str | None = None
 
 
-def rewordings(design: Design) -> list[Rewording]:
-    """Returns who rewords the instructions of an audit's tasks."""
+def rewordings(design: Design, task_id: str) -> list[Rewording]:
+    """Returns who rewords a task's instruction, or its first template where the audit wants that."""
     rephrasing = design.audit.rephrasing
+    if task_id in design.templates and (rephrasing is None or not rephrasing.templates):
+        return [Rewording(card=None)]
     rephraser = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
     return rewordings_of(rephraser, design.models)
 

@@ -10,6 +10,7 @@ import typer
 
 from flows.cli.app import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, console, show, state
 from flows.warehouse import Warehouse
+from models_registry.errors import UsageError
 
 if TYPE_CHECKING:
     from flows.audit.run_audit import RunResult
@@ -121,6 +122,16 @@ def plan(
     export_prompts: Annotated[
         Path | None, typer.Option(help="Write the prompt variants to a CSV or JSONL file to edit.")
     ] = None,
+    below_pss: Annotated[
+        float | None,
+        typer.Option(
+            max=1,
+            envvar="PROMPTAUDIT_BELOW_PSS",
+            help="With --export-prompts: write, of the audit's newest complete run, the wordings whose paraphrase temperature "
+            "had a PSS between wordings below this for one of its models, and the originals of their tasks. Edit them, and have "
+            "a newer model asked: run OTHER --prompts FILE, where OTHER is an audit of these tasks without rephrasing.",
+        ),
+    ] = None,
     instead: Annotated[
         list[str] | None,
         typer.Option(
@@ -135,6 +146,9 @@ def plan(
     from flows.audit.estimate import estimate_audit
     from flows.audit.terminal import lines_of_estimate
 
+    if below_pss is not None:
+        _export_unstable(audit, export_prompts, below_pss)
+        return
     settings, registry = state.load()
     if export_prompts is not None:
         from flows.audit.run_audit import export_variants
@@ -144,6 +158,18 @@ def plan(
         return
     estimate = estimate_audit(registry, audit, instead or ())
     show(estimate, "\n".join(lines_of_estimate(estimate)))
+
+
+def _export_unstable(audit: str, path: Path | None, below: float) -> None:
+    from flows.audit.terminal import line_of_unstable
+    from flows.audit.unstable_prompts import export_unstable
+    from flows.display.encode import encoded
+
+    if path is None:
+        msg = "--below-pss chooses what --export-prompts writes; give that too"
+        raise UsageError(msg)
+    unstable = export_unstable(state.settings(), audit, path, below)
+    show(encoded(unstable), line_of_unstable(unstable))
 
 
 @app.command()

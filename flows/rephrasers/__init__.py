@@ -19,6 +19,7 @@ class Wording:
     instruction: str
     protected: tuple[str, ...]  # labels, placeholders ("{x}") and words of the card that must come through untouched
     is_given: bool = False  # the rewordings are a person's own words
+    lines: tuple[str, ...] | None = None  # of a template: those that stay lines of their own
 
 
 class Rephraser(Protocol):

@@ -8,6 +8,7 @@ VERBS = {
     "analyze": ("examine", "study", "inspect"),
     "annotate": ("label", "mark up", "code"),
     "answer": ("respond to", "reply to"),
+    "answer with": ("reply with", "respond with"),
     "appraise": ("assess", "evaluate"),
     "assess": ("evaluate", "judge", "gauge", "appraise"),
     "assign": ("give", "allocate", "attribute"),

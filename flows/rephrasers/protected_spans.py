@@ -24,6 +24,11 @@ def protected_words(card: TaskCard, rephraser: RephraserCard | None, *, is_given
     return tuple(dict.fromkeys([*labels, *braces, *card.protected]))
 
 
+def is_unspaced(word: str) -> bool:
+    """Returns whether a word is of a script that puts no spaces between words."""
+    return _UNSPACED.search(word) is not None
+
+
 def whole_word(word: str) -> re.Pattern[str]:
     """Returns a pattern of `word` as it is written, case-sensitive, not as a part of a longer word.
 
@@ -39,7 +44,7 @@ def protected_spans(protected: Iterable[str]) -> re.Pattern[str]:
 
 
 def _source(word: str) -> str:
-    loose = _UNSPACED.search(word) is not None
+    loose = is_unspaced(word)
     before = "" if loose or not re.match(r"\w", word) else r"(?<!\w)"
     after = "" if loose or not re.search(r"\w\Z", word) else r"(?!\w)"
     return f"{before}{re.escape(word)}{after}"

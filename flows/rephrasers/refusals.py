@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from flows.rephrasers import Wording
 from flows.rephrasers.protected_spans import whole_word
 from models_registry.placeholders import placeholders
 
@@ -35,6 +38,23 @@ def why_refused(original: str, rephrasing: str, protected: tuple[str, ...], *, i
     if len(rephrasing) > longest and not is_given:
         return f"it has {len(rephrasing)} characters, at most {longest} are kept"
     return None
+
+
+def why_wording_refused(wording: Wording, rephrasing: str) -> str | None:
+    """Returns the reason a rewording of what is to be reworded is refused; None if it is kept.
+
+    Of a template each placeholder stands as often as in the original too, and its lines of layout stay lines.
+    """
+    reason = why_refused(wording.instruction, rephrasing, wording.protected, is_given=wording.is_given)
+    if reason is not None or wording.lines is None:
+        return reason
+    had, has = Counter(placeholders(wording.instruction)), Counter(placeholders(rephrasing))
+    for name in had:
+        if had[name] != has[name]:
+            return f"placeholder {{{name}}} stands {has[name]} times, {had[name]} in the original"
+    lines = {line.strip() for line in rephrasing.splitlines()}
+    lost = next((line for line in wording.lines if line not in lines), None)
+    return None if lost is None else f"line {lost!r} is no line of its own any more"
 
 
 def shortfall(task_id: str, n_kept: int, wanted: int, n_refused: int, temperature: float | None) -> str:

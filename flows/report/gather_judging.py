@@ -13,7 +13,7 @@ NEEDED = {
     "marts.fct_scoring_sensitivity", "marts.rpt_rule_against_judge", "marts.fct_ranking_consistency",
     "marts.fct_judge_agreement", "marts.fct_judge_controls", "marts.fct_verdicts", "raw.judges",
 }  # fmt: skip
-LABELS = "label_match"
+LABELS, PEOPLE = "label_match", "people"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +75,8 @@ def has_judging(ask: Ask) -> bool:
 def is_judge(method: str) -> bool:
     """Returns whether a scoring method is a judge."""
     return method.startswith("judge:")
+
+
+def is_rule(method: str) -> bool:
+    """Returns whether a scoring method is a rule: no judge, and not the majority of the persons who ruled."""
+    return method != PEOPLE and not is_judge(method)

@@ -179,7 +179,7 @@ def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposa
     (task_id,) = design.tasks
     edited = replace(design, tasks={task_id: now})
     warehouse, proposals = Warehouse(settings.warehouse), []
-    for rewording in rewordings(edited):
+    for rewording in rewordings(edited, task_id):
         earlier = earlier_proposals(warehouse, rephrasing_key(edited, task_id, rewording))
         if earlier is None and rewording.card is not None and not rewording.card.asks_nobody:
             rephrasing = design.audit.rephrasing

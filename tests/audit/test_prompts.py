@@ -47,8 +47,17 @@ def test_without_a_line_of_labels_nothing_but_the_cards_text_is_sent() -> None:
     assert content == " Say it.\n Reply with the label alone.\n\nText with {instruction} and {braces}."
     assert label_block(card, "one_shot", {"yes": "Sure.", "no": "Never."}) == "Examples:\nSure.\n-> yes\nNever.\n-> no"
     assert label_block(card, "detail", {}) == label_block(CARD, "detail", {})
-    (field,) = (error["msg"] for error in refused({"labels_line": "none", "messages": [PLACED]}))
-    assert field == "Value error, labels_line is none, but messages use {labels}"
+    for line in ("none", {"one_shot": "none"}):
+        (field,) = (error["msg"] for error in refused({"labels_line": line, "messages": [PLACED]}))
+        assert field == "Value error, labels_line is none, but messages use {labels}"
+
+
+def test_a_line_of_labels_may_stand_under_one_strategy_alone() -> None:
+    card = TaskCard.model_validate({**CARD.model_dump(), "labels_line": {"simple": "none"}})
+    assert (label_block(card, "simple", {}), label_block(card, "simple+tried", {})) == ("", "")
+    assert label_block(card, "one_shot", {"yes": "Sure.", "no": "Never."}).startswith(
+        "The labels are: yes, no.\nExamples:"
+    )
 
 
 def refused(changes: dict[str, object]) -> list[dict[str, Any]]:

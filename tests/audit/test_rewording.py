@@ -118,7 +118,9 @@ def test_a_kill_between_two_models_rewordings_has_the_second_model_reword(tmp_pa
 def test_a_sheet_of_own_wordings_names_the_model(tmp_path: Path) -> None:
     with running_server() as server:
         design = design_audit(load_registry([own_wordings(tmp_path / "cards", server.base_url)]), AUDIT)
-        made = [p for rewording in rewordings(design) for p in make_proposals(design, "questions", rewording)]
+        made = [
+            p for rewording in rewordings(design, "questions") for p in make_proposals(design, "questions", rewording)
+        ]
     sheet = tmp_path / "prompts.csv"
     export_prompts({"questions": made}, sheet)
     assert read_prompts(sheet, design) == {"questions": made}

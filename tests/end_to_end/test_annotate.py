@@ -170,8 +170,28 @@ def test_agreement_with_people_is_measured(audited: tuple[Path, Ended]) -> None:
     printed = {row["raters"]: row for row in taken.json()["agreement"]}
     assert set(printed) == {
         "judge:j | person:ann", "judge:j | person:bob", "option_letter | person:ann", "option_letter | person:bob",
+        "judge:j | people", "option_letter | people",
     }  # fmt: skip
     assert printed["judge:j | person:ann"]["cohen_kappa"] == with_ann["cohen_kappa"]
+    # the two are tied on the five, which the majority leaves out
+    assert rows["judge:j | people"]["n_rated"] == len(rulings) - 5
+    assert "people | person:ann" not in rows
+
+
+def test_people_are_a_scoring_method(audited: tuple[Path, Ended]) -> None:
+    folder, _ = audited
+    ruled = {row["item"]: (is_right(row), place) for place, row in enumerate(read(folder / "sheet.csv"))}
+    ties = {item for item, (_, place) in ruled.items() if place < RULED_BY_BOB and place % WRONG_OF_BOB == 0}
+    rows = sql(folder, "select prediction_id, is_correct, reason from marts.fct_scores where scoring_method = 'people'")
+    by_people = {row["prediction_id"]: (row["is_correct"], row["reason"]) for row in rows}
+    assert {item: by_people[item] for item in ruled} == {
+        item: (None, "tie") if item in ties else (right, None) for item, (right, _) in ruled.items()
+    }
+    spreads = sql(folder, "select * from marts.fct_scoring_sensitivity where scoring_method = 'people'")
+    assert {(row["n_samples"], row["n_variants"]) for row in spreads} == {(8, N_VARIANTS)}
+    # the ties are some sample's under some template: those samples are not scored under all
+    assert all(0 <= row["n_samples_scored_everywhere"] <= 8 for row in spreads)
+    assert not sql(folder, "select 1 from marts.rpt_rule_against_judge where rule = 'people'")
 
 
 def test_the_judge_is_verified(audited: tuple[Path, Ended]) -> None:
@@ -184,7 +204,8 @@ def test_the_judge_is_verified(audited: tuple[Path, Ended]) -> None:
             "inner join marts.dim_prompt_variants using (audit_run_id, prompt_variant_id) "
             "group by sample_id, reader, completion) "
             "select item, any_value(n) as n, string_agg(concat_ws(' ', scoring_method, is_correct, score_state), ',' "
-            "order by scoring_method) as pattern from answers inner join marts.fct_scores on prediction_id = item group by item",
+            "order by scoring_method) as pattern from answers inner join marts.fct_scores on prediction_id = item "
+            "where scoring_method != 'people' group by item",
         )
     }
     rows = [(row["item"], *ruled) for row, ruled in zip(read(folder / "sheet.csv"), judged(folder), strict=True)]

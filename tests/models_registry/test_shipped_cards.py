@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from flows.audit.prices import price_of, usd_of
 from flows.rephrasers import Wording
 from flows.rephrasers.by_rules import RulesRephraser
 from flows.rephrasers.refusals import why_refused
@@ -16,6 +17,7 @@ from models_registry.cards import RephraserCard
 from models_registry.placeholders import placeholders
 from models_registry.registry import SHIPPED, Entry, load_registry
 from models_registry.samples import load_samples
+from udfs.scoring.verdict import read_verdict
 
 REGISTRY = load_registry()
 AUDITS = sorted(REGISTRY.entries["audits"])
@@ -47,6 +49,8 @@ def test_what_ships() -> None:
         "templates",
         "paper_errica",
         "paper_barrie",
+        "paper_barrie_newer",
+        "paper_barrie_models",
         "paper_hua",
         *(f"paper_{task}" for task in DATASETS),
         *(f"paper_pss_{outcome}" for outcome in OUTCOMES),
@@ -80,6 +84,16 @@ def test_every_judge_names_a_model_or_judges_that_do() -> None:
         card = REGISTRY.judge(name)
         for member in card.panel or (name,):
             REGISTRY.entry("models", REGISTRY.judge(member).model or "", member)
+
+
+def test_the_judge_of_simpleqa_tells_three_grades_apart() -> None:
+    card = REGISTRY.judge("simpleqa_judge")
+    assert card.has_marks
+    assert "{instructions}" not in card.rubric
+    for grade, is_match in {"correct": True, "incorrect": False, "not attempted": False}.items():
+        assert f'"{grade}"' in card.rubric
+        verdict = read_verdict(f'{{"reason": "so it is", "grade": "{grade}"}}', card.reply_form)
+        assert verdict == (is_match, "so it is", grade)
 
 
 def test_the_quickstart_needs_no_network_and_no_key() -> None:
@@ -168,6 +182,28 @@ def test_the_twelve_outcomes_of_barrie_et_al_in_one_audit() -> None:
     assert whole.model_copy(update={"tasks": one.tasks, "budget": one.budget}) == one
 
 
+@pytest.mark.parametrize(("audit", "n_answers"), [("newer", 44_400), ("models", 4_100)])
+def test_barrie_et_al_under_other_models(audit: str, n_answers: int) -> None:
+    card = REGISTRY.audit(f"paper_barrie_{audit}")
+    assert card.rephrasing is not None
+    asks = card.repetitions.original + len(card.rephrasing.temperatures or ()) * card.rephrasing.wanted
+    assert (card.samples.limit or 0) * asks * len(card.tasks) * len(card.models) == n_answers
+    assert f"= {n_answers:,} answers" in (SHIPPED / f"audits/papers/barrie_{audit}.yml").read_text("utf-8")
+
+
+def test_the_thirteen_models_that_barrie_et_al_reckon_with_have_prices() -> None:
+    # US dollars for the 306,390,955 tokens of prompt and 3,144,022 of answer of the paper's own work, as its table C.1 has them
+    printed = {
+        "gpt-4o-mini": 47.85, "gpt-4o": 797.42, "o1-mini": 350.86, "o1": 4784.51, "o3-mini": 350.86,
+        "claude-3.5-haiku": 257.69, "claude-3.5-sonnet": 966.33, "deepseek-v3": 43.78, "deepseek-r1": 175.40,
+        "gemini-1.5-flash": 47.85, "gemini-1.5-pro": 398.71, "mistral-small": 63.16, "mistral-large": 631.65,
+    }  # fmt: skip
+    for name, usd in printed.items():
+        price = price_of(REGISTRY.model(name))
+        assert price is not None
+        assert usd_of(price, 306_390_955, 3_144_022) == pytest.approx(usd, abs=0.011)
+
+
 @pytest.mark.parametrize("task", DATASETS)
 def test_the_five_datasets_of_errica_et_al_in_one_audit(task: str) -> None:
     whole, one = REGISTRY.audit("paper_errica"), REGISTRY.audit(f"paper_{task}")
@@ -205,7 +241,8 @@ def test_the_design_of_hua_et_al(task: str) -> None:
     assert (audit.repetitions.original, audit.repetitions.variants, audit.format.policy) == (1, 1, "warn")
     assert (audit.format.max_invalid_rate, audit.format.max_invalid_rate_at_first) == (1, 1)
     both = ("gpt_judge", "gemini_judge", "both_judges")
-    assert audit.judges == (both if task == "arc_challenge" else ("gemini_judge",))
+    judges = {"arc_challenge": both, "simpleqa": ("simpleqa_judge",)}
+    assert audit.judges == judges.get(task, ("gemini_judge",))
     n_samples = audit.samples.limit or REGISTRY.task(task).data.rows or 0
     answers = n_samples * len(templates.templates) * len(audit.models)
     text = (SHIPPED / f"audits/papers/{task}.yml").read_text("utf-8")

@@ -17,6 +17,7 @@ from models_registry.placeholders import placeholders, substitute
 from models_registry.registry import Registry, load_registry
 from models_registry.samples import Sample, load_samples
 from udfs.scoring.math.equal import MathEqual
+from udfs.scoring.math.final_answer import boxed_answer
 from udfs.scoring.option_letter import read_option
 
 REGISTRY = load_registry()
@@ -172,6 +173,19 @@ def test_solved_problems_change_with_the_template_and_are_none_of_the_data() -> 
     assert not {question.casefold() for question in shown} & {
         sample.text.casefold() for sample in samples_of("arithmetic")
     }
+
+
+def test_the_templates_of_mathematics_have_two_solved_problems_each_whose_result_is_in_a_box() -> None:
+    templates = templates_of("math")
+    assert len(templates) == 12
+    shown = [example for template in templates for example in template.examples]
+    assert len(shown) == len({example.question for example in shown}) == 24
+    assert all(boxed_answer(example.answer) for example in shown)
+    prompts = {ask(template, Sample("s", "How much is 2 + 2?", None, {}))[-1][1] for template in templates}
+    assert len(prompts) == 12
+    assert all(
+        "boxed" in prompt and "How much is 2 + 2?" in prompt and "{examples}" not in prompt for prompt in prompts
+    )
 
 
 def prepared(task: str, folder: Path, row: dict[str, Any]) -> Sample:

@@ -15,5 +15,6 @@ VERSIONS: dict[str, int] = {
     "math_equal": 1,  # of `udfs.scoring.math.equal`, which is imported where it is used
     "math_boxed": 1,  # of the same
     "judge": verdict.VERSION,
+    "people": 1,  # the majority of the persons who ruled
 }
 """The scoring methods and the version of each; `judge:<id>` has the version of reading a judge's verdict."""

@@ -6,5 +6,5 @@ select
     agreement_rate,
     n_rated
 from marts.fct_judge_agreement
-where audit_run_id = $run and kind in ('judge and person', 'person and rule')
+where audit_run_id = $run and kind in ('judge and people', 'judge and person', 'people and rule', 'person and rule')
 order by task_id, kind, raters

@@ -23,11 +23,16 @@ select
     answers.item,
     answers.task_id,
     answers.sample_id,
-    list(distinct is_correct) filter (is_correct is not null and not starts_with(scoring_method, 'judge:'))
+    list(distinct is_correct)
+    filter (is_correct is not null and scoring_method != 'people' and not starts_with(scoring_method, 'judge:'))
         as rules,
     list(distinct is_correct) filter (is_correct is not null and starts_with(scoring_method, 'judge:'))
         as judges,
-    coalesce(bool_or(score_state = 'unscored') filter (not starts_with(scoring_method, 'judge:')), true)
+    coalesce(
+        bool_or(score_state = 'unscored')
+        filter (scoring_method != 'people' and not starts_with(scoring_method, 'judge:')),
+        true
+    )
         as is_unscored
 from answers
 left join marts.fct_scores as scores on scores.audit_run_id = $run and answers.item = scores.prediction_id

@@ -226,7 +226,7 @@ def check_gate(cards: AuditCards) -> Errors:
         "task_id": set(audit.tasks),
         # a template is of no other strategy
         "strategy": {*audit.strategies, *("simple" for task in tasks if task.templates is not None)},
-        "scoring_method": methods | {f"judge:{name}" for name in cards.judges},
+        "scoring_method": methods | {f"judge:{name}" for name in cards.judges} | {"people"},
         "model_set": {"all", *audit.model_sets},
     }
     for index, text in enumerate(audit.gate):

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flows.audit.check_cards.cards import AuditCards, Errors
+from flows.rephrasers import Wording
 from flows.rephrasers.protected_spans import protected_words
-from flows.rephrasers.refusals import shortfall, why_refused
+from flows.rephrasers.refusals import shortfall, why_wording_refused
+from flows.rephrasers.templates import wording_of
 from models_registry.cards import TaskCard
 from models_registry.errors import CardError, nearest
 from models_registry.tables import escape
 
 
 def check_rephrasings(cards: AuditCards) -> Errors:
-    """Yields an error unless a list of rephrasings has some for every task that is rephrased."""
+    """Yields an error unless a list of rephrasings has some for every task that is rephrased, and templates are there to be."""
+    rephrasing = cards.audit.rephrasing
+    if rephrasing is not None and rephrasing.templates and not any(task.templates for task in cards.tasks.values()):
+        where = cards.where("audits", cards.audit_id, "rephrasing", "templates")
+        yield CardError(f"{where}: rephrasing.templates: no task of audit '{cards.audit_id}' has templates")
     for task_id, _, listed in _listed(cards):
         if listed is None:
             (name,) = cards.used["rephrasers"]
@@ -26,10 +32,10 @@ def refused_rephrasings(cards: AuditCards) -> list[str]:
     """Returns which rephrasings of a list are refused and why, and how many are left, as a run says it."""
     rephrasing, notes = cards.audit.rephrasing, []
     for task_id, task, listed in _listed(cards):
-        if rephrasing is None or listed is None:
+        wording = _wording(cards, task_id, task)
+        if rephrasing is None or listed is None or wording is None:
             continue
-        protected = protected_words(task, cards.rephraser, is_given=True)
-        refused, n_kept = _refused(task, listed, protected, rephrasing.wanted)
+        refused, n_kept = _refused(wording, _of_templates(cards, task), listed, rephrasing.wanted)
         (name,) = cards.used["rephrasers"]
         for index, reason in refused.items():
             where = cards.where("rephrasers", name, "variants", task_id, index)
@@ -40,19 +46,31 @@ def refused_rephrasings(cards: AuditCards) -> list[str]:
     return notes
 
 
-def _refused(
-    task: TaskCard, listed: Sequence[str], protected: tuple[str, ...], wanted: int
-) -> tuple[dict[int, str], int]:
+def _wording(cards: AuditCards, task_id: str, task: TaskCard) -> Wording | None:
+    """What a person rewords of a task: its instruction or its first template; None where its templates are not there."""
+    if task.templates is None:
+        protected = protected_words(task, cards.rephraser, is_given=True)
+        return Wording(task_id, task.instruction, protected, is_given=True)
+    templates = cards.templates_of(task)
+    return None if templates is None else wording_of(task_id, task, templates.templates[0], is_given=True)
+
+
+def _of_templates(cards: AuditCards, task: TaskCard) -> tuple[str, ...]:
+    templates = cards.templates_of(task)
+    return () if templates is None else tuple(template.text for template in templates.templates)
+
+
+def _refused(wording: Wording, known: Sequence[str], listed: Sequence[str], wanted: int) -> tuple[dict[int, str], int]:
     """Why rephrasings are refused, by their place in the list, and how many are kept, until as many are as wanted."""
-    seen, n_kept = {" ".join(task.instruction.split())}, 0
+    seen, n_kept = {" ".join(text.split()) for text in (wording.instruction, *known)}, 0
     refused: dict[int, str] = {}
-    for index, text in enumerate(listed):
-        wording = escape(text)[0]
-        folded = " ".join(wording.split())
+    for index, each in enumerate(listed):
+        text = escape(each)[0]
+        folded = " ".join(text.split())
         if n_kept == wanted or folded in seen:
             continue
         seen.add(folded)
-        reason = why_refused(task.instruction, wording, protected, is_given=True)
+        reason = why_wording_refused(wording, text)
         if reason is None:
             n_kept += 1
         else:
@@ -66,5 +84,5 @@ def _listed(cards: AuditCards) -> Iterator[tuple[str, TaskCard, tuple[str, ...] 
     if rephraser is None or rephraser.variants is None or rephrasing is None or not rephrasing.wanted:
         return
     for task_id, task in cards.tasks.items():
-        if task.templates is None:
+        if task.templates is None or rephrasing.templates:
             yield task_id, task, rephraser.variants.get(task_id)

@@ -66,8 +66,9 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
 
 
 def is_ruled(row: Mapping[str, Any]) -> bool:
-    """Returns whether a row is about a judge's rulings: its scoring method, or a measure by it."""
-    return str(row.get("scoring_method") or row.get("measure") or "").partition("judge:")[1] != ""
+    """Returns whether a row is about rulings of a judge or of people: its scoring method, or a measure by it."""
+    method = str(row.get("scoring_method") or row.get("measure") or "")
+    return method == "people" or "judge:" in method
 
 
 def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:

@@ -101,6 +101,10 @@ reasons as (
         select verdicts.* replace (votes.rater as rater)
         from verdicts
         inner join votes on verdicts.rater = votes.member
+        union all by name
+        select * replace ('people' as rater)
+        from verdicts
+        where starts_with(rater, 'person:')
     ) as given
     inner join (
         select distinct

@@ -8,7 +8,8 @@ select
     said.completion,
     said.label,
     scores.scoring_method,
-    starts_with(scores.scoring_method, 'judge:') as is_judge,
+    -- people are neither a judge nor a rule
+    if(scores.scoring_method = 'people', null, starts_with(scores.scoring_method, 'judge:')) as is_judge,
     scores.score,
     scores.reason,
     scores.unscored_kind,

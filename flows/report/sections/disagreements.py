@@ -76,8 +76,8 @@ def _disagreement(rows: list[Row], long: int) -> Disagreement:
 
 
 def _reason(row: Row, long: int) -> str:
-    """Why a judge or a rule says so: in the judge's words, or what the rule read or reckoned."""
-    if row["is_judge"] or row["ruling"] == "unscored":
+    """Why a judge, people or a rule say so: in the words of the former, or what the rule read or reckoned."""
+    if row["is_judge"] is not False or row["ruling"] == "unscored":
         return cut(row["reason"] or "no reason given", long)
     if row["score"] not in (None, 0, 1):
         return f"score {number(row['score'])}"

@@ -74,6 +74,12 @@ SCORING = (
         HERE,
     ),
     Measure(
+        "people",
+        "The majority of the persons who ruled on an answer. As a scoring method it is about the questions whose every answer, "
+        "under all templates and of all models, they ruled on; others count neither as right nor as wrong. A tie is unscored.",
+        HERE,
+    ),
+    Measure(
         "Controls",
         "Answers hidden among the others whose verdict is known: right ones, wrong ones, blank ones, and injected ones, which "
         "are wrong and tell the judge to call them right. The rates are of wrong verdicts among those that could be read.",

@@ -6,7 +6,7 @@ from flows.display.figures import cut
 from flows.report.blocks.blocks import Section, by, keyed
 from flows.report.blocks.cells import Traced
 from flows.report.gather import ReportData
-from flows.report.gather_judging import LABELS, is_judge
+from flows.report.gather_judging import LABELS, is_rule
 from flows.report.sections.columns import (
     STRATEGY,
     Column,
@@ -89,7 +89,9 @@ def _asked(data: ReportData) -> list[Row]:
 def _accuracies(data: ReportData) -> list[Row]:
     """Accuracies by one method a task: of labels where they are matched, else of the first rule, else of the first judge."""
     methods = {
-        task_id: min((row["scoring_method"] for row in rows), key=lambda name: (name != LABELS, is_judge(name), name))
+        task_id: min(
+            (row["scoring_method"] for row in rows), key=lambda name: (name != LABELS, not is_rule(name), name)
+        )
         for task_id, rows in by(data.accuracies, "task_id").items()
     }
     return [row for row in data.accuracies if row["scoring_method"] == methods[row["task_id"]]]

@@ -10,7 +10,7 @@ from flows.report.blocks.blocks import Block, Comparison, Figure, Panel, Section
 from flows.report.blocks.cells import Printed, Traced, parts
 from flows.report.charts import panels
 from flows.report.gather import ReportData
-from flows.report.gather_judging import is_judge
+from flows.report.gather_judging import is_judge, is_rule
 from flows.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
 from flows.report.sections.room import point
 from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
@@ -62,7 +62,7 @@ def scoring(data: ReportData) -> Section:
 
 def drawn_methods(methods: Sequence[str]) -> list[str]:
     """Returns the scoring methods that a chart has room for, rules first: two rules and two judges before more of either."""
-    rules, judges = [m for m in methods if not is_judge(m)], [m for m in methods if is_judge(m)]
+    rules, judges = [m for m in methods if is_rule(m)], [m for m in methods if not is_rule(m)]
     room = len(panels.SERIES)
     n_rules = min(len(rules), max(room // 2, room - len(judges)))
     return rules[:n_rules] + judges[: room - n_rules]
@@ -102,8 +102,9 @@ def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], sta
         block.panels.append(Panel("Corrected spread", "over templates", "with its 95 % interval", drawing))
 
 
-def _judges_last(row: Row) -> bool:
-    return is_judge(row["scoring_method"])
+def _judges_last(row: Row) -> tuple[bool, bool]:
+    method = row["scoring_method"]
+    return not is_rule(method), not is_judge(method)  # people last
 
 
 def _point(row: Row, name: str) -> Row:

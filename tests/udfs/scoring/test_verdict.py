@@ -163,6 +163,7 @@ def test_every_scoring_method_has_the_version_of_its_module() -> None:
         "math_equal": equal.VERSION,
         "math_boxed": equal.VERSION,
         "judge": verdict.VERSION,
+        "people": 1,
     }
 
 

@@ -36,7 +36,7 @@ task_labels as (
 
 scores as (
     select * from {{ ref('fct_scores') }}
-    where {{ in_this_build() }}
+    where scoring_method != 'people' and {{ in_this_build() }}
 ),
 
 judge_cards as (

@@ -6,7 +6,8 @@ with sides as (
 
 scores as (
     select * from {{ ref('int_scores_averaged') }}
-    where accuracy is not null and {{ in_this_build() }}
+    -- people rule on questions of one run
+    where accuracy is not null and scoring_method != 'people' and {{ in_this_build() }}
 ),
 
 own_samples as (

@@ -1,4 +1,5 @@
--- One row per run, task, answer and rater who ruled on it or scored it: judges, panels, people, and rules beside them.
+-- One row per run, task, answer and rater who ruled on it or scored it: judges, panels, persons, their
+-- majority (`people`), and rules beside them.
 -- An answer is what was said to a sample under one way of naming its options, however many predictions say it.
 with verdicts as (
     select * from {{ ref('int_verdicts_counted') }}
@@ -46,7 +47,7 @@ by_rule as (
     inner join variants
         on scores.audit_run_id = variants.audit_run_id and scores.prompt_variant_id = variants.prompt_variant_id
     where
-        not starts_with(scores.scoring_method, 'judge:')
+        {{ is_rule('scores.scoring_method') }}
         and (scores.is_correct is not null or scores.score_state = 'unscored')
         and (scores.unscored_kind is null or scores.unscored_kind not in ('no_answer', 'no_key'))
         and exists (
@@ -70,6 +71,7 @@ final as (
         case
             when starts_with(rater, 'person:') then 'person'
             when starts_with(rater, 'judge:') then 'judge'
+            when rater = 'people' then 'people'
             else 'rule'
         end as kind
     from rated

@@ -16,11 +16,9 @@ people as (
         audit_run_id,
         task_id,
         answer,
-        count(*) filter (is_match) > count(*) filter (not is_match) as is_right
+        is_match as is_right
     from rated
-    where kind = 'person'
-    group by all
-    having count(*) filter (is_match) != count(*) filter (not is_match)
+    where kind = 'people'
 ),
 
 -- sheets take disagreements more often than others: people's rulings weigh as many predictions as answers of their kind,
@@ -34,7 +32,7 @@ answers as (
         string_agg(rated.rater || rated.is_match || rated.is_scored, ' ' order by rated.rater) as pattern
     from rated
     inner join said using (audit_run_id, task_id, answer)
-    where rated.kind != 'person'
+    where rated.kind in ('judge', 'rule')
     group by all
 ),
 

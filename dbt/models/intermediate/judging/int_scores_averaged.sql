@@ -1,6 +1,7 @@
 -- One row per run, model, task, strategy, prompt variant, sample and scoring method: the mean over its repetitions.
 -- An unscored answer counts 0 in accuracy and not at all in accuracy_scored. An error, and a ruling that was never made,
--- is missing and counts in neither, nor does a sample of which it is not known what is right.
+-- is missing and counts in neither, nor does a sample of which it is not known what is right. People rule on some questions:
+-- of theirs count those whose every answer they ruled on, so that all templates and models are held to the same ones.
 with scored as (
     select * from {{ ref('fct_scores') }}
     where {{ in_this_build() }}
@@ -16,12 +17,25 @@ samples as (
     where {{ in_this_build() }}
 ),
 
+-- with a ruling that is missing under one template, templates would be compared on different questions
+ruled_in_part as (
+    select distinct
+        scored.audit_run_id,
+        scored.task_id,
+        scored.sample_id,
+        scored.scoring_method
+    from scored
+    inner join variants using (audit_run_id, model_id, prompt_variant_id)
+    where scored.scoring_method = 'people' and scored.unscored_kind = 'not_judged'
+),
+
 scores as (
     select
         *,
         coalesce(unscored_kind in ('no_answer', 'not_judged', 'judge_failed'), false) as is_missing,
         coalesce(is_correct::integer::double, score) as worth
     from scored
+    anti join ruled_in_part using (audit_run_id, task_id, sample_id, scoring_method)
 ),
 
 final as (

@@ -1,4 +1,5 @@
--- One row per run, rater and answer or control that was ruled on: the majority of a rater's repetitions, or of a panel.
+-- One row per run, rater and answer or control that was ruled on: the majority of a rater's repetitions, of a panel, or of
+-- the persons who ruled (`people`).
 -- A tie decides nothing; a verdict that could not be read is no vote.
 with verdicts as (
     select * from {{ ref('int_verdicts_read') }}
@@ -41,6 +42,13 @@ panels as (
         'judge:' || judge_id as rater,
         'judge:' || unnest(from_json(panel, '["VARCHAR"]')) as member
     from judges
+    union all
+    select distinct
+        audit_run_id,
+        'people' as rater,
+        rater as member
+    from votes
+    where starts_with(rater, 'person:')
 ),
 
 panel_votes as (

@@ -1,6 +1,6 @@
 -- One row per run, task and set of raters: how far they agree on the answers that all of them ruled on.
--- Sets are pairs of judges, panels, people and rules (no panel with its own member), all people, all judges, and the
--- repetitions of one judge. What a rule cannot score it does not count as right.
+-- Sets are pairs of judges, panels, persons, their majority (`people`) and rules (no majority with its own member), all
+-- persons, all judges, and the repetitions of one judge. What a rule cannot score it does not count as right.
 with answers as (
     select * from {{ ref('int_answers_rated') }}
     where {{ in_this_build() }}
@@ -16,11 +16,15 @@ verdicts as (
     where control_id is null and is_match is not null and starts_with(rater, 'judge:') and {{ in_this_build() }}
 ),
 
+-- the majority of a single person is that person
 rated as (
     select
         *,
         dense_rank() over (partition by audit_run_id, task_id order by answer) as item
     from answers
+    qualify
+        kind != 'people'
+        or count(distinct if(kind = 'person', rater, null)) over (partition by audit_run_id, task_id) > 1
 ),
 
 members as (
@@ -48,7 +52,8 @@ pairs as (
             and first.item = second.item
             and first.rater < second.rater
             and not (first.kind = 'rule' and second.kind = 'rule')
-    -- a panel agrees with its members by their own votes
+            and not (first.kind = 'people' and second.kind = 'person')
+    -- a panel agrees with its members by their own votes, as people do with each person
     where not exists (
         select 1 from members
         where

@@ -22,7 +22,7 @@ variants as (
 
 verdicts as (
     select * from {{ ref('int_verdicts_counted') }}
-    where starts_with(rater, 'judge:') and {{ in_this_build() }}
+    where not starts_with(rater, 'person:') and {{ in_this_build() }}
 ),
 
 judges as (
@@ -71,6 +71,16 @@ raters as (
     left join judges on verdicts.audit_run_id = judges.audit_run_id and verdicts.rater = 'judge:' || judges.judge_id
 ),
 
+-- a judge rules on every answer to its tasks, people on those to some questions
+questions_of_people as (
+    select distinct
+        audit_run_id,
+        task_id,
+        sample_id
+    from verdicts
+    where rater = 'people'
+),
+
 by_judge as (
     select
         labelled.prediction_id,
@@ -97,6 +107,15 @@ by_judge as (
             and labelled.sample_id = verdicts.sample_id
             and labelled.completion_md5 = verdicts.completion_md5
             and labelled.reader is not distinct from verdicts.reader
+    where
+        raters.rater != 'people'
+        or exists (
+            select 1 from questions_of_people as questions
+            where
+                labelled.audit_run_id = questions.audit_run_id
+                and labelled.task_id = questions.task_id
+                and labelled.sample_id = questions.sample_id
+        )
 ),
 
 scored as (

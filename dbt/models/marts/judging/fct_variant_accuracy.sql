@@ -1,6 +1,7 @@
 -- One row per run, model, task, strategy, prompt variant and scoring method: how often its answers are right.
 -- An unscored answer counts as not right in accuracy and not at all in accuracy_scored; what is missing, in neither.
 -- Samples weigh equally whatever their repetitions; where it is not known what is right they count nowhere, so it is NULL.
+-- Under the method people the samples are those whose every answer people ruled on; the others are not counted at all.
 with averaged as (
     select * from {{ ref('int_scores_averaged') }}
     where {{ in_this_build() }}

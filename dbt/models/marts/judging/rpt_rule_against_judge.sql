@@ -72,7 +72,7 @@ measured as (
             rules.audit_run_id = judged.audit_run_id
             and rules.task_id = judged.task_id
             and judges.scoring_method = judged.judge
-    where not rules.is_judge
+    where {{ is_rule('rules.scoring_method') }}
     group by rules.audit_run_id, rules.model_id, rules.task_id, rules.scoring_method, judges.scoring_method
 ),
 
