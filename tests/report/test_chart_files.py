@@ -36,7 +36,7 @@ def test_a_file_is_named_in_plain_letters(names: tuple[str, ...], file: str) -> 
 
 def test_a_long_key_of_a_legend_goes_on_in_the_next_line() -> None:
     text = "another model's answers with errors of a known share, drawn from a seed, " + "w" * 200
-    pieces = _wrapped(text)
+    pieces = _wrapped(text, WIDTH)
     assert " ".join(pieces[:-1]) == text[: text.index(" ww")]
     assert all(width_of(piece) < WIDTH for piece in pieces)
 

@@ -62,8 +62,8 @@ def _figures(rows: list[Row]) -> list[Figures]:
     """One figure of all models where there is one strategy, else one a model with its strategies."""
     is_one = len({row["strategy"] for row in rows}) == 1
     series_of = "model_id" if is_one else "strategy"
-    series = list(dict.fromkeys(row[series_of] for row in rows))[: len(panels.SERIES)]
-    models = by(rows, "model_id")
+    series = sorted({row[series_of] for row in rows})[: len(panels.SERIES)]
+    models = dict(sorted(by(rows, "model_id").items()))
     groups = {"all models": rows} if is_one and len(models) > 1 else models
     shown = {name: [row for row in own if row[series_of] in series] for name, own in groups.items()}
     return [Figures(name, series_of, series, own) for name, own in shown.items() if own]
