@@ -56,7 +56,9 @@ def report(
     charts: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Instead write each chart into this folder: SVG and PNG for a paper, its data as CSV."
+            metavar="DIR",
+            help="Instead write each chart into this folder: SVG and PNG for a paper, its data as CSV; and tables across "
+            "tasks as CSV and LaTeX.",
         ),
     ] = None,
 ) -> None:

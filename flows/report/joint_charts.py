@@ -48,7 +48,7 @@ def joined(block: Block) -> Picture:
     names = list(dict.fromkeys(name for names, _ in pictures for name in names))
     rows = [[row.get(name) for name in names] for _, own in pictures for row in own]
     width, height = PANEL_WIDTH * n_columns, (TITLE + PANEL_HEIGHT) * n_lines
-    return Picture("".join(pieces), escape(block.heading), width, height, names, rows)
+    return Picture("".join(pieces), escape(cut(block.heading)), width, height, names, rows)
 
 
 def _panel(place: int, n_columns: int, name: str, drawing: Drawing) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flows.display.figures import NAME, cut
 from flows.report.blocks.blocks import MOST_ROWS, Table
 from flows.report.blocks.cells import Printed
 from flows.warehouse import Row
@@ -41,7 +42,7 @@ def pivoted(pivot: Pivot, rows: Sequence[Row]) -> Table:
         if len(lines) <= MOST_ROWS
         else f"The first {MOST_ROWS} of {len(lines):,} lines; `promptaudit sql` has the rest."
     )
-    headings = [f"{name} (reference)" if is_reference else name for name, is_reference in across.items()]
+    headings = [cut(name, NAME) + (" (reference)" if is_reference else "") for name, is_reference in across.items()]
     return Table(
         caption=pivot.caption,
         columns=(*pivot.heads, *headings, *pivot.last),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from flows.history.nights import Nights
 from flows.report.blocks.blocks import Block, Section, Table
 from flows.report.blocks.cells import Cell, parts, plain
 from flows.report.blocks.filters import lines
-from flows.report.chart_files import _charts
+from flows.report.chart_files import _as_svg, _charts, _colours
 from flows.report.charts.drawing import Drawing
 from flows.report.charts.parts import only
 from flows.report.gather import ReportData
@@ -241,6 +242,21 @@ def test_panels_are_one_picture_as_wide_as_a_page() -> None:
         "stability-across-pss-intra-all-tasks-m", "stability-across-pss-intra-by-number-of-repetitions-m",
         "stability-across-pss-inter-all-tasks-m", "stability-across-pss-inter-by-paraphrase-temperature-m",
     ]  # fmt: skip
+
+
+def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() -> None:
+    hostile = "<b>\x00\u202e&'\"" + "x" * 300
+    data = stable(2, (hostile, "b"), (hostile, "simple"))
+    data = replace(data, scorecard=[{**row, "task_id": row["task_id"] + hostile} for row in data.scorecard],
+                   stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data.stabilities])  # fmt: skip
+    charts = list(_charts([stability_across_tasks(data)]))
+    assert len(charts) == 6
+    for chart in charts:
+        root = ET.fromstring(_as_svg(chart, _colours()))  # noqa: S314 - our own
+        assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}
+    rows = [*measured("micro_f1", hostile, {hostile: 0.5, "chance": 0.5}), *measured("micro_f1", "t", {hostile: 0.5})]
+    (table,) = the_block(measures_across_tasks(across(measures_across_tasks=rows))).tables
+    assert all(text.isprintable() for text in table.columns)
 
 
 def scored(task: str, method: str, means: Mapping[str, float], std: float = 0.125) -> list[Row]:
