@@ -16,4 +16,5 @@
     'int_verdicts_read',
     'rpt_accuracy_spreads',
     'rpt_rule_against_judge',
+    'rpt_scoring_across_tasks',
 ]) }}

@@ -4,4 +4,6 @@
     'rpt_audit',
     'rpt_distinct_answers',
     'rpt_latest',
+    'rpt_measures_across_tasks',
+    'rpt_sensitivity_against_consistency',
 ]) }}

@@ -56,7 +56,9 @@ def report(
     charts: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Instead write each chart into this folder: SVG and PNG for a paper, its data as CSV."
+            metavar="DIR",
+            help="Instead write each chart into this folder: SVG and PNG for a paper, its data as CSV; and tables across "
+            "tasks as CSV and LaTeX.",
         ),
     ] = None,
 ) -> None:
@@ -75,8 +77,10 @@ def report(
     policy, settings = policy_of(text), state.settings()
     run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
     if charts is not None:
-        files = [str(path) for path in charts_of(Warehouse(settings.warehouse), run, charts)]
-        show({"charts": files}, f"{len(files) // 3} charts in {charts}, each as SVG, PNG and CSV")
+        files = charts_of(Warehouse(settings.warehouse), run, charts)
+        n_charts, n_tables = (sum(path.suffix == ending for path in files) for ending in (".svg", ".tex"))
+        tables = f"; {n_tables} tables, each as CSV and LaTeX" if n_tables else ""
+        show({"charts": list(map(str, files))}, f"{n_charts} charts in {charts}, each as SVG, PNG and CSV{tables}")
         return
     if Warehouse(settings.warehouse).published.lake is not None and form == "html" and output is None:
         path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)

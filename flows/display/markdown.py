@@ -9,7 +9,7 @@ from flows.display.figures import cut
 
 MOST = 1000  # characters a cell
 # figures and plain words: nothing here begins a link, a mention, an element or an emphasis, and no full stop stands in a name
-_HARMLESS = re.compile(r"(?:[A-Za-z0-9 ,;'/%–×±$\[\]+-]|\.(?=\d))*")
+_HARMLESS = re.compile(r"(?:[A-Za-z0-9 ,;'/%–×±†$\[\]+-]|\.(?=\d))*")
 
 
 def code(text: str, most: int = MOST) -> str:

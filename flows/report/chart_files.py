@@ -1,4 +1,7 @@
-"""Writes each chart of a report as SVG and PNG, at a size and in colours that go into a paper, with its data as CSV."""
+"""Writes each chart of a report as SVG and PNG, at a size and in colours that go into a paper, with its data as CSV.
+
+Tables across tasks, which papers print, are written beside them (`table_files.py`).
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flows.display.figures import shown
 from flows.display.spreadsheet import CsvRows, number_or_cell
-from flows.report.blocks.blocks import Block
-from flows.report.charts.drawing import WIDTH, Drawing
+from flows.report.blocks.blocks import Block, Section
+from flows.report.charts.drawing import Drawing
 from flows.report.charts.plot import PADDING
 from flows.report.charts.scales import FONT_SIZE, fitted, width_of
 from flows.report.gather import ReportData
+from flows.report.joint_charts import Picture, joined, single
 from flows.report.page import sections
 from flows.report.sections.room import unlimited
+from flows.report.table_files import as_csv, as_latex
 from flows.system.files import SHARED, write_bytes, write_text
 from models_registry.errors import WarehouseError
 
@@ -32,7 +37,7 @@ _COLOUR = re.compile(r"--([a-z]+): (#[0-9a-f]{6})")
 
 class _Chart(NamedTuple):
     stem: str  # of its files
-    drawing: Drawing
+    picture: Picture
     legend: tuple[tuple[str, str], ...]
 
 
@@ -43,10 +48,11 @@ class _Key(NamedTuple):
 
 
 def write_charts(data: ReportData, folder: Path) -> list[Path]:
-    """Writes every chart of the report into the folder, all that a page has no room for too; returns the files.
+    """Writes every chart of the report into the folder, all that a page has no room for too, and tables across tasks.
 
-    A file is named after the section, the task and whom the chart is about; one of that name is replaced. Colours are those of
-    the light page. Raises WarehouseError where the folder or a file cannot be written.
+    Returns the files. One is named after the section, the task and whom the chart is about; one of that name is replaced.
+    Colours are those of the light page. Panels that belong together are one chart. Raises WarehouseError where the folder or a
+    file cannot be written.
     """
     import vl_convert
 
@@ -57,33 +63,49 @@ def write_charts(data: ReportData, folder: Path) -> list[Path]:
         raise WarehouseError(msg) from None
     colours = _colours()
     written = []
-    for chart in _charts(data):
+    with unlimited():
+        content = sections(data)
+    everything = [*content.first, *content.others]
+    for chart in _charts(everything):
         svg = _as_svg(chart, colours)
         png = vl_convert.svg_to_png(svg, scale=POINTS_AN_INCH / PIXELS_AN_INCH, ppi=DOTS_AN_INCH)
         written += [
             write_text(svg, folder / f"{chart.stem}.svg", SHARED),
             write_bytes(png, folder / f"{chart.stem}.png", SHARED),
-            write_text(_as_csv(chart.drawing), folder / f"{chart.stem}.csv", SHARED),
+            write_text(_as_csv(chart.picture), folder / f"{chart.stem}.csv", SHARED),
         ]
+    return written + _write_tables(everything, folder)
+
+
+def _write_tables(everything: Sequence[Section], folder: Path) -> list[Path]:
+    written = []
+    for section in everything:
+        for table in (each for block in section.blocks for each in block.tables if each.file and each.rows):
+            stem = folder / _file_name("table", section.anchor, table.file)
+            written += [
+                write_text(as_csv(table), stem.with_suffix(".csv"), SHARED),
+                write_text(as_latex(table), stem.with_suffix(".tex"), SHARED),
+            ]
     return written
 
 
-def _charts(data: ReportData) -> Iterator[_Chart]:
-    with unlimited():
-        content = sections(data)
+def _charts(everything: Sequence[Section]) -> Iterator[_Chart]:
     taken: dict[str, int] = {}
-    for section in (*content.first, *content.others):
+    for section in everything:
         for block in section.blocks:
-            for name, drawing in _drawings(block):
+            for name, picture in _pictures(block):
                 stem = _file_name(section.anchor, block.task_id, name)
                 taken[stem] = taken.get(stem, 0) + 1
-                yield _Chart(stem if taken[stem] == 1 else f"{stem}-{taken[stem]}", drawing, block.legend)
+                yield _Chart(stem if taken[stem] == 1 else f"{stem}-{taken[stem]}", picture, block.legend)
 
 
-def _drawings(block: Block) -> Iterator[tuple[str, Drawing]]:
-    for panel in block.panels:
-        if isinstance(panel.drawing, Drawing):
-            yield f"{panel.name} {panel.beside}", panel.drawing
+def _pictures(block: Block) -> Iterator[tuple[str, Picture]]:
+    drawn = [(panel, panel.drawing) for panel in block.panels if isinstance(panel.drawing, Drawing)]
+    if block.is_joint and drawn:
+        yield block.heading, joined(block)
+        return
+    for panel, drawing in drawn:
+        yield f"{panel.name} {panel.beside}", single(drawing)
 
 
 def _file_name(*names: str) -> str:
@@ -100,9 +122,8 @@ def _colours() -> dict[str, str]:
 
 def _as_svg(chart: _Chart, colours: Mapping[str, str]) -> str:
     """The drawing of the page with its colours written out, on white, its legend below it."""
-    opening, inner = str(chart.drawing).removesuffix("</svg>").split(">", 1)
-    label, height = _attribute(opening, "aria-label"), int(_attribute(opening, "height"))
-    lines = list(_legend_lines(chart.legend))
+    inner, label, width, height = chart.picture[:4]
+    lines = list(_legend_lines(chart.legend, width))
     whole = height + LINE * len(lines)
     rules = "".join(
         f".fill-{name}{{fill:{colour}}}.stroke-{name}{{stroke:{colour}}}" for name, colour in colours.items()
@@ -110,26 +131,21 @@ def _as_svg(chart: _Chart, colours: Mapping[str, str]) -> str:
     text = f"text{{font-family:Helvetica,Arial,sans-serif;font-size:{FONT_SIZE}px;fill:{colours['ink']}}}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" '
-        f'width="{WIDTH}" height="{whole}" viewBox="0 0 {WIDTH} {whole}"><style>{text}{rules}</style>'
-        f'<rect width="{WIDTH}" height="{whole}" fill="#ffffff"/>{inner}'
+        f'width="{width}" height="{whole}" viewBox="0 0 {width} {whole}"><style>{text}{rules}</style>'
+        f'<rect width="{width}" height="{whole}" fill="#ffffff"/>{inner}'
         + "".join(_legend(keys, height + LINE * place) for place, keys in enumerate(lines))
         + "</svg>\n"
     )
 
 
-def _attribute(opening: str, name: str) -> str:
-    found = re.search(rf' {name}="([^"]*)"', opening)
-    return found[1] if found else ""
-
-
-def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
+def _legend_lines(legend: Sequence[tuple[str, str]], whole: int) -> Iterator[list[_Key]]:
     """The keys of each line of a legend; one that is wider than the chart goes on in lines of its own."""
     line: list[_Key] = []
     place = PADDING
     for colour, meaning in legend:
-        for nth, piece in enumerate(_wrapped(shown(meaning))):
+        for nth, piece in enumerate(_wrapped(shown(meaning), whole)):
             width = KEY + 4 + round(width_of(piece)) + 12
-            if line and (nth or place + width > WIDTH):
+            if line and (nth or place + width > whole):
                 yield line
                 line, place = [], PADDING
             line.append(_Key(place, "" if nth else colour, piece))
@@ -138,9 +154,9 @@ def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
         yield line
 
 
-def _wrapped(text: str) -> list[str]:
-    """A text in pieces that fit beside a patch of colour."""
-    most = WIDTH - 2 * PADDING - KEY - 4
+def _wrapped(text: str, whole: int) -> list[str]:
+    """A text in pieces that fit beside a patch of colour, in a picture as wide as that."""
+    most = whole - 2 * PADDING - KEY - 4
     pieces: list[str] = []
     for word in text.split(" "):
         if pieces and width_of(f"{pieces[-1]} {word}") <= most:
@@ -162,13 +178,11 @@ def _legend(keys: Sequence[_Key], top: int) -> str:
     return "".join((*patches, *texts))
 
 
-def _as_csv(drawing: Drawing) -> str:
+def _as_csv(picture: Picture) -> str:
     """Returns what is drawn, a row a mark, at full precision; `figure` is the name that `trace` takes, where a mark has one."""
-    datasets: Mapping[str, Mapping[str, Any]] = drawing.spec["spec"]["datasets"]
-    marks = max(datasets.values(), key=lambda told: len(told["rows"]))
     out = io.StringIO()
     rows = CsvRows(out)
-    rows.row(marks["names"])
-    for row in marks["rows"]:
+    rows.row(picture.names)
+    for row in picture.rows:
         rows.row(number_or_cell(value) if isinstance(value, str) else value for value in row)
     return out.getvalue()

@@ -64,6 +64,10 @@ class ReportData:
     answer_totals: list[Row] = field(default_factory=list)
     attempts: list[Row] = field(default_factory=list)
     stabilities_by_share: list[Row] = field(default_factory=list)
+    # across tasks
+    measures_across_tasks: list[Row] = field(default_factory=list)
+    sensitivity_against_consistency: list[Row] = field(default_factory=list)
+    scoring_across_tasks: list[Row] = field(default_factory=list)
 
 
 QUERIES = tuple(each.name for each in fields(ReportData) if each.default_factory is list)

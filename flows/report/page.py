@@ -23,6 +23,7 @@ from flows.report.sections.order import measured
 from flows.report.sections.rankings import rankings
 from flows.report.sections.run_changes import base_of, by_base, changes, counts_of
 from flows.report.sections.scoring import scoring
+from flows.report.sections.scoring_across_tasks import scoring_across_tasks
 from flows.report.sections.wavering_samples import samples
 from flows.warehouse import Row
 from models_registry.mart_columns import MartColumn, scorecard_columns
@@ -134,7 +135,7 @@ def sections(data: ReportData) -> Content:
 
 def judged_sections(data: ReportData) -> list[Section]:
     """Returns the sections on scoring and judges that this run has something for."""
-    sections = [scoring(data), rankings(data), agreement(data), disagreements(data)]
+    sections = [scoring(data), scoring_across_tasks(data), rankings(data), agreement(data), disagreements(data)]
     return [section for section in sections if section.blocks]
 
 

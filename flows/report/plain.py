@@ -9,7 +9,7 @@ from flows.display.figures import NAME, cut, shown, when
 from flows.display.markdown import cell, code, table
 from flows.display.spreadsheet import CsvRows, number_or_cell
 from flows.report.blocks.blocks import Section, Table
-from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, plain
+from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, parts, plain
 from flows.report.charts.drawing import undrawn
 from flows.report.gather import ReportData
 from flows.report.page import MOST_SCORECARD, sections, summary
@@ -83,8 +83,17 @@ def _section(section: Section) -> list[str]:
 
 def _table(own: Table) -> list[str]:
     columns = [cell(column) for column in own.columns]
-    rows = [[cell(shown(plain(printed))) for printed in row] for row in own.rows[:MOST_LINES]]
+    rows = [[_cell(printed) for printed in row] for row in own.rows[:MOST_LINES]]
     return [*table(columns, rows, own.n_figures), *_rest(len(own.rows))]
+
+
+def _cell(printed: Printed) -> str:
+    """A cell with its best figures in bold, where its words are plain enough for that."""
+    words = shown(plain(printed))
+    whole, of_it = cell(words), parts(printed)
+    if whole != words or not any(isinstance(part, Cell) and part.is_strong for part in of_it):
+        return whole
+    return "".join(f"**{part}**" if isinstance(part, Cell) and part.is_strong else str(part) for part in of_it)
 
 
 def _rest(n: int) -> list[str]:

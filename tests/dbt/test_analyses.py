@@ -199,3 +199,31 @@ def test_what_changed_since_last_run(published: Published) -> None:
     for row in rows:
         assert (row["base_run_id"], row["candidate_run_id"]) == tuple(published.runs)
         assert row["difference"] == row["candidate"] - row["base"]
+
+
+def test_tables_across_tasks_have_a_row_a_cell(published: Published) -> None:
+    rows = published.ask("table_of_tasks_and_models")
+    lines: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        lines.setdefault((row["measure"], row["strategy"]), []).append(row)
+    assert {measure for measure, _ in lines} == {"sensitivity", "consistency", "micro_f1", "pss_intra", "pss_inter"}
+    for (measure, _), own in lines.items():
+        best = (min if measure == "sensitivity" else max)(row["value"] for row in own)
+        assert [row["mark"] for row in own] == ["best" if row["value"] == best else None for row in own]
+    of_audit, of_all = published.ask("sensitivity_against_consistency")
+    assert (of_audit["audit_id"], of_all["audit_id"]) == ("nightly", None)
+    assert of_audit["n_cells"] == of_all["n_cells"] == 4
+    assert -1 <= of_audit["pearson"] == of_all["pearson"] <= 1
+
+
+def test_tables_of_stability_and_scoring(published: Published) -> None:
+    stability = published.ask("stability_across_tasks")
+    assert {(row["scope"], row["place"]) for row in stability} == {("intra", 1), ("inter", 1)}  # one task
+    assert len(stability) == 2 * 4
+    spreads = published.ask("scoring_spread_by_task")
+    assert [(row["model_id"], row["rule"], row["mean_difference"]) for row in spreads] == [
+        (model, "label_match", None) for model in ("big", "small")
+    ]
+    (ranking,) = published.ask("ranking_consistency_by_task")
+    assert (ranking["mean_spearman"], ranking["n_models"], ranking["is_of_few_models"]) == (None, 2, True)
+    assert {row["between_whom"] for row in published.ask("agreement_by_task")} == {"templates"}  # nobody ruled

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pytest
 
 from flows.audit.runs import close_run
@@ -410,6 +411,35 @@ def test_consistency_by_class_pools_to_the_scorecard(measured: Measured) -> None
             n_pairs = sum(c["n_samples"] ** 2 for c in classes)
             pooled = sum(c["consistency"] * c["n_samples"] ** 2 for c in classes) / n_pairs if n_pairs else None
             assert close(row["consistency"], pooled)
+
+
+def test_places_across_tasks_are_those_of_the_scorecard(measured: Measured) -> None:
+    better = {"sensitivity": min, "consistency": max, "micro_f1": max, "pss_intra": max, "pss_inter": max}
+    for case in CASES.values():
+        scorecard = measured.rows("rpt_audit", case)
+        found = measured.rows("rpt_measures_across_tasks", case)
+        assert len(found) == len(better) * len(scorecard)
+        value_of = {(row["task_id"], row["strategy"], row["model_id"]): row for row in scorecard}
+        for row in found:
+            own, measure = value_of[row["task_id"], row["strategy"], row["model_id"]], row["measure"]
+            assert row["value"] == own[measure]
+            assert (row["value_low"], row["value_std"]) == (own[f"{measure}_low"], own.get(f"{measure}_std"))
+            line = [
+                other[measure]
+                for other in scorecard
+                if (other["task_id"], other["strategy"]) == (row["task_id"], row["strategy"])
+                and other[measure] is not None
+            ]
+            assert row["n_ranked"] == len(line)
+            assert row["is_best"] == (row["value"] is not None and close(row["value"], better[measure](line)))
+        cells = [row for row in scorecard if (row["sensitivity"] or 0) >= 0.05 and row["consistency"] is not None]
+        (of_run,) = measured.rows("rpt_sensitivity_against_consistency", case)
+        assert of_run["n_cells"] == len(cells)
+        pairs = np.array([(row["sensitivity"], row["consistency"]) for row in cells]).reshape(-1, 2)
+        if len(cells) < 3 or (np.ptp(pairs, axis=0) < 1e-9).any():
+            assert of_run["pearson"] is None
+        else:
+            assert close(of_run["pearson"], float(np.corrcoef(pairs.T)[0, 1]))
 
 
 def test_k_counts_up(measured: Measured) -> None:

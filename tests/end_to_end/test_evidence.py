@@ -29,7 +29,7 @@ from flows.report.verify_file import verify_with_pages as verify
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
 from flows.warehouse.dbt_project import dbt
-from flows.warehouse.figure_names import grains, row_id
+from flows.warehouse.figure_names import figure_id, grains, row_id
 from flows.warehouse.rows import frame_of
 from models_registry.cards import FormatLimits
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
@@ -327,7 +327,26 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
             assert len({each[name] for each in answers}) > 1 or found.row["task_id"] == "moods", (found.figure, name)
     assert all(found.value is not None for found in traces)
     others = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in draw.sample(printed, N_FIGURES)]
-    assert differing(warehouse, [*traces, *others]) == []
+    across = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in _across_tasks(Warehouse(warehouse))]
+    assert differing(warehouse, [*traces, *others, *across]) == []
+
+
+def _across_tasks(warehouse: Warehouse) -> list[str]:
+    """Figures that are printed where two tasks have all measures, which one of this run has not."""
+    columns = [
+        ("rpt_measures_across_tasks", "value", "measure = 'consistency'"),
+        ("rpt_measures_across_tasks", "value_low", "measure = 'pss_intra'"),
+        ("rpt_measures_across_tasks", "rank_in_row", "rank_in_row > 1"),
+        ("rpt_sensitivity_against_consistency", "pearson", "true"),
+        ("rpt_scoring_across_tasks", "is_best", "true"),
+    ]  # fmt: skip
+    return [
+        figure_id(mart, row, column)
+        for mart, column, where in columns
+        for row in warehouse.published.read(
+            f"select * from marts.{mart} where {column} is not null and {where} order by all limit 1"
+        )
+    ]
 
 
 @slow

@@ -36,7 +36,7 @@ def test_a_file_is_named_in_plain_letters(names: tuple[str, ...], file: str) -> 
 
 def test_a_long_key_of_a_legend_goes_on_in_the_next_line() -> None:
     text = "another model's answers with errors of a known share, drawn from a seed, " + "w" * 200
-    pieces = _wrapped(text)
+    pieces = _wrapped(text, WIDTH)
     assert " ".join(pieces[:-1]) == text[: text.index(" ww")]
     assert all(width_of(piece) < WIDTH for piece in pieces)
 
@@ -51,7 +51,11 @@ def test_every_chart_is_a_drawing_a_picture_and_its_data(
     files = charts_of(Warehouse(reported.warehouse), reported.audit_run_id, tmp_path / "charts")
     assert {path.name for path in (tmp_path / "charts").iterdir()} == {path.name for path in files}
     n_on_page = reported.words.count('<div class="chart" data-chart=')
-    assert len(files) == 3 * len({path.stem for path in files}) >= 3 * n_on_page > 0
+    tables = {path.stem for path in files if path.suffix == ".tex"}
+    assert all(stem.startswith("table-scoring-across-") for stem in tables)
+    assert len(tables) == (4 if name == "judged" else 0)
+    charts = [path for path in files if path.stem not in tables]
+    assert len(charts) == 3 * len({path.stem for path in charts}) >= 3 * n_on_page > 0
     for path in files:
         if path.suffix == ".svg":
             _is_sound(path)

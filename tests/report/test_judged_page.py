@@ -267,7 +267,8 @@ def test_a_run_of_several_rules_without_judges_shows_their_spreads(judged: Repor
     rules = [row for row in found.judging.spreads if not row["scoring_method"].startswith("judge:")]
     sections = judged_sections(replace(found, judging=JudgingData(spreads=rules, rankings=found.judging.rankings)))
     assert [(section.anchor, section.title) for section in sections] == [
-        ("scoring", "Accuracy by scoring method"), ("rankings", "Rankings of models"), ("agreement", "Agreement and controls"),
+        ("scoring", "Accuracy by scoring method"), ("scoring-across", "Scoring across tasks"),
+        ("rankings", "Rankings of models"), ("agreement", "Agreement and controls"),
     ]  # fmt: skip
     assert [len(block.panels) for block in sections[0].blocks] == [2, 2, 2]
     assert not any(block.comparisons or block.findings for block in sections[0].blocks)

@@ -37,7 +37,8 @@ SECTIONS = {
 
 JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels
 PAGES = {
-    "ordinary": SECTIONS, "hostile": SECTIONS, "judged": SECTIONS | JUDGED, "hostile_judged": SECTIONS | JUDGED,
+    "ordinary": SECTIONS, "hostile": SECTIONS, "judged": SECTIONS | JUDGED | {"scoring-across"},
+    "hostile_judged": SECTIONS | JUDGED,
 }  # fmt: skip
 
 

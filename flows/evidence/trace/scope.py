@@ -13,7 +13,15 @@ WITHIN = (
     "repetition",
     "prediction_id",
 )  # an answer has these too
-JUDGED = ("fct_judge_agreement", "fct_judge_controls", "rpt_rule_against_judge", "fct_verdicts")
+JUDGED = (
+    "fct_judge_agreement",
+    "fct_judge_controls",
+    "rpt_rule_against_judge",
+    "rpt_scoring_across_tasks",
+    "fct_verdicts",
+)
+RANKED = "rpt_measures_across_tasks"  # its figures are of a model, but for these, which are of all models of a line
+OF_ALL_MODELS = (None, "rank_in_row", "n_ranked", "is_best")
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
 OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
@@ -36,7 +44,8 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
         parts.append("model_id in ($of_model, $base_model)")
         wanted |= {"of_model": wanted.pop("model_id"), "base_model": row["base_model_id"]}
     parts += _of_asks(mart, row)
-    if column is not None and column.startswith(ORIGINALS):
+    measured = row["measure"] if mart == RANKED and column not in OF_ALL_MODELS else column
+    if measured is not None and measured.startswith(ORIGINALS):
         parts.append("is_original")
     if mart in OF_CLASSES or (mart == "fct_sensitivity" and column == "mean_consistency"):
         parts.append("gold_label is not distinct from $gold_label")
@@ -58,7 +67,7 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
     if mart in JUDGED or is_ruled(row):
         # an answer's ruling stands for every answer that says the same, whichever model gave it
         return {"task_id": within["task_id"]} if "task_id" in within else {}
-    if row.get("scope") == "inter_model":
+    if row.get("scope") == "inter_model" or (mart == RANKED and column in OF_ALL_MODELS):
         within.pop("model_id", None)
     if mart == "rpt_prompt_variants" and column not in OF_ONE_VARIANT:
         del within["prompt_variant_id"]

@@ -22,6 +22,7 @@ class Cell:
     figure: str
     value: Value
     source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)  # the mart's row
+    is_strong: bool = False  # printed in bold
 
     def __str__(self) -> str:
         """The text alone."""
@@ -60,13 +61,13 @@ class Traced:
         self.mart = mart
         self.row = row
 
-    def cell(self, column: str, text: str) -> Cell:
+    def cell(self, column: str, text: str, *, is_strong: bool = False) -> Cell:
         """Returns the column with a text of one's own."""
-        return Cell(text, figure_id(self.mart, self.row, column), self.row[column], self.row)
+        return Cell(text, figure_id(self.mart, self.row, column), self.row[column], self.row, is_strong)
 
-    def number(self, column: str, digits: int = 3, mark: str = "") -> Cell:
+    def number(self, column: str, digits: int = 3, mark: str = "", *, is_strong: bool = False) -> Cell:
         """Returns the column as a figure, with a mark behind it where one is given."""
-        return self.cell(column, number(self.row[column], digits) + mark)
+        return self.cell(column, number(self.row[column], digits) + mark, is_strong=is_strong)
 
     def count(self, column: str) -> Cell:
         """Returns the column as a whole number."""

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from flows.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
 from flows.report.blocks.blocks import Table
-from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, rows_of
+from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, parts, rows_of
 from flows.warehouse import Row
 from flows.warehouse.figure_names import row_id
 
@@ -55,17 +55,17 @@ def printed(cell: Printed) -> Markup:
     return Markup(_printed(cell))  # noqa: S704 - escaped there
 
 
-def _printed(cell: Printed) -> str:
-    if isinstance(cell, str):
-        return _said(cell)
-    return "".join(map(_figure, cell)) if isinstance(cell, tuple) else _figure(cell)
+def _printed(cell: Printed, *, is_named: bool = False) -> str:
+    return "".join(_figure(part, is_named=is_named) for part in parts(cell))
 
 
-def _figure(part: str | Cell) -> str:
+def _figure(part: str | Cell, *, is_named: bool) -> str:
     if isinstance(part, str):
         return _said(part)
-    value, text = html_escape(part.exact), html_escape(part.text)
-    return f'<data value="{value}" data-figure="{html_escape(part.figure)}">{text}</data>'
+    value, text, name = html_escape(part.exact), html_escape(part.text), html_escape(part.figure)
+    title = f' title="{name}"' if is_named else ""
+    figure = f'<data value="{value}" data-figure="{name}"{title}>{text}</data>'
+    return f"<strong>{figure}</strong>" if part.is_strong else figure
 
 
 def lines(table: Table, trace: Callable[[str], Markup]) -> Markup:
@@ -79,7 +79,10 @@ def lines(table: Table, trace: Callable[[str], Markup]) -> Markup:
     with_names = is_traced(table)
     out = []
     for row in table.rows:
-        cells = [start + _printed(cell) + end for start, cell, end in zip(opened, row, closed, strict=False)]
+        cells = [
+            start + _printed(cell, is_named=not table.has_traces) + end
+            for start, cell, end in zip(opened, row, closed, strict=False)
+        ]
         if with_names:
             cells.append(f'<td class="traces">{"".join(map(trace, rows_of(row)))}</td>')
         out.append(f"<tr>{''.join(cells)}</tr>\n")
@@ -120,8 +123,8 @@ def traced(row: Row, mart: str) -> Traced:
 
 
 def is_traced(table: Table) -> bool:
-    """Returns whether a table prints a figure that has a name."""
-    return any(map(cells_of, table.rows))
+    """Returns whether a table names the rows that its figures are from."""
+    return table.has_traces and any(map(cells_of, table.rows))
 
 
 def said_plainly(text: str) -> str:

@@ -33,8 +33,9 @@ def _worst(rows: Sequence[Row]) -> float:
 
 
 def only(sections: Sequence[Section], tasks: frozenset[str]) -> list[Section]:
-    """Returns the sections with what they say of these tasks."""
-    return [
+    """Returns the sections with what they say of these tasks; none that says something of others alone."""
+    kept = [
         dataclasses.replace(section, blocks=[block for block in section.blocks if block.task_id in tasks])
         for section in sections
     ]
+    return [part for part, section in zip(kept, sections, strict=True) if part.blocks or not section.blocks]

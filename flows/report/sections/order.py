@@ -8,6 +8,7 @@ from flows.report.sections.answers import accuracy, formats
 from flows.report.sections.costs import costs
 from flows.report.sections.distinct_answers import variety
 from flows.report.sections.label_distributions import telling
+from flows.report.sections.measures_across_tasks import measures_across_tasks
 from flows.report.sections.prompt_variants import wordings
 from flows.report.sections.room import Room
 from flows.report.sections.sample_consistency import alike
@@ -16,6 +17,7 @@ from flows.report.sections.sensitivity import consistency, sensitivity
 from flows.report.sections.sensitivity_against_consistency import clouds
 from flows.report.sections.sensitivity_by_class import classes
 from flows.report.sections.stability import paraphrase, repetition
+from flows.report.sections.stability_across_tasks import stability_across_tasks
 from flows.report.sections.stability_by_model import between
 from flows.report.sections.subsamples import subsamples
 
@@ -27,4 +29,5 @@ MEASURED = (
 
 def measured(data: ReportData) -> list[Section]:
     """Returns the sections; each says of every task what it has, or why it has nothing."""
-    return [section(data, Room(data)) for section in MEASURED]
+    across = [section for section in (measures_across_tasks(data), stability_across_tasks(data)) if section.blocks]
+    return [*across, *(section(data, Room(data)) for section in MEASURED)]

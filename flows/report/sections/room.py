@@ -46,6 +46,11 @@ def unlimited() -> Iterator[None]:
         _is_limited.reset(before)
 
 
+def is_limited() -> bool:
+    """Returns whether a page is drawn, which has room for some of the charts."""
+    return _is_limited.get()
+
+
 class Room:
     """How much a section may draw and print, so that a page of many tasks stays as small as one of few."""
 

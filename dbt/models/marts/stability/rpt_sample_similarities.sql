@@ -26,7 +26,7 @@ reference_models as (
         audit_run_id,
         model_id
     from models
-    where engine = 'embedded' and model in ('random', 'noisy')
+    where {{ is_reference('models') }}
 ),
 
 classes as (

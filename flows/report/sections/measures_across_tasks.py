@@ -1,0 +1,109 @@
+"""The section across tasks: each measure of the scorecard, tasks and strategies down, models across, the best in bold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flows.display.figures import NAME, cut
+from flows.report.blocks.blocks import Section, Table, by
+from flows.report.blocks.cells import Printed, Traced
+from flows.report.gather import ReportData
+from flows.report.sections.pivots import Pivot, n_tasks, pivoted
+from flows.warehouse import Row
+from models_registry.mart_columns import mart_columns
+
+MART, OF_RUN = "rpt_measures_across_tasks", "rpt_sensitivity_against_consistency"
+UNREADABLE = "†"
+LEAST_CELLS = 3
+_HEADS = {"Task": "task_id", "Strategy": "strategy"}
+
+
+def measures_across_tasks(data: ReportData) -> Section:
+    """Returns the scorecard's measures of a run of two tasks or more, a table a measure; no blocks of a run of one task."""
+    rows = [row for row in data.measures_across_tasks if row["value"] is not None]
+    section = Section(
+        "across",
+        "Across tasks",
+        "The scorecard by task, strategy and model, one table a measure.",
+    )
+    if n_tasks(rows) < 2:  # noqa: PLR2004 - a table of one task is the scorecard
+        return section
+    block = section.add()
+    block.notes += [_correlation(row) for row in data.sensitivity_against_consistency]
+    if len({row["model_id"] for row in rows}) == 1:
+        block.tables.append(_of_one_model(rows))
+    else:
+        block.tables += [pivoted(_pivot(measure, own), own) for measure, own in by(rows, "measure").items()]
+    return section
+
+
+def _of_one_model(rows: Sequence[Row]) -> Table:
+    """One table, whose columns are the measures."""
+    labelled = [{**row, "label": _label(row["measure"]), "is_reference": False} for row in rows]
+    caption = f"Measures of {cut(rows[0]['model_id'], NAME)}, ± standard deviation"
+    return pivoted(
+        Pivot(caption=caption, heads=_HEADS, across="label", cell=_cell, file="measures", note=_unread(rows)), labelled
+    )
+
+
+def _label(measure: str) -> str:
+    return mart_columns("rpt_audit")[measure].label
+
+
+def _pivot(measure: str, rows: Sequence[Row]) -> Pivot:
+    has_std = any(row["value_std"] is not None for row in rows)
+    spread = ", ± standard deviation" if has_std else ""
+    return Pivot(
+        caption=f"{_label(measure)}{spread}; {rows[0]['direction']} is better",
+        heads=_HEADS,
+        cell=_cell,
+        file=measure,
+        note=_note(rows),
+        is_open=has_std,  # PSS has a section across tasks of its own
+    )
+
+
+def _note(rows: Sequence[Row]) -> str:
+    best = "In bold: the best model of a line; several are where figures are equal."
+    references = ", ".join(dict.fromkeys(cut(row["model_id"], NAME) for row in rows if row["is_reference"]))
+    aside = f"What answers at random or with errors on purpose ({references}) is not compared."
+    return " ".join(filter(None, (best if _is_ranked(rows) else "", aside if references else "", _unread(rows))))
+
+
+def _unread(rows: Sequence[Row]) -> str:
+    if all(row["is_readable"] for row in rows):
+        return ""
+    return (
+        f"{UNREADABLE} is not to be read: its sensitivity is below .05, and answers that hardly vary are alike whatever "
+        "their class."
+    )
+
+
+def _is_ranked(rows: Sequence[Row]) -> bool:
+    return any(row["n_ranked"] > 1 for row in rows)
+
+
+def _cell(row: Row) -> Printed:
+    of = Traced(MART, row)
+    mark = "" if row["is_readable"] else UNREADABLE
+    value = of.number("value", mark=mark, is_strong=row["is_best"] and row["n_ranked"] > 1)
+    return value if row["value_std"] is None else (value, " ± ", of.number("value_std"))
+
+
+def _correlation(row: Row) -> Printed:
+    of = Traced(OF_RUN, row)
+    where = ("of tasks, models and strategies whose sensitivity is ", of.number("min_sensitivity", 2), " or more")
+    if row["pearson"] is None:
+        few = row["n_cells"] < LEAST_CELLS
+        why = f"it needs {LEAST_CELLS} of them" if few else "one of the two does not vary"
+        return (
+            "Sensitivity and consistency have no correlation over the ",
+            of.count("n_cells"),
+            " cells ",
+            *where,
+            f": {why}.",
+        )
+    return (
+        "Over the ", of.count("n_cells"), " cells ", *where, ", Pearson's correlation of sensitivity and consistency is ",
+        of.number("pearson"), ". Reference models are left out.",
+    )  # fmt: skip

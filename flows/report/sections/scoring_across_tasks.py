@@ -1,0 +1,121 @@
+"""The section on scoring across tasks: accuracy under each method, rankings of models, agreement of templates and of raters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from flows.display.figures import ABSENT
+from flows.report.blocks.blocks import Section, Table
+from flows.report.blocks.cells import Cell, Printed, Traced
+from flows.report.gather import ReportData
+from flows.report.sections.columns import counted, figure, table, words
+from flows.report.sections.pivots import Key, Pivot, n_tasks, pivoted
+from flows.report.sections.rankings import correlation
+from flows.warehouse import Row
+
+MART, SPREADS, RANKINGS, AGREEMENTS = (
+    "rpt_scoring_across_tasks", "fct_scoring_sensitivity", "fct_ranking_consistency", "fct_judge_agreement",
+)  # fmt: skip
+ALL = "all"  # the set of all models
+_HEADS = {"Task": "task_id", "Scored by": "scoring_method"}
+_RATERS = (
+    words("Task", "task_id"), words("Raters", "raters"), words("Kind", "kind"), counted("Answers", "n_rated"),
+    figure("Agreement", "agreement_rate"), figure("Perfect agreement", "perfect_agreement_rate"),
+    figure("Cohen's κ", "cohen_kappa"), figure("Fleiss' κ", "fleiss_kappa"),
+)  # fmt: skip
+
+
+def scoring_across_tasks(data: ReportData) -> Section:
+    """Returns the tables of a run with two tasks or more that are scored by more than labels; no blocks of any other run."""
+    section = Section(
+        "scoring-across",
+        "Scoring across tasks",
+        "Accuracy over templates under each scoring method, how alike templates rank the models, and how far templates, judges "
+        "and people agree on which answers are right.",
+    )
+    tasks = {row["task_id"] for row in data.judging.spreads}
+    rows = [row for row in data.scoring_across_tasks if row["task_id"] in tasks and row["accuracy_mean"] is not None]
+    if n_tasks(rows) < 2:  # noqa: PLR2004 - of one task the sections below have it all
+        return section
+    block = section.add()
+    references = {row["model_id"] for row in rows if row["is_reference"]}
+    block.tables = [
+        _accuracies(rows, data.judging.rankings),
+        _rankings(data.judging.rankings),
+        _templates([{**row, "is_reference": row["model_id"] in references} for row in data.judging.spreads]),
+    ]
+    if data.judging.agreements:
+        note = "Perfect agreement is the share of answers on which all say the same."
+        raters = table("Agreement of raters", _RATERS, data.judging.agreements, AGREEMENTS, n_heads=3, note=note)
+        block.tables.append(replace(raters, file="agreement-of-raters"))
+    return section
+
+
+def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
+    of_all: dict[Key, Row] = {
+        (row["task_id"], row["scoring_method"]): row for row in rankings if row["model_set"] == ALL
+    }
+
+    def spearman(key: Key) -> Printed:
+        row = of_all.get(key)
+        return ABSENT if row is None else _spearman(row)
+
+    marked = any(row["n_ranked"] > 1 for row in rows)
+    best = "In bold: the most accurate model of a line, and the smallest standard deviation. " if marked else ""
+    return pivoted(
+        Pivot(
+            caption="Accuracy, mean ± standard deviation over templates (ddof 1)",
+            heads=_HEADS,
+            cell=_accuracy,
+            last={"Mean Spearman": spearman},
+            note=f"{best}Mean Spearman: how alike the templates rank all models.",
+            file="accuracy",
+        ),
+        rows,
+    )
+
+
+def _accuracy(row: Row) -> Printed:
+    of, is_ranked = Traced(MART, row), row["n_ranked"] > 1
+    mean = of.number("accuracy_mean", is_strong=row["is_best"] and is_ranked)
+    if row["accuracy_std_sample"] is None:
+        return mean
+    return mean, " ± ", of.number("accuracy_std_sample", is_strong=row["is_steadiest"] and is_ranked)
+
+
+def _rankings(rankings: Sequence[Row]) -> Table:
+    few = any(row["is_of_few_models"] and row["mean_spearman"] is not None for row in rankings)
+    return pivoted(
+        Pivot(
+            caption="Rankings of models: mean Spearman correlation over pairs of templates, by set of models",
+            heads=_HEADS,
+            across="model_set",
+            cell=lambda row: (_spearman(row), " (", Traced(RANKINGS, row).count("n_models"), ")"),
+            note="In brackets: how many models." + (" * is of three or four models alone." if few else ""),
+            file="rankings",
+        ),
+        rankings,
+    )
+
+
+def _spearman(row: Row) -> Cell:
+    return Traced(RANKINGS, row).cell("mean_spearman", correlation(row, "mean_spearman", row["n_pairs"]))
+
+
+def _templates(spreads: Sequence[Row]) -> Table:
+    def agreement(row: Row) -> Printed:
+        of = Traced(SPREADS, row)
+        return of.number("fleiss_kappa"), " / ", of.share("perfect_agreement_rate")
+
+    return pivoted(
+        Pivot(
+            caption="Agreement of templates on which answers are right: Fleiss' κ / perfect agreement",
+            heads=_HEADS,
+            cell=agreement,
+            note="Perfect agreement is the share of samples that are right under all templates, or wrong under all.",
+            file="agreement-of-templates",
+            is_open=False,
+        ),
+        spreads,
+    )

@@ -1,0 +1,331 @@
+"""The sections across tasks, their tables and joint figures, of rows as the marts have them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.display.policy import Texts
+from flows.history.nights import Nights
+from flows.report.blocks.blocks import Block, Section, Table
+from flows.report.blocks.cells import Cell, parts, plain
+from flows.report.blocks.filters import lines
+from flows.report.chart_files import _as_svg, _charts, _colours
+from flows.report.charts.drawing import Drawing
+from flows.report.charts.parts import only
+from flows.report.gather import ReportData
+from flows.report.gather_judging import JudgingData
+from flows.report.joint_charts import PANEL_WIDTH, joined
+from flows.report.plain import _table as as_markdown
+from flows.report.sections.measures_across_tasks import measures_across_tasks
+from flows.report.sections.room import unlimited
+from flows.report.sections.scoring_across_tasks import scoring_across_tasks
+from flows.report.sections.stability_across_tasks import stability_across_tasks
+from flows.report.table_files import as_csv, as_latex
+from flows.warehouse.figure_names import figure_id
+from models_registry.mart_columns import dbt_project, mart_columns
+
+Row = dict[str, Any]
+RUN = {"audit_run_id": "r", "audit_id": "paper"}
+
+
+def report_data(**rows: Any) -> ReportData:
+    judging = rows.pop("judging", JudgingData())
+    return ReportData(
+        run=RUN, texts=Texts(), gate=None, judging=judging, nights=Nights(), n_checks=0, has_formats_page=False, **rows
+    )
+
+
+def measured(measure: str, task: str, values: Mapping[str, float | None], *, unread: str = "") -> list[Row]:
+    """Rows of rpt_measures_across_tasks; the model `chance` is a reference, `unread` one whose figure is not to be read."""
+    direction = "lower" if measure == "sensitivity" else "higher"
+    known = [value for model, value in values.items() if value is not None and model != "chance"]
+    best = (min if direction == "lower" else max)(known)
+    return [
+        {**RUN, "task_id": task, "strategy": "simple", "measure": measure, "model_id": model, "direction": direction,
+         "value": value, "value_low": None, "value_high": None, "value_std": None if measure.startswith("pss") else 0.125,
+         "rank_in_row": None, "n_ranked": len(known), "is_best": model != "chance" and value == best,
+         "is_reference": model == "chance", "is_readable": model != unread}
+        for model, value in values.items()
+    ]  # fmt: skip
+
+
+def across(**changes: Any) -> ReportData:
+    rows = [
+        *measured("sensitivity", "trec", {"a": 0.25, "b": 0.5, "chance": 0.875}),
+        *measured("sensitivity", "cb", {"a": 0.5, "b": 0.5, "chance": 0.75}),
+        *measured("consistency", "trec", {"a": 0.625, "b": 0.75, "chance": 0.5}, unread="b"),
+        *measured("consistency", "cb", {"a": 0.5, "b": None, "chance": 0.5}),
+    ]
+    of_run = {**RUN, "pearson": -0.25, "n_cells": 3, "min_sensitivity": 0.05}
+    return report_data(**{"measures_across_tasks": rows, "sensitivity_against_consistency": [of_run], **changes})
+
+
+def printed(table: Table) -> list[tuple[str, ...]]:
+    return [tuple(plain(cell) for cell in row) for row in table.rows]
+
+
+def strong(table: Table) -> list[str]:
+    return [
+        str(part)
+        for row in table.rows
+        for cell in row
+        for part in parts(cell)
+        if isinstance(part, Cell) and part.is_strong
+    ]
+
+
+def the_block(section: Section) -> Block:
+    (block,) = section.blocks
+    return block
+
+
+def test_a_measure_is_a_table_of_tasks_and_models_with_the_best_in_bold() -> None:
+    sensitivity, consistency = the_block(measures_across_tasks(across())).tables
+    assert sensitivity.columns == ("Task", "Strategy", "a", "b", "chance (reference)")
+    assert printed(sensitivity) == [
+        ("trec", "simple", "0.250 ± 0.125", "0.500 ± 0.125", "0.875 ± 0.125"),
+        ("cb", "simple", "0.500 ± 0.125", "0.500 ± 0.125", "0.750 ± 0.125"),
+    ]
+    assert strong(sensitivity) == ["0.250", "0.500", "0.500"]  # both of cb
+    assert "lower is better" in sensitivity.caption
+    # b has no figure in cb, so a is alone in its line; what is not to be read has a mark
+    assert printed(consistency)[0][3] == "0.750† ± 0.125"
+    assert strong(consistency) == ["0.750†"]
+    assert printed(consistency)[1][2:4] == ("0.500 ± 0.125", "")
+    assert "chance" in consistency.note
+    assert "†" in consistency.note
+    assert "†" not in sensitivity.note
+
+
+def test_each_figure_is_that_of_its_row() -> None:
+    data = across()
+    for table in the_block(measures_across_tasks(data)).tables:
+        cells = [part for row in table.rows for cell in row for part in parts(cell) if isinstance(part, Cell)]
+        names = {
+            figure_id("rpt_measures_across_tasks", row, "value"): row["value"] for row in data.measures_across_tasks
+        }
+        for cell in cells:
+            if ".value." in cell.figure:
+                assert cell.value == names[cell.figure]
+        page = str(lines(table, lambda _: pytest.fail("no column of traces")))
+        assert re.findall(r'data-figure="([^"]+)" title="\1"', page) == [cell.figure for cell in cells]
+        assert page.count("<strong><data") == len(strong(table))
+    assert "| **0.250** ± 0.125 | 0.500 ± 0.125 |" in "\n".join(
+        as_markdown(the_block(measures_across_tasks(data)).tables[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ({}, "Pearson's correlation of sensitivity and consistency is -0.250"),
+        ({"pearson": None, "n_cells": 2}, "it needs 3 of them"),
+        ({"pearson": None, "n_cells": 9}, "one of the two does not vary"),
+    ],
+)
+def test_the_correlation_is_said_in_a_sentence(row: Row, sentence: str) -> None:
+    (of_run,) = across().sensitivity_against_consistency
+    data = across(sensitivity_against_consistency=[{**of_run, **row}])
+    (note,) = the_block(measures_across_tasks(data)).notes
+    assert sentence in plain(note)
+
+
+def test_one_task_is_no_table_and_one_model_is_one() -> None:
+    rows = across().measures_across_tasks
+    assert not measures_across_tasks(
+        across(measures_across_tasks=[row for row in rows if row["task_id"] == "cb"])
+    ).blocks
+    assert not measures_across_tasks(across(measures_across_tasks=[])).blocks
+    alone = across(measures_across_tasks=[{**row, "n_ranked": 1} for row in rows if row["model_id"] == "b"])
+    (table,) = the_block(measures_across_tasks(alone)).tables
+    assert table.columns == ("Task", "Strategy", "Sensitivity", "Consistency")
+    assert printed(table)[0] == ("trec", "simple", "0.500 ± 0.125", "0.750† ± 0.125")
+    assert not strong(table)
+
+
+def test_further_pages_leave_out_what_is_of_all_tasks() -> None:
+    section = measures_across_tasks(across())
+    assert only([section], frozenset({""})) == [section]
+    assert only([section], frozenset({"trec"})) == []
+
+
+def test_the_directions_of_the_mart_are_those_of_the_scorecard() -> None:
+    sql = (dbt_project() / "models/marts/reporting/rpt_measures_across_tasks.sql").read_text(encoding="utf-8")
+    said = re.findall(r"\('(\w+)', '(lower|higher)', (true|false)\)", sql)
+    columns = mart_columns("rpt_audit")
+    assert len(said) == 5
+    assert {(name, columns[name].direction, f"{name}_std" in columns) for name, _, _ in said} == {
+        (name, direction, has_std == "true") for name, direction, has_std in said
+    }
+
+
+def stable(n_tasks: int, models: tuple[str, ...] = ("m",), strategies: tuple[str, ...] = ("simple",)) -> ReportData:
+    """A run whose task k has PSS k/16 below one, with three asks and two temperatures."""
+    scorecard, stabilities = [], []
+    for k, model, strategy in itertools.product(range(n_tasks), models, strategies):
+        pss = 1 - k / 16
+        group = {**RUN, "task_id": f"task {k}", "model_id": model, "strategy": strategy}
+        ends = {"pss_low": pss - 0.5, "pss_high": pss}
+        scorecard.append(
+            {**group, "n_samples": 9, "n_variants": 5, "n_repetitions": 3, "sensitivity": 0.5,
+             **{f"{name}_{scope}{end}": value for scope in ("intra", "inter") for name, end, value in
+                (("pss", "", pss), ("pss", "_low", pss - 0.5), ("pss", "_high", pss))}}
+        )  # fmt: skip
+        common = {**group, **ends, "annotation_filter": "valid", "pss": pss}
+        stabilities += [
+            {**common, "scope": "intra", "series": "cumulative", "paraphrase_temperature": None, "n_annotators": n}
+            for n in (2, 3)
+        ]
+        stabilities += [
+            {**common, "scope": "inter", "series": "all", "paraphrase_temperature": t, "n_annotators": 5}
+            for t in (0.5, 2.0)
+        ]
+    scorecard.reverse()
+    return report_data(scorecard=scorecard, stabilities=stabilities)
+
+
+def test_tasks_stand_in_the_order_of_their_score() -> None:
+    section = stability_across_tasks(stable(12))
+    intra, by_repetition, inter, by_temperature = section.blocks
+    for block, title in ((by_repetition, "number of repetitions"), (by_temperature, "paraphrase temperature")):
+        assert block.is_joint
+        assert title in block.heading
+        assert [panel.name for panel in block.panels] == [f"task {k}" for k in range(12)]
+    for block, scope in ((intra, "intra"), (inter, "inter")):
+        (panel,) = block.panels
+        assert isinstance(panel.drawing, Drawing)
+        rows = panel.drawing.spec["spec"]["datasets"]["rows"]
+        names = [dict(zip(rows["names"], row, strict=True)) for row in rows["rows"]]
+        assert [row["name"] for row in names] == [f"task {k}" for k in range(12)]
+        assert all(row["figure"].startswith(f"rpt_audit.pss_{scope}.") for row in names)
+        assert 'stroke-dasharray="4 3"' in str(panel.drawing)  # the line at .8
+        (table,) = block.tables
+        assert [row[0] for row in printed(table)] == [f"task {k}" for k in range(12)]
+
+
+def test_a_figure_is_of_all_models_or_of_one_with_its_strategies() -> None:
+    joint, panels, *_ = stability_across_tasks(stable(2, ("a", "b"))).blocks
+    assert [panel.beside for panel in joint.panels] == ["all models"]
+    assert [name for _, name in panels.legend] == ["a", "b"]
+    joint, panels, *_ = stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))).blocks
+    assert [panel.beside for panel in joint.panels] == ["a", "b"]
+    assert [name for _, name in panels.legend] == ["detail", "simple"]
+    assert "one of 2 models" in plain(panels.notes[0])
+    with unlimited():
+        blocks = stability_across_tasks(stable(2, ("a", "b"), ("simple", "detail"))).blocks
+    assert sum(block.is_joint for block in blocks) == 4
+    joint, *_ = stability_across_tasks(stable(2, tuple("abcdef"))).blocks
+    assert len(joint.legend) == 4
+    assert "4 of 6" in plain(joint.notes[0])
+    assert len(joint.tables[0].rows) == 12
+    assert not stability_across_tasks(stable(1)).blocks
+
+
+def test_panels_are_one_picture_as_wide_as_a_page() -> None:
+    _, block, *_ = stability_across_tasks(stable(12)).blocks
+    picture = joined(block)
+    assert (picture.width, picture.inner.count('<text x="6" y="13"')) == (3 * PANEL_WIDTH, 12)
+    assert picture.names[0] == "panel"
+    assert [row[0] for row in picture.rows] == [f"task {k}" for k in range(12) for _ in range(2)]
+    assert sum(name == "figure" for name in picture.names) == 1
+    charts = list(_charts([stability_across_tasks(stable(12))]))
+    assert [chart.stem for chart in charts] == [
+        "stability-across-pss-intra-all-tasks-m", "stability-across-pss-intra-by-number-of-repetitions-m",
+        "stability-across-pss-inter-all-tasks-m", "stability-across-pss-inter-by-paraphrase-temperature-m",
+    ]  # fmt: skip
+
+
+def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() -> None:
+    hostile = "<b>\x00\u202e&'\"" + "x" * 300
+    data = stable(2, (hostile, "b"), (hostile, "simple"))
+    data = replace(data, scorecard=[{**row, "task_id": row["task_id"] + hostile} for row in data.scorecard],
+                   stabilities=[{**row, "task_id": row["task_id"] + hostile} for row in data.stabilities])  # fmt: skip
+    charts = list(_charts([stability_across_tasks(data)]))
+    assert len(charts) == 6
+    for chart in charts:
+        root = ET.fromstring(_as_svg(chart, _colours()))  # noqa: S314 - our own
+        assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}
+    rows = [*measured("micro_f1", hostile, {hostile: 0.5, "chance": 0.5}), *measured("micro_f1", "t", {hostile: 0.5})]
+    (table,) = the_block(measures_across_tasks(across(measures_across_tasks=rows))).tables
+    assert all(text.isprintable() for text in table.columns)
+
+
+def scored(task: str, method: str, means: Mapping[str, float], std: float = 0.125) -> list[Row]:
+    """Rows of rpt_scoring_across_tasks and of fct_scoring_sensitivity in one; the second model is the steadier one."""
+    return [
+        {**RUN, "task_id": task, "scoring_method": method, "model_id": model, "accuracy_mean": mean, "n_ranked": len(means),
+         "accuracy_std_sample": std / (1 + place), "is_best": mean == max(means.values()),
+         "is_steadiest": place == len(means) - 1, "is_reference": False, "fleiss_kappa": 0.5, "perfect_agreement_rate": 0.25}
+        for place, (model, mean) in enumerate(means.items())
+    ]  # fmt: skip
+
+
+def test_scoring_stands_by_task_and_method() -> None:
+    rows = [
+        *scored("arc", "option_letter", {"a": 0.75, "b": 0.5}), *scored("arc", "judge:j", {"a": 0.875, "b": 0.75}),
+        *scored("math", "math_equal", {"a": 0.25, "b": 0.5}),
+    ]  # fmt: skip
+    rankings = [
+        {**RUN, "task_id": "arc", "scoring_method": "judge:j", "model_set": model_set, "mean_spearman": spearman, "n_pairs": 66,
+         "n_models": n, "n_variants": 12, "is_of_few_models": n < 5}
+        for model_set, spearman, n in (("all", 0.9375, 7), ("open", 0.5, 4))
+    ]  # fmt: skip
+    agreements = [
+        {**RUN, "task_id": "arc", "raters": "judge:j | judge:k", "kind": "judge and judge", "n_rated": 1000,
+         "agreement_rate": 0.5, "perfect_agreement_rate": 0.5, "cohen_kappa": 0.25, "fleiss_kappa": 0.25}
+    ]  # fmt: skip
+    judging = JudgingData(spreads=rows, rankings=rankings, agreements=agreements)
+    data = report_data(judging=judging, scoring_across_tasks=rows)
+    accuracies, ranked, templates, raters = the_block(scoring_across_tasks(data)).tables
+    assert accuracies.columns == ("Task", "Scored by", "a", "b", "Mean Spearman")
+    assert printed(accuracies) == [
+        ("arc", "option_letter", "0.750 ± 0.125", "0.500 ± 0.062", "–"),
+        ("arc", "judge:j", "0.875 ± 0.125", "0.750 ± 0.062", "0.938"),
+        ("math", "math_equal", "0.250 ± 0.125", "0.500 ± 0.062", "–"),
+    ]
+    assert strong(accuracies) == ["0.750", "0.062", "0.875", "0.062", "0.500", "0.062"]
+    assert printed(ranked) == [("arc", "judge:j", "0.938 (7)", "0.500 * (4)")]
+    assert printed(templates)[0][2:] == ("0.500 / 25 %", "0.500 / 25 %")
+    assert printed(raters)[0][:4] == ("arc", "judge:j | judge:k", "judge and judge", "1,000")
+    of_one = replace(judging, spreads=[row for row in rows if row["task_id"] == "arc"])
+    assert not scoring_across_tasks(report_data(judging=of_one, scoring_across_tasks=rows)).blocks
+    assert not scoring_across_tasks(report_data(scoring_across_tasks=rows)).blocks  # matched with labels alone
+
+
+def test_a_table_is_a_file_of_exact_figures_and_a_tabular() -> None:
+    table = the_block(measures_across_tasks(across())).tables[1]
+    assert as_csv(table).splitlines() == [
+        "Task,Strategy,a value,a value_std,b value,b value_std,chance (reference) value,chance (reference) value_std",
+        "trec,simple,0.625,0.125,0.75,0.125,0.5,0.125",
+        "cb,simple,0.5,0.125,,,0.5,0.125",
+    ]
+    assert (
+        r"trec & simple & 0.625 $\pm$ 0.125 & \textbf{0.750$^\dagger$} $\pm$ 0.125 & 0.500 $\pm$ 0.125 \\"
+        in as_latex(table)
+    )
+    negative = Table(
+        caption="a\n\\input{b}", columns=("_",), rows=[(Cell("-0.5", "rpt_audit.pss_intra.0", -0.5),)], n_figures=1
+    )
+    assert as_latex(negative).splitlines() == [
+        r"% a\n\input{b}", r"\begin{tabular}{r}", r"\hline", r"\_ \\", r"\hline", r"$-$0.5 \\", r"\hline", r"\end{tabular}",
+    ]  # fmt: skip
+
+
+@given(st.text())
+def test_no_name_is_a_command_of_latex(name: str) -> None:
+    made = as_latex(Table(caption=name, columns=("a",), rows=[(name,)], note=f"{name}.")).split("\n")
+    assert [line[:1] for line in made] == [*"%\\\\a\\", made[5][:1], *"\\\\%", ""]
+    line = made[5]
+    own = {"textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar", "textasciigrave",
+           "pm", "kappa", "dagger"}  # fmt: skip
+    assert set(re.findall(r"\\([A-Za-z]+)", line.replace(r"\\", ""))) <= own
+    assert not re.search(r"(?<!\\)[&#%_]", line)
