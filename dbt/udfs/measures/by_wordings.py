@@ -23,7 +23,7 @@ MOST_COMPOSITIONS = 4096
 """Ways to choose from a cell's shares up to which sensitivity is exact: a share that m wordings have is chosen 0 to m times."""
 
 N_ORDERS = 200
-"""Orders in which the wordings are drawn where there are more ways."""
+"""Orders in which the wordings of a cell are drawn where there are more ways; the cells' errors are independent."""
 
 _CELLS = 1_000_000  # shares of the subsets that are sorted at once, 8 MB
 _SUBSETS, _ORDERS = 20, 21  # purposes of the generators
@@ -111,12 +111,8 @@ def subsets(n_wordings: int, number: int, seed: int) -> NDArray[np.int64]:
     """
     if math.comb(n_wordings, number) <= N_SUBSETS:
         return np.array(list(itertools.combinations(range(n_wordings), number)), np.int64)
-    return _orders(n_wordings, N_SUBSETS, seed, _SUBSETS)[:, :number]
-
-
-def _orders(n_wordings: int, n_orders: int, seed: int, purpose: int) -> NDArray[np.int64]:
-    places = np.tile(np.arange(n_wordings), (n_orders, 1))
-    return generator(seed, purpose).permuted(places, axis=1)
+    places = np.tile(np.arange(n_wordings), (N_SUBSETS, 1))
+    return generator(seed, _SUBSETS).permuted(places, axis=1)[:, :number]
 
 
 def expected_terms(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -173,12 +169,12 @@ def _rarefied(
     for size, own in zip(sizes, np.split(shares, starts[1:]), strict=True):
         key = (size, own.tobytes())
         alike[key] = alike.get(key, 0) + 1
-    sums, is_exact = np.zeros(len(numbers)), True
+    sums, is_exact, rng = np.zeros(len(numbers)), True, generator(seed, _ORDERS)
     for (size, held), count in alike.items():
         own = np.append(np.zeros(size - len(held) // 8), np.frombuffer(held))
         values, counts = np.unique(own, return_counts=True)
         is_few = math.prod((counts + 1).tolist()) <= MOST_COMPOSITIONS
-        terms = expected_terms(values, counts) if is_few else _drawn_terms(own, seed)
+        terms = expected_terms(values, counts) if is_few else _drawn_terms(own, rng)
         is_exact &= is_few
         sums += count * terms[np.minimum(numbers, size)]
     means = sums / n_samples / np.log(n_classes)
@@ -186,10 +182,10 @@ def _rarefied(
     return means, is_exact, n_samples
 
 
-def _drawn_terms(shares: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """The means of `expected_terms` over the beginnings of seeded orders; shares of shape (Q,), exact at k = Q."""
+def _drawn_terms(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """The means of `expected_terms` over the beginnings of drawn orders; shares of shape (Q,), exact at k = Q."""
     k = np.arange(1, len(shares) + 1)
-    sums = np.cumsum(shares[_orders(len(shares), N_ORDERS, seed, _ORDERS)], axis=1)
+    sums = np.cumsum(rng.permuted(np.tile(shares, (N_ORDERS, 1)), axis=1), axis=1)
     return np.append(0.0, plug_in_terms(sums / k).mean(axis=0))
 
 

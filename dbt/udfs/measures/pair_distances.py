@@ -68,6 +68,8 @@ def pair_distances(p_tau: NDArray[np.float64], seed: int) -> list[PairBin]:
     Source:
         Errica et al. 2025, the distances that consistency is a mean of.
     """
+    if len(p_tau) < 2:
+        return []
     vectors, weight = _distinct(p_tau)
     if len(vectors) > MOST_VECTORS:
         drawn = generator(seed, _PURPOSE).choice(len(p_tau), MOST_VECTORS, replace=False)

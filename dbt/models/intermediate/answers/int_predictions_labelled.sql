@@ -46,7 +46,7 @@ predictions as (
         variants.is_original,
         case
             when json_valid(landed.token_logprobs)
-                then list_avg(try_cast(json_extract(landed.token_logprobs, '$[*].logprob') as double []))
+                then list_avg(try_cast(json_extract(landed.token_logprobs, '$[*].logprob') as double[]))
         end as mean_token_logprob,
         coalesce(variants.reader, readers.reader) as reader
     from landed

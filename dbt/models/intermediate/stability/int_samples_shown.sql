@@ -54,7 +54,7 @@ highest as (
     qualify
         row_number() over (
             partition by consistencies.audit_run_id, consistencies.task_id
-            order by consistencies.consistency desc, consistencies.gold_label
+            order by consistencies.consistency desc, consistencies.gold_label asc
         ) = 1
 ),
 
