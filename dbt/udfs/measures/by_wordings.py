@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from udfs.measures.entropy import ROUNDING, plug_in_terms
 from udfs.resampling import generator
@@ -20,7 +20,11 @@ N_SUBSETS = 20
 """Subsets of the wordings that consistency is averaged over; all of them where there are no more."""
 
 MOST_COMPOSITIONS = 4096
-"""Ways to choose from a cell's shares up to which sensitivity is exact: a share that m wordings have is chosen 0 to m times."""
+"""Ways to choose from a cell's shares up to which sensitivity is exact: a share that m wordings have is chosen 0 to m times.
+Of single answers, whose shares are 0 and 1, it is exact in any case."""
+
+MOST_EXACT = 500
+"""Wordings up to which it is exact at all: of more there are soon more subsets than a float holds."""
 
 N_ORDERS = 200
 """Orders in which the wordings of a cell are drawn where there are more ways; the cells' errors are independent."""
@@ -128,18 +132,21 @@ def expected_terms(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> ND
         Shape (Q + 1,), nats, for k = 0 to Q; 0 at k = 0. Takes as many floats as there are ways to choose, prod(counts + 1).
     """
     n_wordings = int(counts.sum())
-    chosen, total, log_ways = np.zeros(1), np.zeros(1), np.zeros(1)
-    for share, count in zip(shares, counts, strict=True):
+    chosen, total, ways = np.zeros(1), np.zeros(1), np.ones(1)
+    for share, count in zip(shares.tolist(), counts.tolist(), strict=True):
         taken = np.arange(count + 1)
-        ways = gammaln(count + 1) - gammaln(taken + 1) - gammaln(count - taken + 1)
         chosen = np.add.outer(chosen, taken).ravel()
         total = np.add.outer(total, taken * share).ravel()
-        log_ways = np.add.outer(log_ways, ways).ravel()
-    k = np.arange(n_wordings + 1)
-    log_all = gammaln(n_wordings + 1) - gammaln(k + 1) - gammaln(n_wordings - k + 1)
+        ways = np.multiply.outer(ways, _ways(count)).ravel()
     number = chosen.astype(np.int64)
-    terms = np.exp(log_ways - log_all[number]) * plug_in_terms(total / np.maximum(chosen, 1))
+    terms = ways / _ways(n_wordings)[number] * plug_in_terms(total / np.maximum(chosen, 1))
     return np.bincount(number, weights=terms, minlength=n_wordings + 1).astype(np.float64, copy=False)
+
+
+@lru_cache(maxsize=256)
+def _ways(n: int) -> NDArray[np.float64]:
+    """In how many ways 0 to n of n are chosen."""
+    return np.array([math.comb(n, k) for k in range(n + 1)], np.float64)
 
 
 def _rarefied(
@@ -173,7 +180,8 @@ def _rarefied(
     for (size, held), count in alike.items():
         own = np.append(np.zeros(size - len(held) // 8), np.frombuffer(held))
         values, counts = np.unique(own, return_counts=True)
-        is_few = math.prod((counts + 1).tolist()) <= MOST_COMPOSITIONS
+        is_few = len(values) <= 2 or math.prod((counts + 1).tolist()) <= MOST_COMPOSITIONS
+        is_few &= size <= MOST_EXACT
         terms = expected_terms(values, counts) if is_few else _drawn_terms(own, rng)
         is_exact &= is_few
         sums += count * terms[np.minimum(numbers, size)]

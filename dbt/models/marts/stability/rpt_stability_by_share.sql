@@ -158,7 +158,7 @@ final as (
         bool_and(is_degenerate) as is_degenerate,
         max(n_samples) as n_samples,
         max(n_annotators) as n_annotators,
-        sum(n_annotations)::bigint as n_annotations,
+        sum(n_annotations)::integer as n_annotations,
         {{ measure_version() }}
     from points
     group by all
