@@ -69,7 +69,8 @@ def pairs(data: ReportData, room: Room) -> Section:
             caption = f"Samples of the class of {extreme} consistency, in the matrix's order"
             lines.sort(key=lambda row: row["place"])
             block.tables.append(table(caption, _COLUMNS, lines, MART, most=room.n_rows))
-            block.tables.append(table(f"Pairs of the class of {extreme} consistency", _STEPS, steps, DISTANCES))
+            caption = f"Pairs of the class of {extreme} consistency"
+            block.tables.append(table(caption, _STEPS, steps, DISTANCES, n_heads=1))
         room.draw(block, all_charts)
     return section
 

@@ -10,7 +10,7 @@ from flows.report.blocks.cells import Traced
 from flows.report.charts.curves import Axes, curves
 from flows.report.charts.panels import STABLE, Domain, domain_of
 from flows.report.gather import ReportData
-from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table, words
+from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table
 from flows.report.sections.reasons import OLDER, why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
 from flows.warehouse import Row
@@ -20,8 +20,8 @@ DEEPEST = 0.3  # below a figure, of what is drawn of its interval
 _SCOPES = {"intra": "by repetition", "inter": "over wordings"}
 _FIELDS = {"series": "strategy", "at": "share of samples", "value": "PSS", "low": "low", "high": "high", "n": "samples"}
 _COLUMNS = (
-    words("PSS of", "of"), MODEL, STRATEGY, figure("Share of samples", "sample_share", Traced.percent), N_SAMPLES,
-    figure("PSS", "pss"), bounds("pss"),
+    MODEL, STRATEGY, figure("Share of samples", "sample_share", Traced.percent), N_SAMPLES, figure("PSS", "pss"),
+    bounds("pss"),
 )  # fmt: skip
 
 
@@ -49,8 +49,9 @@ def subsamples(data: ReportData, room: Room) -> Section:
         ends = [row["pss"] if row["pss_low"] is None else max(row["pss_low"], row["pss"] - DEEPEST) for row in rows]
         draw = partial(_curves, shown=colour(block, rows), domain=domain_of(ends))
         room.draw(block, _charts(rows, task_id, draw))
-        lines = [{**row, "of": _SCOPES[row["scope"]]} for row in rows]
-        block.tables.append(table("PSS of a part of the samples", _COLUMNS, lines, MART, n_heads=3, most=room.n_rows))
+        for scope, own in by(rows, "scope").items():
+            caption = f"PSS {_SCOPES[scope]} of a part of the samples"
+            block.tables.append(table(caption, _COLUMNS, own, MART, most=room.n_rows))
     return section
 
 

@@ -105,7 +105,6 @@ def test_the_convention_is_called_one(found: ReportData) -> None:
 
 def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData) -> None:
     block = block_of(subsamples(found, Room(found)), "colours")
-    table = block.tables[0]
     truth = asked(
         ordinary,
         "select scope, model_id, strategy, sample_share, n_samples, pss, pss_low, pss_high from marts.rpt_stability_by_share "
@@ -113,10 +112,10 @@ def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData)
     )
     # of 24 samples 2 and 5 % are fewer than three
     assert len(truth) == 2 * 3 * 2 * 5
-    said = {"intra": "by repetition", "inter": "over wordings"}
-    assert printed(table) == [
-        (said[scope], model, strategy, percent(share), str(n), number(pss), f"[{number(low)}, {number(high)}]")
-        for scope, model, strategy, share, n, pss, low, high in truth
+    assert [table.caption.split(" of ")[0] for table in block.tables] == ["PSS by repetition", "PSS over wordings"]
+    assert [line for table in block.tables for line in printed(table)] == [
+        (model, strategy, percent(share), str(n), number(pss), f"[{number(low)}, {number(high)}]")
+        for _, model, strategy, share, n, pss, low, high in truth
     ]
     assert [row[4] for row in truth] == [3, 6, 12, 18, 24] * 12
     wholes = asked(
@@ -129,7 +128,7 @@ def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData)
         row[:3]: pytest.approx(row[3:], abs=1e-12) for row in wholes
     }
     drawn = [row for data in drawn_data(block, "points") for row in data]
-    named = {cell.figure: cell.value for row in table.rows for cell in cells_of(row)}
+    named = {cell.figure: cell.value for table in block.tables for row in table.rows for cell in cells_of(row)}
     assert all(named[row["figure"]] == row["value"] for row in drawn)
     assert len(drawn) == len(truth)
 
@@ -140,9 +139,7 @@ def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> No
     columns = set()
     for block in (shares, similar):
         for row in (row for table in block.tables for row in table.rows):
-            unnamed = [
-                part for cell in row[3 if block is shares else 2 :] for part in parts(cell) if isinstance(part, str)
-            ]
+            unnamed = [part for cell in row[2:] for part in parts(cell) if isinstance(part, str)]
             assert not re.search(r"\d", "".join(unnamed)), row
             columns |= {parse_figure(cell.figure)[:2] for cell in cells_of(row)}
         for note in block.notes:
