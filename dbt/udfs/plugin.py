@@ -11,15 +11,17 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from udfs import COMPARISON_IDS, RUN_IDS
 from udfs.comparison import Compared
+from udfs.measures.by_wordings import ByWordings
 from udfs.measures.consistency import Consistency
 from udfs.measures.consistency_rate import ConsistencyRate
+from udfs.measures.pair_distances import PairBin, SamplePair
 from udfs.measures.sensitivity import SensitivityInterval
 from udfs.raters.kappa import Agreement
 from udfs.reading import Reading
 from udfs.resampling import TwoWayMean
 from udfs.scoring.math.equal import MathReading
 from udfs.scoring.verdict import Verdict
-from udfs.sql import comparison, measures, raters, reading, scoring, stability, templates
+from udfs.sql import comparison, measures, pairs, raters, reading, scoring, stability, templates
 from udfs.sql.columns import Column, doubles_struct, row_type
 from udfs.sql.retired import RETIRED_RUNS
 from udfs.stability.prompt_stability import StabilityRow
@@ -58,6 +60,17 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
         "STRUCT(sample BIGINT, mean_consistency DOUBLE)[]",
     ),
+    "measures_by_wordings": (
+        measures.measures_by_wordings,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER", "BIGINT"],
+        f"{row_type(ByWordings)}[]",
+    ),
+    "pair_distances": (
+        pairs.pair_distances,
+        ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT"],
+        f"{row_type(PairBin)}[]",
+    ),
+    "sample_pairs": (pairs.sample_pairs, ["BIGINT[]", "BIGINT[]", "DOUBLE[]"], f"{row_type(SamplePair)}[]"),
     "two_way_interval": (
         measures.two_way_interval,
         ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],

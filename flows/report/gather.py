@@ -57,6 +57,9 @@ class ReportData:
     telling: list[Row] = field(default_factory=list)
     consistency_bins: list[Row] = field(default_factory=list)
     pairs: list[Row] = field(default_factory=list)
+    sample_pairs: list[Row] = field(default_factory=list)
+    pair_distances: list[Row] = field(default_factory=list)
+    measures_by_wordings: list[Row] = field(default_factory=list)
     # about answers
     distinct_answers: list[Row] = field(default_factory=list)
     prompt_variants: list[Row] = field(default_factory=list)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import md5
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -24,7 +24,7 @@ from flows.warehouse import Warehouse
 from models_registry.cards import FormatLimits
 from models_registry.registry import load_registry
 from tests.support.awkward_answers import Case, all_cases
-from tests.support.slow_measures import inter, inter_model, intra, stability
+from tests.support.slow_measures import entropy, inter, inter_model, intra, stability
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the independent reference, over 38 awkward audits
 
@@ -280,32 +280,98 @@ def by_hash(measured: Measured, case: Case, samples: Sequence[str]) -> list[str]
 @pytest.mark.parametrize("name", SMALL)
 def test_stability_of_a_share_of_the_samples(measured: Measured, name: str) -> None:
     case = CASES[name]
-    wanted = {}
+    wanted: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     for of, group in groups(case):
-        annotators = intra(group)
-        answered = {sample for one in annotators for asked in one.answers.values() for sample in asked}
-        for share in (0.25, 0.5, 0.75):
-            part = by_hash(measured, case, sorted(answered))[: math.ceil(share * len(answered))]
-            parted = [
-                replace(one, answers={
-                    number: {sample: answer for sample, answer in asked.items() if sample in part}
-                    for number, asked in one.answers.items()
-                })
+        for scope, sets in (("intra", [intra(group)]), ("inter", list(inter(group).values()))):
+            answered = {
+                sample
+                for annotators in sets
                 for one in annotators
-            ]  # fmt: skip
-            for (series, k), figures in stability(group, parted, "valid").items():
-                if series == "all":
-                    wanted[(*of.values(), share, k)] = figures
-    rows = {
-        (row["model_id"], row["task_id"], row["strategy"], row["sample_share"], row["n_annotators"]): row
+                for asked in one.answers.values()
+                for sample in asked
+            }
+            for share in (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1):
+                part = by_hash(measured, case, sorted(answered))[: math.ceil(round(share * len(answered), 9))]
+                if len(part) < 3 and share < 1:
+                    continue
+                for annotators in sets:
+                    parted = [
+                        replace(one, answers={
+                            number: {sample: answer for sample, answer in asked.items() if sample in part}
+                            for number, asked in one.answers.items()
+                        })
+                        for one in annotators
+                    ]  # fmt: skip
+                    rows = stability(group, parted, "valid")
+                    wanted[(*of.values(), scope, share)] += [
+                        (k, own) for (series, k), own in rows.items() if series == "all"
+                    ]
+    wanted = {key: rows for key, rows in wanted.items() if rows}
+    found = {
+        (row["model_id"], row["task_id"], row["strategy"], row["scope"], row["sample_share"]): row
         for row in measured.rows("rpt_stability_by_share", case)
     }
-    assert rows.keys() == wanted.keys()
-    for key, figures in wanted.items():
-        row = rows[key]
-        assert close(row["pss"], figures.pss), key
-        counts = (row["is_degenerate"], row["n_samples"], row["n_annotations"])
-        assert counts == (figures.is_degenerate, figures.n_samples, figures.n_annotations), key
+    assert found.keys() == wanted.keys()
+    for key, rows in wanted.items():
+        row, figures = found[key], [own.pss for _, own in rows if own.pss is not None]
+        assert close(row["pss"], fmean(figures) if figures else None), key
+        degenerate = [own.is_degenerate for _, own in rows if own.is_degenerate is not None]
+        counts = (row["is_degenerate"], row["n_samples"], row["n_annotators"], row["n_annotations"])
+        assert counts == (
+            all(degenerate) if degenerate else None,
+            max(own.n_samples for _, own in rows),
+            max(k for k, _ in rows),
+            sum(own.n_annotations for _, own in rows),
+        ), key
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_measures_by_number_of_wordings(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    for of, group in groups(case):
+        rows = measured.rows("rpt_measures_by_wordings", case, **of)
+        scorecard = measured.row("rpt_audit", case, **of)
+        if not rows:
+            assert scorecard["sensitivity"] is None
+            continue
+        last = max(rows, key=lambda row: row["n_wordings"])
+        assert close(last["sensitivity"], scorecard["sensitivity"])
+        assert close(last["consistency"], scorecard["consistency"])
+        several = [wordings for sample in group.samples if len(wordings := group.wordings_of(sample)) >= 2]
+        for row in (row for row in rows if row["is_sensitivity_exact"]):
+            figures = []
+            for wordings in several:
+                chosen = list(combinations(wordings, min(row["n_wordings"], len(wordings))))
+                if len(chosen) > 100:  # the slow reference has its limits
+                    break
+                plug_ins = [
+                    entropy([fmean(one[c] for one in subset) for c in group.classes], len(group.classes))
+                    for subset in chosen
+                ]
+                figures.append(fmean(each for each in plug_ins if each is not None))
+            else:
+                assert row["n_samples"] == len(several)
+                assert close(row["sensitivity"], fmean(figures) if figures else None), row["n_wordings"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_pairs_by_distance(measured: Measured, name: str) -> None:
+    case = CASES[name]
+    for of, group in groups(case):
+        steps: dict[str, list[Row]] = defaultdict(list)
+        for row in measured.rows("rpt_pair_distances", case, **of):
+            steps[row["gold_label"]].append(row)
+        wanted = {gold: distinct for gold, (_, distinct, n) in group.consistency_by_class().items() if n >= 2}
+        assert steps.keys() == wanted.keys()
+        for gold, rows in steps.items():
+            assert sum(row["n_pairs"] for row in rows) == math.comb(len(group.members(gold)), 2)
+            assert close(sum(row["pair_share"] * row["mean_similarity"] for row in rows), wanted[gold])
+            alike = [group.pair(one, other) for one, other in combinations(group.members(gold), 2)]
+            for end in (0, 1):
+                n_exact = sum(abs(value - end) < 1e-9 for value in alike)
+                assert n_exact == sum(
+                    row["n_pairs"] for row in rows if row["similarity_low"] == row["similarity_high"] == end
+                )
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -318,7 +384,7 @@ def test_similarities_of_the_class_that_is_treated_least_alike(measured: Measure
         if n >= 3
     }
     for task in {answer.task for answer in case.answers}:
-        rows = measured.rows("rpt_sample_similarities", case, task_id=task)
+        rows = measured.rows("rpt_sample_similarities", case, task_id=task, extreme="lowest")
         own = {key: figure for key, figure in consistencies.items() if key[0] == task}
         assert bool(rows) == bool(own)
         for key in {(task, row["model_id"], row["strategy"], row["gold_label"]) for row in rows}:
@@ -333,6 +399,16 @@ def test_similarities_of_the_class_that_is_treated_least_alike(measured: Measure
                     row["mean_similarity_of_pairs"], fmean(each for pairs in similar.values() for each in pairs)
                 )
                 assert (row["n_samples"], row["n_pairs"]) == (len(shown), math.comb(len(shown), 2))
+            of_model = {gold: own[task, *key[1:3], gold] for (*_, gold) in own if (task, *key[1:3], gold) in own}
+            others = measured.rows("rpt_sample_similarities", case, task_id=task, extreme="highest")
+            assert bool(others) == (len(of_model) > 1)
+            for row in others:
+                assert (row["model_id"], row["strategy"]) == key[1:3]
+                assert of_model[row["gold_label"]] == pytest.approx(max(of_model.values()), abs=TOLERANCE)
+        for row in measured.rows("rpt_sample_pairs", case, task_id=task):
+            group = case.groups()[row["model_id"], task, row["strategy"]]
+            assert close(row["similarity"], group.pair(row["sample_id"], row["other_sample_id"]))
+            assert row["place"] < row["other_place"]
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -306,8 +306,10 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
         "rpt_sample_spreads.correlation.": set(),
         "rpt_sample_similarities.mean_similarity.": {"gold_label"},
         "rpt_sample_similarities.mean_similarity_of_pairs.": {"gold_label"},
-        "rpt_stability_by_share.pss.": {"is_original"},
-        "rpt_stability_by_share.pss_low.": {"is_original"},
+        "rpt_pair_distances.n_pairs.": {"gold_label"},
+        "rpt_measures_by_wordings.consistency.": set(),
+        "rpt_stability_by_share.pss.": set(),  # by repetition of the original alone
+        "rpt_stability_by_share.pss_low.": set(),
         "rpt_answer_totals.n_answers.": set(),
         "rpt_prompt_variants.disagreement.": set(),
         "rpt_prompt_variants.invalid_rate.": {"prompt_variant_id", "is_original"},
@@ -322,13 +324,17 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
     for found, names in zip(traces, same.values(), strict=True):
         answers = found.raw["predictions"]
         assert len(answers) == found.n_answers > 1
-        assert all(len({each[name] for each in answers}) == 1 for name in ("model_id", "task_id", "strategy", *names))
-        for name in {"gold_label", "is_original"} - names:
+        shared = names | ({"is_original"} if found.row.get("scope") == "intra" else set())
+        assert all(len({each[name] for each in answers}) == 1 for name in ("model_id", "task_id", "strategy", *shared))
+        for name in {"gold_label", "is_original"} - shared:
             assert len({each[name] for each in answers}) > 1 or found.row["task_id"] == "moods", (found.figure, name)
     assert all(found.value is not None for found in traces)
-    others = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in draw.sample(printed, N_FIGURES)]
-    across = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in _across_tasks(Warehouse(warehouse))]
-    assert differing(warehouse, [*traces, *others, *across]) == []
+    with duckdb.connect(str(Warehouse(warehouse).published.path), read_only=True) as con:
+        (pair,) = con.execute("select * from marts.rpt_sample_pairs order by all limit 1").pl().to_dicts()
+    sampled = [figure_id("rpt_sample_pairs", pair, "similarity"), *draw.sample(printed, N_FIGURES)]
+    sampled += _across_tasks(Warehouse(warehouse))
+    others = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in sampled]
+    assert differing(warehouse, [*traces, *others]) == []
 
 
 def _across_tasks(warehouse: Warehouse) -> list[str]:
@@ -361,7 +367,8 @@ def test_an_analysts_own_build_changes_no_byte(copied: Callable[[], Path]) -> No
 def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Callable[[], Path]) -> None:
     path = copied()
     marts = ("rpt_accuracy_spreads", "rpt_answer_totals", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
-             "rpt_prompt_variants", "rpt_sample_similarities", "rpt_stability_by_share")  # fmt: skip
+             "rpt_prompt_variants", "rpt_sample_similarities", "rpt_stability_by_share", "rpt_pair_distances",
+             "rpt_measures_by_wordings")  # fmt: skip
     before = {}
     for place in (path, Warehouse(path).published.path):
         with duckdb.connect(str(place)) as con:

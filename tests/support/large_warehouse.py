@@ -121,9 +121,23 @@ STEPS = (
     f"""create temp table new_rpt_sample_similarities as
     select template.* replace (
         '{RUN}' as audit_run_id, '{MODEL}' as model_id, '{STRATEGY}' as strategy, {LABELS}[1] as gold_label,
-        's' || 4 * i as sample_id, 40 as n_samples, 780 as n_pairs)
+        'lowest' as extreme, 's' || 4 * i as sample_id, 40 as n_samples, 780 as n_pairs)
     from (select * from marts.rpt_sample_similarities where audit_run_id = $run and task_id = '{TASK}' limit 1) as template,
         range(40) as samples (i)""",
+    f"""create temp table new_rpt_sample_pairs as
+    select template.* replace (
+        '{RUN}' as audit_run_id, '{MODEL}' as model_id, '{STRATEGY}' as strategy, {LABELS}[1] as gold_label,
+        'lowest' as extreme, 's' || 4 * i as sample_id, 's' || 4 * j as other_sample_id, i + 1 as place, j + 1 as other_place,
+        (hash(i, j) % 1000)::bigint / 1000 as similarity)
+    from (select * from marts.rpt_sample_pairs where audit_run_id = $run and task_id = '{TASK}' limit 1) as template,
+        range(40) as samples (i), range(40) as others (j)
+    where i < j""",
+    f"""create temp table new_rpt_pair_distances as
+    select found.* replace ('{RUN}' as audit_run_id, {N_SAMPLES // 4} as n_samples)
+    from marts.rpt_pair_distances as found where {_GROUP}""",
+    f"""create temp table new_rpt_measures_by_wordings as
+    select found.* replace ('{RUN}' as audit_run_id, {N_SAMPLES} as n_samples)
+    from marts.rpt_measures_by_wordings as found where {_GROUP}""",
     f"""create temp table new_rpt_audit as
     select found.* replace (
         '{RUN}' as audit_run_id, {N_SAMPLES} as n_samples, {N_VARIANTS} as n_variants, 0 as n_variants_quarantined,

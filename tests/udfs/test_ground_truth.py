@@ -98,3 +98,26 @@ def test_sensitivity_and_consistency(con: duckdb.DuckDBPyConnection, name: str) 
     distinct = [figure["consistency_distinct"] for figure in by_class]
     assert included == pytest.approx(expected["consistency_per_class_mean_incl_diagonal"], abs=1e-9)
     assert distinct == pytest.approx(expected["derived_consistency_per_class_excl_diagonal"], abs=1e-9)
+    steps = "unnest(pair_distances(list(sample), list(label), list(p), 1))"
+    by_distance = con.sql(f"""
+        select sum(step.n_pairs * step.mean_similarity) / sum(step.n_pairs)
+        from (select gold, {steps} as step from p_tau group by gold) group by gold order by gold
+    """).fetchall()
+    assert [mean for (mean,) in by_distance] == pytest.approx(distinct, abs=1e-12)
+
+    con.execute(
+        """
+        create table wordings as
+        select list_position($labels, gold_label) as gold, sample_id::bigint as sample, variant_index::bigint as variant,
+            nullif(list_position($labels, completion), len($labels)) as label, 1.0 as p
+        from read_parquet($file)
+        """,
+        {"labels": expected["labels"], "file": str(GROUND_TRUTH / expected["file"])},
+    )
+    curve = "measures_by_wordings(list(gold), list(sample), list(variant), list(label), list(p), $c, 1)"
+    (rows,) = con.execute(f"select {curve} from wordings", {"c": len(expected["labels"])}).fetchone() or ([],)
+    assert rows[-1]["n_wordings"] == expected["Q"]
+    assert rows[-1]["sensitivity"] == pytest.approx(expected["sensitivity_mean"], abs=1e-12)
+    assert rows[-1]["consistency"] == pytest.approx(expected["consistency_pooled_mean_printed"], abs=1e-12)
+    assert all(row["is_sensitivity_exact"] for row in rows)
+    assert [row["sensitivity"] for row in rows] == sorted(row["sensitivity"] for row in rows)

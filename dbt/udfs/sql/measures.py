@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from udfs import resampling
 from udfs.codes import dense_codes
-from udfs.measures import consistency, entropy, sensitivity
+from udfs.measures import by_wordings, consistency, entropy, sensitivity
 from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 from udfs.sql.columns import (
     Column,
@@ -24,7 +24,9 @@ from udfs.sql.columns import (
     null_for_nan,
     present,
     present_groups,
+    row_lists,
     structs,
+    values_of,
     whole,
 )
 
@@ -71,6 +73,31 @@ def rate_of_agreeing_wordings(sample: Column, variant: Column, label: Column, p:
     """Returns the consistency rate of each group of samples with its interval; a NULL label is the class N/A."""
     rows = [consistency_rate(*group) for group in _wordings("consistency_rate", sample, variant, label, p)]
     return structs(rows, ConsistencyRate._fields)
+
+
+def measures_by_wordings(
+    gold: Column, sample: Column, variant: Column, label: Column, p: Column, n_classes: Column, seed: Column
+) -> Column:
+    """Returns each group's measures over fewer of its wordings; a NULL gold is none, a NULL label the class N/A."""
+    columns = {"gold": gold, "sample": sample, "variant": variant, "label": label, "p": p}
+    entries = flattened("measures_by_wordings", columns)
+    golds, samples, variants, labels, shares = entries.lists
+    kept = all_present([samples, variants, shares])
+    gold_codes = np.where(present(golds), integers(golds), -1)
+    codes = [integers(array) for array in (samples, variants, labels)]
+    is_label, values = present(labels), doubles(shares)
+    rows = []
+    scalars = zip(integers(whole(n_classes)).tolist(), values_of(seed), strict=True)
+    for group, (n, own_seed) in zip(entries.groups(), scalars, strict=True):
+        own = kept[group]
+        label_code, _ = dense_codes(codes[2][group][own], is_label[group][own])
+        sample_code, variant_code = (dense_codes(each[group][own])[0] for each in codes[:2])
+        rows.append(
+            by_wordings.measures_by_wordings(
+                gold_codes[group][own], sample_code, variant_code, label_code, values[group][own], n, own_seed or 0
+            )
+        )
+    return row_lists(rows, by_wordings.ByWordings)
 
 
 def _wordings(function: str, sample: Column, variant: Column, label: Column, p: Column) -> Iterator[Shares]:

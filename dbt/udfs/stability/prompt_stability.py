@@ -30,6 +30,9 @@ __all__ = ["MISSING", "StabilityRow", "prompt_stability"]
 FEW_DISAGREEING = 5
 """Below so many units with any disagreement a jackknife has seen too little to bound alpha from above."""
 
+NORMAL_QUANTILE = 1.959963984540054
+"""The two-sided 95 % quantile of the normal distribution."""
+
 _CUT = 4  # purpose of the generator
 
 
@@ -46,6 +49,8 @@ class StabilityRow:
     pss_boot_high: float
     pss_cell_low: float
     pss_cell_high: float
+    pss_z_low: float
+    pss_z_high: float
     pss_wordings_low: float
     pss_wordings_high: float
     is_degenerate: bool | None
@@ -88,7 +93,8 @@ def prompt_stability(
         one unit added, split evenly between the two commonest labels, so that unanimous data are not taken for
         certain; it is not below -1, where no alpha lies. `high` is 1 with fewer than five disagreeing units.
         `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at
-        most 300,000 labels. `pss_wordings_*`: samples and annotators together, for `all` and K >= 3.
+        most 300,000 labels. `pss_z_*`: `normal_interval` of the same resamples. `pss_wordings_*`: samples and annotators
+        together, for `all` and K >= 3.
         `n_samples`: units pairable in any replicate; `n_annotations`: their labels over all replicates.
 
     Raises:
@@ -122,13 +128,14 @@ def prompt_stability(
             everyone = jackknife
     last = len(all_series) // 2 - 1
     if everyone is not None:
-        cells = wordings = UNDEFINED
+        cells = published = wordings = UNDEFINED
         if has_units and n_resamples > 0:
-            cells = Interval(*percentile_interval(cell_alphas(replicates, seed, n_resamples)).tolist())
+            resampled = cell_alphas(replicates, seed, n_resamples)
+            cells, published = Interval(*percentile_interval(resampled).tolist()), normal_interval(resampled)
         if len(replicates[0].codes) >= 3:
             wordings = everyone.interval(annotator_alphas(replicates))
         boot_all = Interval(*boot[last].tolist())
-        rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, wordings))
+        rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, published, wordings))
     return rows
 
 
@@ -171,6 +178,7 @@ def _row(
     jackknife: UnitJackknife,
     boot: Interval,
     cells: Interval = UNDEFINED,
+    published: Interval = UNDEFINED,
     wordings: Interval = UNDEFINED,
 ) -> StabilityRow:
     interval = jackknife.interval()
@@ -185,12 +193,30 @@ def _row(
         pss_boot_high=boot.high,
         pss_cell_low=cells.low if is_defined else np.nan,
         pss_cell_high=cells.high if is_defined else np.nan,
+        pss_z_low=published.low if is_defined else np.nan,
+        pss_z_high=published.high if is_defined else np.nan,
         pss_wordings_low=wordings.low,
         pss_wordings_high=wordings.high,
         is_degenerate=jackknife.is_degenerate if is_defined else None,
         n_samples=jackknife.n_units,
         n_annotations=jackknife.n_annotations,
     )
+
+
+def normal_interval(resampled: NDArray[np.float64]) -> Interval:
+    """Returns the mean of k resampled alphas -+ 1.96 sd / sqrt(k), ddof 1; NaN below two, undefined ones left out.
+
+    It bounds the mean over resamples and no alpha: it closes in on a point as k grows, whatever the samples. For comparison
+    with published figures alone.
+
+    Source:
+        Barrie et al. 2025, appendix A, with the resamples of their package: alpha -+ Z sigma / sqrt(k).
+    """
+    alphas = resampled[~np.isnan(resampled)]
+    if len(alphas) < 2:
+        return UNDEFINED
+    half = NORMAL_QUANTILE * float(alphas.std(ddof=1)) / np.sqrt(len(alphas))
+    return Interval(float(alphas.mean() - half), float(alphas.mean() + half))
 
 
 def annotator_alphas(replicates: Sequence[Ratings]) -> NDArray[np.float64]:

@@ -25,7 +25,13 @@ OF_ALL_MODELS = (None, "rank_in_row", "n_ranked", "is_best")
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_FAMILY = ("q_value", "detectable_difference", "verdict", "reason")  # these rest on every test of the comparison
 OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
-OF_CLASSES = ("fct_consistency", "rpt_class_sensitivities", "rpt_sample_similarities")
+OF_CLASSES = (
+    "fct_consistency",
+    "rpt_class_sensitivities",
+    "rpt_pair_distances",
+    "rpt_sample_pairs",
+    "rpt_sample_similarities",
+)
 ORIGINALS = ("pss_intra", "accuracy_original")  # columns of a group that look at the original wording alone
 
 Condition = tuple[str, dict[str, Any]]
@@ -84,8 +90,8 @@ def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
     """Returns which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
     if mart == "fct_prompt_stability":
         return _of_series(row)
-    if mart == "rpt_stability_by_share":
-        return ["is_original"]
+    if mart == "rpt_stability_by_share":  # over wordings it is the mean over all temperatures
+        return [] if row["scope"] == "inter" else ["is_original"]
     if mart == "rpt_distinct_answers":
         is_of_originals = row["repetition"] is not None
         return ["is_original"] if is_of_originals else ["not is_original", "paraphrase_temperature = $temperature"]

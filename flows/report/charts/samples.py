@@ -13,7 +13,7 @@ from markupsafe import Markup
 from flows.display.figures import cut
 from flows.report.charts.drawing import WIDTH, drawn
 from flows.report.charts.layers import PAINT, between, layer, names, number, of, to
-from flows.report.charts.panels import SHAPES, UNIT, beside, binned, distinct, height_of, paints
+from flows.report.charts.panels import SHAPES, UNIT, beside, distinct, height_of, paints
 
 Rows = Sequence[dict[str, Any]]
 
@@ -137,7 +137,22 @@ def matrix(cells: Rows, n: int, label: str) -> Markup:
     return drawn([squares], label, {"cells": data}, WIDTH - 30, fields=fields, has_table=False)
 
 
-def spread(bins: Rows, title: str, count: str, label: str) -> Markup:
-    """Draws how many of something in each twentieth of [0, 1]; rows have bin (from 0) and n."""
-    bars, data = binned(bins, "bins", title, count)
-    return drawn([bars], label, {"bins": data}, fields={"low": "from", "high": "to", "n": count})
+def steps(bars: Rows, label: str) -> Markup:
+    """Draws how many pairs are how alike; rows have start and end in [0, 1], equal for exactly 0 and exactly 1, and value.
+
+    Bars of an exact end stand beside the axis of the others.
+    """
+    ends = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1], "tickCount": 6, "format": ".1f"}
+    encoding = {
+        "x": number("low", title="1 - TVD of a pair", scale={"domain": [-0.06, 1.06], "nice": False}, axis=ends),
+        "x2": to("high"),
+        "y": number("value", title="pairs", axis={"tickMinStep": 1, "format": "~s"}), "y2": to("zero"),
+        "color": names("is_exact", scale=of([False, True], [PAINT["first"], PAINT["second"]])),
+    }  # fmt: skip
+    data = []
+    for row in bars:
+        outside = 0.06 if row["start"] == row["end"] else 0.0
+        low, high = row["start"] - outside * (row["start"] == 0), row["end"] + outside * (row["start"] == 1)
+        data.append({**row, "low": low, "high": high, "zero": 0, "is_exact": outside > 0})
+    fields = {"start": "from", "end": "to", "value": "pairs"}
+    return drawn([layer("bars", "rect", encoding)], label, {"bars": data}, fields=fields, has_table=False)

@@ -1,4 +1,4 @@
--- of each task the class that is treated least alike, with the labels of its samples
+-- of each task the classes whose samples are shown pair by pair, with the labels of the samples
 select
     found.*,
     said.label,
@@ -7,4 +7,4 @@ select
 from marts.rpt_sample_similarities as found
 inner join marts.fct_p_tau as said using (audit_run_id, model_id, task_id, strategy, sample_id)
 where found.audit_run_id = $run and said.audit_run_id = $run and said.p_tau > 0
-order by found.task_id, found.sample_id, said.label_index
+order by found.task_id, found.gold_label, found.sample_id, said.label_index

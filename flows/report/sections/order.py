@@ -5,6 +5,7 @@ from __future__ import annotations
 from flows.report.blocks.blocks import Section
 from flows.report.gather import ReportData
 from flows.report.sections.answers import accuracy, formats
+from flows.report.sections.by_wordings import numbers
 from flows.report.sections.costs import costs
 from flows.report.sections.distinct_answers import variety
 from flows.report.sections.label_distributions import telling
@@ -22,8 +23,8 @@ from flows.report.sections.stability_by_model import between
 from flows.report.sections.subsamples import subsamples
 
 MEASURED = (
-    sensitivity, classes, telling, clouds, consistency, alike, pairs, repetition, paraphrase, between, subsamples, variety,
-    formats, accuracy, wordings, costs,
+    sensitivity, classes, telling, clouds, consistency, alike, pairs, numbers, repetition, paraphrase, between, subsamples,
+    variety, formats, accuracy, wordings, costs,
 )  # fmt: skip
 
 

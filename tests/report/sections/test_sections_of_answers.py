@@ -21,6 +21,7 @@ from flows.report.charts.drawing import undrawn
 from flows.report.gather import QUERIES, ReportData, gather
 from flows.report.queries import query
 from flows.report.sections.answers import accuracy, formats
+from flows.report.sections.by_wordings import numbers
 from flows.report.sections.costs import costs
 from flows.report.sections.distinct_answers import mean, variety
 from flows.report.sections.order import measured
@@ -104,34 +105,42 @@ def test_the_convention_is_called_one(found: ReportData) -> None:
 
 def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData) -> None:
     block = block_of(subsamples(found, Room(found)), "colours")
-    table = block.tables[0]
     truth = asked(
         ordinary,
-        "select model_id, strategy, sample_share, n_samples, pss, pss_low, pss_high from marts.rpt_stability_by_share "
-        "where audit_run_id = {run} union all select model_id, strategy, 1.0, n_samples, pss, pss_low, pss_high "
-        "from marts.fct_prompt_stability where audit_run_id = {run} and scope = 'intra' and series = 'all' "
-        "and annotation_filter = 'valid' order by 1, 2, 3",
+        "select scope, model_id, strategy, sample_share, n_samples, pss, pss_low, pss_high from marts.rpt_stability_by_share "
+        "where audit_run_id = {run} and task_id = 'colours' order by scope desc, 2, 3, 4",
     )
-    assert len(truth) == 3 * 2 * 4
-    assert printed(table) == [
+    # of 24 samples 2 and 5 % are fewer than three
+    assert len(truth) == 2 * 3 * 2 * 5
+    assert [table.caption.split(" of ")[0] for table in block.tables] == ["PSS by repetition", "PSS over wordings"]
+    assert [line for table in block.tables for line in printed(table)] == [
         (model, strategy, percent(share), str(n), number(pss), f"[{number(low)}, {number(high)}]")
-        for model, strategy, share, n, pss, low, high in truth
+        for _, model, strategy, share, n, pss, low, high in truth
     ]
-    assert [row[3] for row in truth] == [6, 12, 18, 24] * 6
+    assert [row[4] for row in truth] == [3, 6, 12, 18, 24] * 12
+    wholes = asked(
+        ordinary,
+        "select 'intra', model_id, strategy, pss_intra, pss_intra_low from marts.rpt_audit where audit_run_id = {run} "
+        "and task_id = 'colours' union all select 'inter', model_id, strategy, pss_inter, pss_inter_low "
+        "from marts.rpt_audit where audit_run_id = {run} and task_id = 'colours'",
+    )
+    assert {row[:3]: row[5:7] for row in truth if row[3] == 1} == {
+        row[:3]: pytest.approx(row[3:], abs=1e-12) for row in wholes
+    }
     drawn = [row for data in drawn_data(block, "points") for row in data]
-    named = {cell.figure: cell.value for row in table.rows for cell in cells_of(row)}
+    named = {cell.figure: cell.value for table in block.tables for row in table.rows for cell in cells_of(row)}
     assert all(named[row["figure"]] == row["value"] for row in drawn)
     assert len(drawn) == len(truth)
 
 
 def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> None:
-    """What stands there without one: names of things, the whole's 100 %, the place of a sample in the drawing."""
+    """What stands there without one: names of things, the place of a sample in the drawing."""
     shares, similar = (block_of(section(found, Room(found)), "colours") for section in (subsamples, pairs))
     columns = set()
     for block in (shares, similar):
-        for row in block.tables[0].rows:
+        for row in (row for table in block.tables for row in table.rows):
             unnamed = [part for cell in row[2:] for part in parts(cell) if isinstance(part, str)]
-            assert not re.search(r"\d", "".join(unnamed).replace("100 %", "")), row
+            assert not re.search(r"\d", "".join(unnamed)), row
             columns |= {parse_figure(cell.figure)[:2] for cell in cells_of(row)}
         for note in block.notes:
             assert not re.search(r"\d", "".join(part for part in parts(note) if isinstance(part, str))), note
@@ -139,12 +148,35 @@ def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> No
     of_share = {
         ("rpt_stability_by_share", name) for name in ("sample_share", "n_samples", "pss", "pss_low", "pss_high")
     }
-    of_whole = {("fct_prompt_stability", name) for name in ("n_samples", "pss", "pss_low", "pss_high")}
+    of_steps = {
+        ("rpt_pair_distances", name)
+        for name in ("similarity_low", "similarity_high", "n_pairs", "pair_share", "mean_similarity")
+    }
     of_pairs = {
         ("rpt_sample_similarities", name) for name in ("mean_similarity", "n_pairs", "mean_similarity_of_pairs")
     }
     of_class = {("fct_consistency", "consistency"), ("fct_consistency", "n_samples"), ("fct_p_tau", "p_tau")}
-    assert columns == of_share | of_whole | of_pairs | of_class
+    assert columns == of_share | of_steps | of_pairs | of_class
+
+
+def test_curves_over_wordings_end_at_the_scorecard(ordinary: Reported, found: ReportData) -> None:
+    block = block_of(numbers(found, Room(found, most=100)), "colours")
+    (table,) = block.tables
+    truth = asked(
+        ordinary,
+        "select model_id, strategy, sensitivity, consistency from marts.rpt_audit where audit_run_id = {run} "
+        "and task_id = 'colours'",
+    )
+    most = {}
+    for line in table.rows:  # ascending numbers of wordings: the last of a group is the whole
+        most[line[0], line[1]] = (line[4].value, line[5].value)
+    assert most == {(model, strategy): pytest.approx((s, c), abs=1e-12) for model, strategy, s, c in truth}
+    named = {cell.figure: cell.value for line in table.rows for cell in cells_of(line)}
+    drawn = [row for data in drawn_data(block, "points") for row in data]
+    assert all(named[row["figure"]] == row["value"] for row in drawn)
+    # PSS has a number of wordings where there are no paraphrase temperatures: not here
+    assert [panel.beside for panel in block.panels] == ["sensitivity", "consistency"] * 3
+    assert all(line[8] == line[9] == "" for line in table.rows)
 
 
 def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: ReportData) -> None:
@@ -400,13 +432,14 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
     with duckdb.connect(str(Warehouse(warehouse).published.path)) as con:
         for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_totals", "rpt_distinct_answers",
                      "rpt_prompt_variants", "rpt_accuracy_spreads", "rpt_stability_by_share",
-                     "rpt_sample_similarities"):  # fmt: skip
+                     "rpt_sample_similarities", "rpt_sample_pairs", "rpt_pair_distances",
+                     "rpt_measures_by_wordings"):  # fmt: skip
             con.execute(change.format(mart))
     older = gather(Warehouse(warehouse), ordinary.audit_run_id)
     room = Room(older, most=0)
     for section in (
         sensitivity(older, Room(older)),
-        *(each(older, room) for each in (classes, clouds, alike, pairs, subsamples, costs, variety)),
+        *(each(older, room) for each in (classes, clouds, alike, pairs, numbers, subsamples, costs, variety)),
     ):
         block = block_of(section, "colours")
         assert "`promptaudit rebuild`" in "".join(block.absent), section.anchor
@@ -446,7 +479,7 @@ def test_a_span_of_one_figure_is_that_figure(values: list[float], said: str) -> 
 
 
 def test_tasks_without_repetitions_or_wordings_say_so(found: ReportData) -> None:
-    for section in (between, subsamples):
+    for section in (between, numbers, subsamples):
         block = block_of(section(found, Room(found)), "moods")
         assert block.absent
         assert not block.panels
@@ -459,7 +492,7 @@ def test_open_questions_have_prompts_and_costs_and_no_labels(questions: ReportDa
     kinds = {row["task_id"]: row["kind"] for row in questions.tasks}
     (task_id, *_) = [task for task, kind in kinds.items() if kind == "open_ended"]
     open_ended = "An open-ended task has no labels to measure this by."
-    for section in (between, subsamples):
+    for section in (between, numbers, subsamples):
         assert block_of(section(questions, Room(questions)), task_id).absent == [open_ended]
     prompts = block_of(wordings(questions, Room(questions)), task_id)
     assert all(line[6] == "–" for line in printed(prompts.tables[0]))  # how far labels differ

@@ -23,7 +23,7 @@ from flows.report.sections.columns import words
 from flows.report.sections.label_distributions import telling
 from flows.report.sections.room import LEAST_ROWS, Chart, Room
 from flows.report.sections.sample_consistency import alike, density
-from flows.report.sections.sample_pairs import grouped, pairs, runs, similarities
+from flows.report.sections.sample_pairs import pairs, runs
 from flows.report.sections.sensitivity import sensitivity
 from flows.report.sections.sensitivity_against_consistency import clouds
 from flows.report.sections.sensitivity_by_class import classes
@@ -270,20 +270,7 @@ def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found
     }  # fmt: skip
 
 
-def test_pairs_of_the_worked_example() -> None:
-    # p_tau (1, 0, 0), (.5, .5, 0), (0, 0, 1): distances .5, 1 and 1, so consistency 1 - (2 * 2.5) / 9 = .444444
-    shares = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0, 0, 1.0]])
-    found = similarities(shares)
-    assert found.tolist() == [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]
-    assert found.mean() == pytest.approx(4 / 9)
-
-
-def test_groups_stand_together_and_runs_make_a_row_again() -> None:
-    # three groups, shuffled: whatever their order, none is torn apart
-    kinds = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0]
-    shares = np.eye(3)[kinds] * 0.9 + 0.1 / 3
-    order = [kinds[place] for place in grouped(similarities(shares))]
-    assert len(list(itertools.groupby(order))) == 3
+def test_runs_make_a_row_again() -> None:
     row = np.array([1.0, 0.98, 0.5, 0.5, 0.52, 0.0])
     assert runs(row) == [(0, 2, 1.0), (2, 5, 0.5), (5, 6, 0.0)]
     assert runs(np.array([0.25])) == [(0, 1, 0.25)]
@@ -318,6 +305,36 @@ def test_the_matrix_is_of_the_class_that_is_treated_least_alike(ordinary: Report
     assert f"The mean over the {n * (n - 1) // 2} pairs shown is {number(between)}." in note
     assert f"{n} by {n} samples, 1 less their total variation distance, mean {number(between)}." in label
     assert sum(row["end"] - row["start"] for row in cells) == n * n
+
+
+def test_the_other_class_is_the_one_treated_most_alike_and_all_pairs_are_counted(
+    ordinary: Reported, found: ReportData
+) -> None:
+    block = block_of(pairs(found, Room(found, most=100)), "colours")
+    first, highest = block.panels[0], block.notes[1]
+    classes = asked(
+        ordinary,
+        "select gold_label, consistency, consistency_distinct, n_samples from marts.fct_consistency where audit_run_id = {run} "
+        f"and model_id = '{first.name}' and strategy = '{first.beside}' order by consistency, gold_label",
+    )
+    gold, consistency, _, n = classes[-1]
+    assert f"Class {gold} has the highest consistency, {number(consistency)} over its {n} samples" in plain(highest)
+    assert [panel.detail.partition(",")[0] for panel in block.panels] == [
+        f"class {each[0]}" for each in (classes[0], classes[0], classes[-1], classes[-1])
+    ]
+    bars = list(drawn_data(block, "bars"))
+    for drawn, steps, (_, _, distinct, n_samples) in zip(
+        bars, block.tables[1::2], (classes[0], classes[-1]), strict=True
+    ):
+        assert sum(row["value"] for row in drawn) == n_samples * (n_samples - 1) // 2
+        named = {cell.figure: cell.value for line in steps.rows for cell in cells_of(line)}
+        assert all(named[row["figure"]] == row["value"] for row in drawn)
+        # each step's pairs and mean give the class's figure without pairs of a sample with itself
+        sums = [(line[3].value, line[5].value) for line in steps.rows]
+        mean = sum(n_pairs * own for n_pairs, own in sums) / sum(n_pairs for n_pairs, _ in sums)
+        assert mean == pytest.approx(distinct, abs=1e-12)
+        assert {row["is_exact"] for row in drawn} <= {True, False}
+        assert all((row["low"] < 0) == (row["start"] == row["end"] == 0) for row in drawn)
 
 
 @pytest.mark.parametrize("section", EVERY)

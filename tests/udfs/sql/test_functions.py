@@ -46,6 +46,9 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
         "mean_consistency([x], [x], [x], [1])",
         "prompt_stability([x], [x], [x], ['a'], 'nominal', false, 1, 10)",
         "prompt_stability_of_all([x], [x], [x], ['a'], 'nominal')",
+        "measures_by_wordings([x], [x], [x], [x], [1], 3, 1)",
+        "pair_distances([x], [x], [1], 1)",
+        "sample_pairs([x], [x], [1])",
         "two_way_interval([x], [x], [1])",
     ],
 )
@@ -67,6 +70,8 @@ def test_no_entries_give_null_figures(con: duckdb.DuckDBPyConnection, lists: str
     assert one(con, f"prompt_stability({lists}, [], 'nominal', false, 1, 10)") == []
     assert one(con, f"prompt_stability_of_all({lists}, [], 'nominal')") == []
     assert one(con, f"two_way_interval({lists}).mean") is None
+    assert one(con, f"measures_by_wordings({lists}, [], [], 3, 1)") == []
+    assert one(con, f"pair_distances({lists}, 1)") == one(con, f"sample_pairs({lists})") == []
 
 
 def test_more_rows_than_a_chunk_are_kept_apart(con: duckdb.DuckDBPyConnection) -> None:
@@ -101,6 +106,29 @@ def test_a_null_label_is_a_class_whatever_the_codes(con: duckdb.DuckDBPyConnecti
     same = "consistency([7, 7], [1, 2], [NULL, {}], [1, 1], 1, 0).consistency"
     assert one(con, same.format("NULL")) == 1
     assert one(con, same.format("0")) == 0.5
+
+
+def test_measures_by_wordings_of_hashed_codes(con: duckdb.DuckDBPyConnection) -> None:
+    # sample -7 is a, N/A over two wordings, 9 is a, a; without gold there is sensitivity alone
+    call = "measures_by_wordings([{0}, {0}, {0}, {0}], [-7, -7, 9, 9], [5, 6, 5, 6], [-3, NULL, -3, -3], [1, 1, 1, 1], 2, NULL)"
+    rows = one(con, call.format(4))
+    assert rows == [
+        {"n_wordings": 2, "sensitivity": 0.5, "is_sensitivity_exact": True, "consistency": 0.75, "consistency_subset_std": 0,
+         "n_subsets": 1, "n_samples": 2}
+    ]  # fmt: skip
+    assert one(con, f"({call.format('NULL')})[1].consistency") is None
+
+
+def test_pairs_have_the_samples_own_codes(con: duckdb.DuckDBPyConnection) -> None:
+    lists = "[70, 90, 70, 80], [NULL, NULL, 1, 1], [0.5, 1, 0.5, 1]"
+    rows = one(con, f"sample_pairs({lists})")
+    assert isinstance(rows, list)
+    assert {frozenset((row["sample"], row["other_sample"])): row["similarity"] for row in rows} == {
+        frozenset((70, 80)): 0.5, frozenset((70, 90)): 0.5, frozenset((80, 90)): 0,
+    }  # fmt: skip
+    counted = one(con, f"pair_distances({lists}, 1)")
+    assert isinstance(counted, list)
+    assert [(row["similarity_low"], row["n_pairs"]) for row in counted] == [(0, 1), (0.5, 2)]
 
 
 def test_samples_without_gold_are_left_out(con: duckdb.DuckDBPyConnection) -> None:

@@ -15,7 +15,7 @@ from tests.support.plain_krippendorff import krippendorff_alpha
 from udfs.resampling import generator, weights
 from udfs.stability import nominal_series, resamples
 from udfs.stability.krippendorff import LEVELS, Level
-from udfs.stability.prompt_stability import StabilityRow, prompt_stability
+from udfs.stability.prompt_stability import StabilityRow, normal_interval, prompt_stability
 from udfs.stability.ratings import MISSING, Ratings, cumulative_and_adjacent
 from udfs.stability.resamples import bootstrap_alphas, cell_alphas
 
@@ -166,6 +166,22 @@ def test_cells_of_the_published_package_are_thinned(level: Level) -> None:
         thinned = np.full_like(codes, MISSING)
         thinned[annotator[kept], unit[kept]] = codes[annotator[kept], unit[kept]]
         assert got[b] == pytest.approx(plain_alpha(thinned, level), abs=1e-9)
+
+
+def test_the_published_formula_closes_in_on_the_mean_of_the_resamples() -> None:
+    # alphas .5, .7, .9: mean .7, sd .2 (ddof 1), 1.96 * .2 / sqrt(3) = .226317
+    found = normal_interval(np.array([0.5, 0.7, np.nan, 0.9]))
+    assert found == pytest.approx((0.7 - 0.226317, 0.7 + 0.226317), abs=1e-6)
+    assert np.isnan(normal_interval(np.array([0.5, np.nan]))).all()
+    codes = random_codes(8, k=5, n=60, missing=0.1)
+    rows = stability(codes, n_resamples=100)
+    alphas = cell_alphas([Ratings(codes, NUMBERS, "nominal")], seed=1, n_resamples=100)
+    half = 1.959964 * alphas.std(ddof=1) / 10
+    assert (rows[-1].pss_z_low, rows[-1].pss_z_high) == pytest.approx(
+        (alphas.mean() - half, alphas.mean() + half), abs=1e-6
+    )
+    assert all(np.isnan(row.pss_z_low) for row in rows[:-1])
+    assert rows[-1].pss_z_high - rows[-1].pss_z_low < 0.5 * (rows[-1].pss_cell_high - rows[-1].pss_cell_low)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -44,6 +44,10 @@ predictions as (
         variants.paraphrase_temperature,
         variants.variant_index,
         variants.is_original,
+        case
+            when json_valid(landed.token_logprobs)
+                then list_avg(try_cast(json_extract(landed.token_logprobs, '$[*].logprob') as double[]))
+        end as mean_token_logprob,
         coalesce(variants.reader, readers.reader) as reader
     from landed
     inner join variants using (audit_run_id, prompt_variant_id)
@@ -90,6 +94,7 @@ labelled as (
         samples.gold_label,
         predictions.repetition,
         readings.completion_md5,
+        predictions.mean_token_logprob,
         case
             when predictions.completion is null then 'error'
             when readings.reading.is_blank then 'empty'

@@ -38,6 +38,7 @@ final as (
         coalesce(predictions.label_index, -1) as label_index,
         case tasks.level when 'interval' then predictions.label else predictions.label_index::varchar end as annotation,
         predictions.is_correct,
+        predictions.mean_token_logprob,
         if(predictions.answer_status = 'empty', null, predictions.completion_md5) as completion_md5
     from predictions
     inner join wordings using (audit_run_id, prompt_variant_id)

@@ -42,6 +42,7 @@ final as (
         landed.finish_reason,
         landed.prompt_tokens,
         landed.completion_tokens,
+        labelled.mean_token_logprob,
         landed.cost_usd,
         landed.latency_ms,
         landed.n_attempts,

@@ -86,7 +86,8 @@ sensitivities as (
         strategy,
         avg(sensitivity) as sensitivity,
         stddev_pop(sensitivity) as sensitivity_std,
-        avg(sensitivity_valid) as sensitivity_valid
+        avg(sensitivity_valid) as sensitivity_valid,
+        avg(output_uncertainty) as output_uncertainty
     from samples
     group by all
 ),
@@ -156,6 +157,7 @@ final as (
         shares.item_share,
         shares.item_share_low,
         shares.item_share_high,
+        sensitivities.output_uncertainty,
         counted.invalid_rate,
         -- the rate is of answers, its interval of variants that weigh equally: the width moves to where the rate is
         case

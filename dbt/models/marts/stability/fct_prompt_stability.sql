@@ -87,6 +87,8 @@ final as (
         measured.point.pss_boot_high as pss_boot_high,
         measured.point.pss_cell_low as pss_cell_low,
         measured.point.pss_cell_high as pss_cell_high,
+        measured.point.pss_z_low as pss_z_low,
+        measured.point.pss_z_high as pss_z_high,
         if(measured.scope = 'inter', measured.point.pss_wordings_low, null) as pss_wordings_low,
         if(measured.scope = 'inter', measured.point.pss_wordings_high, null) as pss_wordings_high,
         measured.point.is_degenerate as is_degenerate,

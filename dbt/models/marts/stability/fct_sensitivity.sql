@@ -59,6 +59,7 @@ answered as (
         strategy,
         sample_index,
         count(*) as n_predictions,
+        -avg(mean_token_logprob) as output_uncertainty,
         if(any_value(gold_label) is null, null, count(*) filter (is_correct)) as n_correct
     from predictions
     group by all
@@ -83,6 +84,7 @@ final as (
         corrected_sensitivity(corrected.wordings, corrected.labels, corrected.shares, spread.n_classes::integer)
             as sensitivity_corrected,
         others.mean_consistency,
+        answered.output_uncertainty,
         spread.n_variants,
         answered.n_correct,
         answered.n_predictions,

@@ -1,13 +1,22 @@
--- One row per run, model, task, strategy and share of the samples (.25, .5, .75): PSS by repetition of that part of them.
--- The whole is fct_prompt_stability, scope intra, series all, annotation filter valid.
+-- One row per run, model, task, strategy, scope (intra, inter) and share of the samples (2, 5, 10, 25, 50, 75 and 100 %): PSS of that
+-- part of them. Of inter it is the mean over paraphrase temperatures, as in rpt_audit. The whole is that of fct_prompt_stability.
 with annotators as (
     select * from {{ ref('int_annotators') }}
-    where scope = 'intra' and {{ in_this_build() }}
+    where scope in ('intra', 'inter') and {{ in_this_build() }}
 ),
 
 predictions as (
     select * from {{ ref('int_predictions_measured') }}
     where {{ in_this_build() }}
+),
+
+stabilities as (
+    select * from {{ ref('fct_prompt_stability') }}
+    where
+        scope in ('intra', 'inter')
+        and series = 'all'
+        and annotation_filter = 'valid'
+        and {{ in_this_build() }}
 ),
 
 tasks as (
@@ -21,7 +30,7 @@ runs as (
 ),
 
 shares (sample_share) as (
-    values (0.25), (0.5), (0.75)
+    values (0.02), (0.05), (0.1), (0.25), (0.5), (0.75)
 ),
 
 answers as (
@@ -30,7 +39,10 @@ answers as (
         annotators.model_id,
         annotators.task_id,
         annotators.strategy,
+        annotators.scope,
+        annotators.group_temperature as paraphrase_temperature,
         annotators.annotator,
+        annotators.replicate,
         predictions.sample_id,
         predictions.sample_index,
         predictions.annotation
@@ -44,6 +56,7 @@ samples as (
         model_id,
         task_id,
         strategy,
+        scope,
         sample_id,
         sample_index
     from answers
@@ -60,27 +73,33 @@ placed as (
     inner join tasks using (audit_run_id, task_id)
     inner join runs using (audit_run_id)
     window one_group as (
-        partition by samples.audit_run_id, samples.model_id, samples.task_id, samples.strategy
+        partition by samples.audit_run_id, samples.model_id, samples.task_id, samples.strategy, samples.scope
     )
 ),
 
+-- of fewer than three samples alpha says nothing
 listed as (
     select
         answers.audit_run_id,
         answers.model_id,
         answers.task_id,
         answers.strategy,
+        answers.scope,
+        answers.paraphrase_temperature,
         shares.sample_share,
         prompt_stability_of_all(
             list(answers.sample_index),
             list(answers.annotator),
-            list(1),
+            list(answers.replicate),
             list(answers.annotation),
             any_value(placed.level)
         ) as points
     from answers
-    inner join placed using (audit_run_id, model_id, task_id, strategy, sample_index)
-    inner join shares on placed.place <= ceil(shares.sample_share * placed.n_samples)
+    inner join placed using (audit_run_id, model_id, task_id, strategy, scope, sample_index)
+    inner join shares
+        on
+            placed.place <= ceil(shares.sample_share * placed.n_samples)
+            and ceil(shares.sample_share * placed.n_samples) >= 3
     group by all
 ),
 
@@ -91,12 +110,13 @@ measured as (
     from listed
 ),
 
-final as (
+points as (
     select
         audit_run_id,
         model_id,
         task_id,
         strategy,
+        scope,
         sample_share::double as sample_share,
         point.pss as pss,
         point.pss_low as pss_low,
@@ -104,9 +124,44 @@ final as (
         point.is_degenerate as is_degenerate,
         point.n_samples as n_samples,
         point.n_annotators as n_annotators,
-        point.n_annotations as n_annotations,
-        {{ measure_version() }}
+        point.n_annotations as n_annotations
     from measured
+    union all
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        scope,
+        1.0::double as sample_share,
+        pss,
+        pss_low,
+        pss_high,
+        is_degenerate,
+        n_samples,
+        n_annotators,
+        n_annotations
+    from stabilities
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        scope,
+        sample_share,
+        avg(pss) as pss,
+        avg(pss_low) as pss_low,
+        avg(pss_high) as pss_high,
+        bool_and(is_degenerate) as is_degenerate,
+        max(n_samples) as n_samples,
+        max(n_annotators) as n_annotators,
+        sum(n_annotations)::integer as n_annotations,
+        {{ measure_version() }}
+    from points
+    group by all
 )
 
 select * from final

@@ -1,0 +1,97 @@
+-- One row per run, task, class that is shown pair by pair, sample of it and label it ever got (NULL is N/A).
+-- Two classes a run and task: the one with the lowest consistency among those of three samples or more, of a model that
+-- answers neither by chance nor with errors on purpose where there is one; and of the same model and strategy the one with the
+-- highest. Of a larger class 40 samples are shown.
+with models as (
+    select * from {{ ref('stg_models') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+consistencies as (
+    select * from {{ ref('fct_consistency') }}
+    where n_samples >= 3 and consistency is not null and {{ in_this_build() }}
+),
+
+said as (
+    select * from {{ ref('fct_p_tau') }}
+    where p_tau > 0 and {{ in_this_build() }}
+),
+
+reference_models as (
+    select
+        audit_run_id,
+        model_id
+    from models
+    where {{ is_reference('models') }}
+),
+
+lowest as (
+    select consistencies.*
+    from consistencies
+    left join reference_models using (audit_run_id, model_id)
+    qualify
+        row_number() over (
+            partition by consistencies.audit_run_id, consistencies.task_id
+            order by
+                reference_models.model_id is not null,
+                consistencies.consistency,
+                consistencies.model_id,
+                consistencies.strategy,
+                consistencies.gold_label
+        ) = 1
+),
+
+highest as (
+    select consistencies.*
+    from consistencies
+    inner join lowest using (audit_run_id, model_id, task_id, strategy)
+    where consistencies.gold_label != lowest.gold_label
+    qualify
+        row_number() over (
+            partition by consistencies.audit_run_id, consistencies.task_id
+            order by consistencies.consistency desc, consistencies.gold_label asc
+        ) = 1
+),
+
+classes as (
+    select
+        *,
+        'lowest' as extreme
+    from lowest
+    union all
+    select
+        *,
+        'highest' as extreme
+    from highest
+),
+
+-- by a hash of the seed and the name: the same samples on every machine
+final as (
+    select
+        classes.audit_run_id,
+        classes.model_id,
+        classes.task_id,
+        classes.strategy,
+        classes.gold_label,
+        classes.extreme,
+        runs.seed,
+        said.sample_id,
+        said.sample_index,
+        nullif(said.label_index, -1) as label_index,
+        said.p_tau
+    from classes
+    inner join runs using (audit_run_id)
+    inner join said using (audit_run_id, model_id, task_id, strategy, gold_label)
+    qualify
+        dense_rank() over (
+            partition by classes.audit_run_id, classes.task_id, classes.extreme
+            order by md5(runs.seed || ':' || said.sample_id), said.sample_id
+        ) <= 40
+)
+
+select * from final

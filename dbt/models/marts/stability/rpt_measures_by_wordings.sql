@@ -1,0 +1,76 @@
+-- One row per run, model, task, strategy and number of wordings (2 to all, at most 12 numbers): the measures over so many of them.
+with wordings as (
+    select * from {{ ref('int_wordings_shared') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+classes as (
+    select
+        audit_run_id,
+        task_id,
+        count(*)::integer + 1 as n_classes
+    from labels
+    group by all
+),
+
+listed as (
+    select
+        wordings.audit_run_id,
+        wordings.model_id,
+        wordings.task_id,
+        wordings.strategy,
+        measures_by_wordings(
+            list(gold_labels.label_index),
+            list(wordings.sample_index),
+            list(wordings.wording_index),
+            list(wordings.label_index),
+            list(wordings.p_wording),
+            any_value(classes.n_classes),
+            any_value(runs.seed)
+        ) as points
+    from wordings
+    inner join classes using (audit_run_id, task_id)
+    inner join runs using (audit_run_id)
+    left join labels as gold_labels
+        on
+            wordings.audit_run_id = gold_labels.audit_run_id
+            and wordings.task_id = gold_labels.task_id
+            and wordings.gold_label = gold_labels.label
+    group by all
+),
+
+measured as (
+    select
+        * exclude (points),
+        unnest(points) as point
+    from listed
+),
+
+final as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        point.n_wordings as n_wordings,
+        point.sensitivity as sensitivity,
+        point.is_sensitivity_exact as is_sensitivity_exact,
+        point.consistency as consistency,
+        point.consistency_subset_std as consistency_subset_std,
+        point.n_subsets as n_subsets,
+        point.n_samples as n_samples,
+        {{ measure_version() }}
+    from measured
+)
+
+select * from final

@@ -1,0 +1,259 @@
+"""Sensitivity and consistency as fewer wordings would have given them: of all subsets of the wordings, or of drawn ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.measures.entropy import ROUNDING, plug_in_terms
+from udfs.resampling import generator
+
+MOST_NUMBERS = 12
+"""Numbers of wordings that become rows."""
+
+N_SUBSETS = 20
+"""Subsets of the wordings that consistency is averaged over; all of them where there are no more."""
+
+MOST_COMPOSITIONS = 4096
+"""Ways to choose from a cell's shares up to which sensitivity is exact: a share that m wordings have is chosen 0 to m times.
+Of single answers, whose shares are 0 and 1, it is exact in any case."""
+
+MOST_EXACT = 500
+"""Wordings up to which it is exact at all: of more there are soon more subsets than a float holds."""
+
+N_ORDERS = 200
+"""Orders in which the wordings of a cell are drawn where there are more ways; the cells' errors are independent."""
+
+_CELLS = 1_000_000  # shares of the subsets that are sorted at once, 8 MB
+_SUBSETS, _ORDERS = 20, 21  # purposes of the generators
+
+
+@dataclass(frozen=True)
+class ByWordings:
+    """The measures of one number of wordings; NaN where undefined."""
+
+    n_wordings: int
+    sensitivity: float
+    is_sensitivity_exact: bool
+    consistency: float
+    consistency_subset_std: float
+    n_subsets: int
+    n_samples: int
+
+
+def numbers_of_wordings(n_wordings: int) -> list[int]:
+    """Returns up to MOST_NUMBERS numbers from 2 to Q, both ends among them: all, or of more ever wider apart."""
+    if n_wordings <= MOST_NUMBERS + 1:
+        return list(range(2, n_wordings + 1))
+    return sorted({round(k) for k in np.geomspace(2, n_wordings, MOST_NUMBERS)})
+
+
+def measures_by_wordings(
+    gold: NDArray[np.int64],
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    label: NDArray[np.int64],
+    p: NDArray[np.float64],
+    n_classes: int,
+    seed: int,
+) -> list[ByWordings]:
+    """Returns mean sensitivity and consistency over k wordings, for each k of `numbers_of_wordings`.
+
+    Args:
+        gold: shape (n,), code of the sample's gold class; below 0 for a sample without one.
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes of the Q wordings.
+        label: shape (n,), dense codes, N/A being one of them.
+        p: shape (n,), share of the wording's answers with the label, above 0; a (sample, variant, label) stands at most once,
+            and the shares of a (sample, variant) sum to 1.
+        n_classes: C.
+        seed: of the subsets and orders.
+
+    Returns:
+        `sensitivity`: mean over samples of its expectation over all subsets of k of the sample's wordings; a sample that has
+        fewer takes all of its own, one with fewer than two is left out, so that k = Q gives the mean of the whole.
+        `is_sensitivity_exact` is false where some cell's subsets were drawn (`MOST_COMPOSITIONS`). `consistency`: mean over
+        `n_subsets` subsets of k of the Q wordings, the same for all samples, pooled over classes as of `consistency`;
+        `consistency_subset_std` its standard deviation over them, ddof 0. One subset, and a deviation of 0, for k = Q.
+        Empty for Q < 2.
+
+    Source:
+        Errica et al. 2025 for both measures; rarefaction of Hurlbert 1971 for the expectation.
+    """
+    n_wordings = int(variant.max()) + 1 if len(variant) else 0
+    numbers = numbers_of_wordings(n_wordings)
+    if not numbers:
+        return []
+    sensitivities, is_exact, n_samples = _rarefied(sample, variant, label, p, n_classes, numbers, seed)
+    shares = _Shares.of(gold, sample, variant, label, p)
+    rows = []
+    for number, sensitivity in zip(numbers, sensitivities.tolist(), strict=True):
+        figures = shares.consistencies(subsets(n_wordings, number, seed))
+        rows.append(
+            ByWordings(
+                n_wordings=number,
+                sensitivity=sensitivity,
+                is_sensitivity_exact=is_exact or number == n_wordings,
+                consistency=float(figures.mean()),
+                consistency_subset_std=float(figures.std()),
+                n_subsets=len(figures),
+                n_samples=n_samples,
+            )
+        )
+    return rows
+
+
+def subsets(n_wordings: int, number: int, seed: int) -> NDArray[np.int64]:
+    """Returns subsets of `number` of the wordings, shape (n_subsets, number): all where they are few, else seeded draws.
+
+    Drawn ones are the beginnings of orders that are the same for every number, so that a curve over numbers is smooth.
+    """
+    if math.comb(n_wordings, number) <= N_SUBSETS:
+        return np.array(list(itertools.combinations(range(n_wordings), number)), np.int64)
+    places = np.tile(np.arange(n_wordings), (N_SUBSETS, 1))
+    return generator(seed, _SUBSETS).permuted(places, axis=1)[:, :number]
+
+
+def expected_terms(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Returns the mean of -x ln x over all subsets of k of Q wordings, x the mean share of a label over the subset.
+
+    With single answers every share is 0 or 1, and this is sum_j Hypergeom(j; Q, n, k) g(j / k), g(x) = -x ln x.
+
+    Args:
+        shares: shape (d,), the distinct shares of the label.
+        counts: shape (d,), how many wordings have each; Q is their sum.
+
+    Returns:
+        Shape (Q + 1,), nats, for k = 0 to Q; 0 at k = 0. Takes as many floats as there are ways to choose, prod(counts + 1).
+    """
+    n_wordings = int(counts.sum())
+    chosen, total, ways = np.zeros(1), np.zeros(1), np.ones(1)
+    for share, count in zip(shares.tolist(), counts.tolist(), strict=True):
+        taken = np.arange(count + 1)
+        chosen = np.add.outer(chosen, taken).ravel()
+        total = np.add.outer(total, taken * share).ravel()
+        ways = np.multiply.outer(ways, _ways(count)).ravel()
+    number = chosen.astype(np.int64)
+    terms = ways / _ways(n_wordings)[number] * plug_in_terms(total / np.maximum(chosen, 1))
+    return np.bincount(number, weights=terms, minlength=n_wordings + 1).astype(np.float64, copy=False)
+
+
+@lru_cache(maxsize=256)
+def _ways(n: int) -> NDArray[np.float64]:
+    """In how many ways 0 to n of n are chosen."""
+    return np.array([math.comb(n, k) for k in range(n + 1)], np.float64)
+
+
+def _rarefied(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    label: NDArray[np.int64],
+    p: NDArray[np.float64],
+    n_classes: int,
+    numbers: list[int],
+    seed: int,
+) -> tuple[NDArray[np.float64], bool, int]:
+    """Mean sensitivity at each number, whether all of it is exact, and of how many samples it is."""
+    asked = np.unique(sample * (int(variant.max()) + 1) + variant) // (int(variant.max()) + 1)
+    n_asked = np.bincount(asked, minlength=int(sample.max()) + 1)
+    is_kept = n_asked >= 2
+    n_samples = int(is_kept.sum())
+    if n_classes < 2 or n_samples == 0:
+        return np.full(len(numbers), np.nan), True, n_samples
+    of_kept = is_kept[sample]
+    cell = sample[of_kept] * (int(label.max()) + 1) + label[of_kept]
+    order = np.lexsort((p[of_kept], cell))
+    cell, shares = cell[order], p[of_kept][order]
+    starts = np.flatnonzero(np.append(True, np.diff(cell) > 0))
+    sizes = n_asked[cell[starts] // (int(label.max()) + 1)].tolist()
+    # cells that hold the same shares are one: there are few
+    alike: dict[tuple[int, bytes], int] = {}
+    for size, own in zip(sizes, np.split(shares, starts[1:]), strict=True):
+        key = (size, own.tobytes())
+        alike[key] = alike.get(key, 0) + 1
+    sums, is_exact, rng = np.zeros(len(numbers)), True, generator(seed, _ORDERS)
+    for (size, held), count in alike.items():
+        own = np.append(np.zeros(size - len(held) // 8), np.frombuffer(held))
+        values, counts = np.unique(own, return_counts=True)
+        is_few = len(values) <= 2 or math.prod((counts + 1).tolist()) <= MOST_COMPOSITIONS
+        is_few &= size <= MOST_EXACT
+        terms = expected_terms(values, counts) if is_few else _drawn_terms(own, rng)
+        is_exact &= is_few
+        sums += count * terms[np.minimum(numbers, size)]
+    means = sums / n_samples / np.log(n_classes)
+    means[(means > 1) & (means <= 1 + ROUNDING)] = 1.0
+    return means, is_exact, n_samples
+
+
+def _drawn_terms(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """The means of `expected_terms` over the beginnings of drawn orders; shares of shape (Q,), exact at k = Q."""
+    k = np.arange(1, len(shares) + 1)
+    sums = np.cumsum(rng.permuted(np.tile(shares, (N_ORDERS, 1)), axis=1), axis=1)
+    return np.append(0.0, plug_in_terms(sums / k).mean(axis=0))
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """Shares of labels under each wording, samples of one gold class side by side.
+
+    Attributes:
+        p: shape (Q, C, n), zero where a sample was not asked.
+        is_asked: shape (Q, n), 1 where it was.
+        class_start: places of the samples at which a class begins, and their number.
+    """
+
+    p: NDArray[np.float64]
+    is_asked: NDArray[np.float64]
+    class_start: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        gold: NDArray[np.int64],
+        sample: NDArray[np.int64],
+        variant: NDArray[np.int64],
+        label: NDArray[np.int64],
+        p: NDArray[np.float64],
+    ) -> _Shares:
+        """Returns the shares of the samples that have a gold class."""
+        class_of = np.full(int(sample.max()) + 1, -1)
+        class_of[sample] = gold
+        order = np.argsort(class_of, kind="stable")
+        order = order[class_of[order] >= 0]
+        place = np.full(len(class_of), -1)
+        place[order] = np.arange(len(order))
+        kept = place[sample] >= 0
+        shares = np.zeros((int(variant.max()) + 1, int(label.max()) + 1, len(order)))
+        shares[variant[kept], label[kept], place[sample[kept]]] = p[kept]
+        sizes = np.unique(class_of[order], return_counts=True)[1]
+        is_asked = np.zeros((len(shares), len(order)))
+        is_asked[variant[kept], place[sample[kept]]] = 1
+        return cls(shares, is_asked, np.append(0, np.cumsum(sizes)))
+
+    def consistencies(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Returns the pooled consistency of each subset of wordings, shape (n_subsets,); NaN without a gold label."""
+        weight = np.zeros((len(chosen), len(self.p)))
+        np.put_along_axis(weight, chosen, 1.0, axis=1)
+        step = max(1, _CELLS // max(1, self.p[0].size))
+        if not (weight @ self.is_asked).all():  # some sample has an answer under none of them
+            step = 1
+        return np.concatenate([self._consistencies(weight[at : at + step]) for at in range(0, len(chosen), step)])
+
+    def _consistencies(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """1 - sum of distances over ordered pairs / their number: sum over labels of sum_r x_(r) (2 r - n - 1)."""
+        n_asked = weight @ self.is_asked
+        p_tau = np.tensordot(weight, self.p, 1) / np.maximum(n_asked, 1)[:, None, :]
+        distances, n_pairs = np.zeros(len(weight)), 0
+        for start, stop in itertools.pairwise(self.class_start.tolist()):
+            own = p_tau[:, :, start:stop]
+            if len(weight) == 1:
+                own = own[:, :, n_asked[0, start:stop] > 0]
+            n = own.shape[2]
+            distances += (np.sort(own, axis=2) @ (2.0 * np.arange(1, n + 1) - n - 1)).sum(axis=1)
+            n_pairs += n * n
+        return np.clip(1 - distances / n_pairs, 0, 1) if n_pairs else np.full(len(weight), np.nan)

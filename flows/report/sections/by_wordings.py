@@ -1,0 +1,103 @@
+"""The section on the measures of fewer wordings: how many wordings it takes until the figures hold still."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+from flows.display.figures import NAME, cut, span
+from flows.report.blocks.blocks import Section, by, keyed
+from flows.report.charts.curves import Axes, curves
+from flows.report.charts.panels import STABLE, Domain, domain_of
+from flows.report.gather import ReportData
+from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, beside, bounds, counted, figure, table
+from flows.report.sections.reasons import OLDER, why_no_answers, why_one_wording, why_open
+from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
+from flows.warehouse import Row
+
+MART, STABILITY = "rpt_measures_by_wordings", "fct_prompt_stability"
+_GROUP = ("model_id", "task_id", "strategy")
+_COLUMNS = (
+    MODEL, STRATEGY, counted("Wordings", "n_wordings"), N_SAMPLES, figure("Sensitivity", "sensitivity"),
+    figure("Consistency", "consistency"), figure("std over subsets", "consistency_subset_std"),
+    counted("Subsets", "n_subsets"),
+    *(beside(STABILITY, column, lambda _: "") for column in (figure("PSS, first k", "pss"), bounds("pss"))),
+)  # fmt: skip
+_FIELDS = {"series": "strategy", "at": "wordings", "value": "figure", "low": "low", "high": "high"}
+
+
+def numbers(data: ReportData, room: Room) -> Section:
+    """Returns sensitivity, consistency and PSS of 2 wordings up to all of them."""
+    section = Section(
+        "numbers",
+        "By number of wordings",
+        "What fewer of the same wordings would have given. Sensitivity is the mean over all subsets of k wordings, consistency "
+        "that over up to 20 of them, PSS that of the first k, with its 95 % interval. Sensitivity of few wordings lies below "
+        "that of many; a figure that still moves at the right end asks for more of them. Micro-F1 has no such curve: its "
+        "expectation is the same at any number of wordings.",
+    )
+    rows_of = by(data.measures_by_wordings, "task_id")
+    key = (*_GROUP, "n_annotators")
+    first_k = keyed([row for row in data.stabilities if _is_first_k(row)], *key)
+    for task_id, block, scored in section.of_tasks(data.scorecard):
+        if task_id not in rows_of:
+            is_older = any(row["sensitivity"] is not None for row in scored)
+            few = OLDER if is_older else why_one_wording(scored, "a curve over wordings")
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or few)
+            continue
+        rows = [
+            {**row, STABILITY: first_k.get((*(row[name] for name in _GROUP), row["n_wordings"]))}
+            for row in rows_of[task_id]
+        ]
+        room.draw(block, _charts(rows, task_id, colour(block, rows)))
+        block.tables.append(table("Measures by number of wordings", _COLUMNS, rows, MART, most=room.n_rows))
+    return section
+
+
+def _is_first_k(row: Row) -> bool:
+    return (row["scope"], row["series"], row["annotation_filter"], row["paraphrase_temperature"]) == (
+        "inter", "cumulative", "valid", None,
+    )  # fmt: skip
+
+
+def _charts(rows: list[Row], task_id: str, shown: Sequence[str]) -> list[Chart]:
+    """A chart a model and measure, model by model: so each measure is seen where there is room for few."""
+    charts = []
+    stable = [
+        {**row[STABILITY], "n_wordings": row["n_wordings"]} for row in rows if row[STABILITY] and row[STABILITY]["pss"]
+    ]
+    lowest = [row["pss"] if row["pss_low"] is None else row["pss_low"] for row in stable]
+    for mart, column, name, own, ends, level in (
+        (MART, "sensitivity", "sensitivity", rows, _from_zero, None),
+        (MART, "consistency", "consistency", rows, domain_of, None),
+        (STABILITY, "pss", "PSS", stable, lambda _: domain_of(lowest), STABLE),
+    ):
+        known = [row for row in own if row[column] is not None]
+        if known:
+            axes = partial(
+                Axes, x="wordings", y=name, domain=ends([row[column] for row in known]), format="d", level=level
+            )
+            draw = partial(_curves, mart=mart, column=column, axes=axes, shown=shown)
+            charts += charts_of_models(known, task_id, name, draw)
+    return sorted(charts, key=lambda chart: chart.name)
+
+
+def _from_zero(values: Sequence[float]) -> Domain:
+    return 0.0, min(1.0, max(0.1, math.ceil(max(values) * 10) / 10))
+
+
+def _curves(  # noqa: PLR0913 - of which figure, and what it is drawn on
+    rows: list[Row], who: str, *, mart: str, column: str, axes: partial[Axes], shown: Sequence[str]
+) -> Drawn:
+    points = [
+        point(mart, row, column, series=row["strategy"], at=row["n_wordings"])
+        for row in rows
+        if row["strategy"] in shown
+    ]
+    spans = "; ".join(
+        f"{cut(name, NAME)} {span([row['value'] for row in own])}" for name, own in by(points, "series").items()
+    )
+    axis = axes(ticks=sorted({row["at"] for row in points}))
+    label = f"{who}: {axis.y} by number of wordings ({axis.ticks[0]} to {axis.ticks[-1]}): {spans}."
+    return "", curves(points, shown, axis, _FIELDS, label)
