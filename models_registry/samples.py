@@ -74,7 +74,8 @@ def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
     if data.path is not None:
         is_here = data.rows is None or (root / data.path).exists()
         where = "" if data.published is None else f"; {data.published}"
-        return None if is_here else DataError(f"{shown}: no such file{where}")
+        place = f"save it as {data.path} in a folder of cards of yours: ./registry, or --registry DIR"
+        return None if is_here else DataError(f"{shown}: no such file; {place}{where}")
     found = importlib.util.find_spec("datasets")
     if found is not None and found.origin is not None:  # a folder of that name is no package
         return None

@@ -6,6 +6,7 @@
         when {{ reason }} in ('no gold label', 'no reference') then 'no_key'
         when {{ reason }} = 'not judged' then 'not_judged'
         when {{ reason }} = 'error of the judge' then 'judge_failed'
+        when {{ reason }} = 'no log-likelihoods' then 'not_weighed'
         when {{ reason }} in ('timeout', 'too long', 'too much memory') then 'over_limit'
         else 'not_read'
     end

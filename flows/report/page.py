@@ -42,7 +42,8 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
 
 def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
     """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
-    content, parts = sections(data), parted(data.scorecard)
+    content = sections(data)
+    parts = parted(data.scorecard, {row["model_id"] for row in data.references})
     if len(parts) == 1:
         return [_rendered(data, content, traces)]
     # a block of no task of the scorecard is on all of the run

@@ -170,10 +170,14 @@ def test_the_design_of_barrie_et_al(audit: str) -> None:
     assert (min(card.rephrasing.temperatures), max(card.rephrasing.temperatures)) == (0.1, 5.0)
     assert card.rephrasing.variants_per_temperature == 10
     assert (card.repetitions.original, card.repetitions.variants) == (30, 3)
+    assert card.samples.limit == 500
     (model,) = (REGISTRY.model(name) for name in card.models)
     assert (model.model, model.sampling.temperature) == ("gpt-3.5-turbo", 0.1)
     (task,) = card.tasks
     assert REGISTRY.task(task).level == ("interval" if task == "pss_manifestos_multi" else "nominal")
+    assert REGISTRY.task(task).labels_line == "none"  # what is sent is the instruction and the format alone
+    n_answers = min(500, REGISTRY.task(task).data.rows or 0) * (30 + 25 * 10 * 3)
+    assert f"{n_answers:,} answers" in (SHIPPED / f"audits/papers/{task}.yml").read_text("utf-8")
 
 
 def test_the_twelve_outcomes_of_barrie_et_al_in_one_audit() -> None:
@@ -221,6 +225,8 @@ def test_the_design_of_errica_et_al(task: str) -> None:
     n_rows = REGISTRY.task(task).data.rows or 0
     assert min(card.samples.limit or n_rows, n_rows) == DATASETS[task]
     assert card.samples.balanced == (task in ("dbpedia", "wos"))
+    # where all rows are asked, none is left to be an example
+    assert card.samples.limit is not None or REGISTRY.task(task).examples is not None
     assert card.rephrasing is not None
     assert card.rephrasing.variants == 30
     assert (card.repetitions.original, card.repetitions.variants) == (1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,11 +82,15 @@ class Disagreement:
 
 @dataclass(slots=True, kw_only=True)
 class Block:
-    """A task's part of a section, or one of the whole run; `absent` says in a sentence why something is not there."""
+    """A task's part of a section, or one of the whole run.
+
+    `absent` says in a sentence why something is not there, for the tasks in `others` too.
+    """
 
     task_id: str
     heading: str = ""  # of a part of the whole run
     is_joint: bool = False  # whether its panels are one figure where they are written as files
+    others: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)  # what is found, of whom
     comparisons: list[Comparison] = field(default_factory=list)
@@ -96,6 +101,12 @@ class Block:
     links: list[tuple[str, str]] = field(default_factory=list)  # to a page beside the report, in words
     tables: list[Table] = field(default_factory=list)
 
+    @property
+    def is_absent(self) -> bool:
+        """Returns whether it says why something is not there, and nothing else."""
+        there = (self.findings, self.comparisons, self.disagreements, self.panels, self.notes, self.links, self.tables)
+        return bool(self.absent) and not any(there)
+
 
 @dataclass(slots=True)
 class Section:
@@ -105,6 +116,19 @@ class Section:
     title: str
     intro: str
     blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def shown(self) -> list[Block]:
+        """Returns the blocks, those of which nothing is there for the same reasons united into one."""
+        united: dict[tuple[str, ...], list[Block]] = {}
+        for block in self.blocks:
+            if block.is_absent:
+                united.setdefault(tuple(block.absent), []).append(block)
+        firsts = {
+            id(first): dataclasses.replace(first, others=tuple(block.task_id for block in rest))
+            for first, *rest in united.values()
+        }
+        return [firsts.get(id(block), block) for block in self.blocks if id(block) in firsts or not block.is_absent]
 
     def add(self, task_id: str = "", heading: str = "", *, is_joint: bool = False) -> Block:
         """Adds the block of a task, or one of the whole run, and returns it."""

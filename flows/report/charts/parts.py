@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from flows.report.blocks.blocks import Section, by
 from flows.warehouse import Row
@@ -12,14 +12,17 @@ from flows.warehouse import Row
 MOST_GROUPS = 36  # models and strategies of tasks that a page tells of: some 90 kB each, beside 0.9 MB of script
 
 
-def parted(scorecard: Sequence[Row]) -> list[frozenset[str]]:
-    """Returns the tasks of each page, those with the highest sensitivity first; no task stands on two pages."""
+def parted(scorecard: Sequence[Row], references: Collection[str] = ()) -> list[frozenset[str]]:
+    """Returns the tasks of each page, those with the highest sensitivity first; no task stands on two pages.
+
+    The sensitivity of `references`, models that answer by chance or err on purpose, counts only where there is no other.
+    """
     by_name = by(scorecard, "task_id")
     n_pages = max(1, math.ceil(len(scorecard) / MOST_GROUPS))
     room = math.ceil(len(scorecard) / n_pages)
     pages: list[frozenset[str]] = [frozenset()]
     n_groups = 0
-    for name in sorted(by_name, key=lambda name: -_worst(by_name[name])):
+    for name in sorted(by_name, key=lambda name: -_worst(by_name[name], references)):
         if pages[-1] and n_groups + len(by_name[name]) > room:
             pages.append(frozenset())
             n_groups = 0
@@ -28,8 +31,9 @@ def parted(scorecard: Sequence[Row]) -> list[frozenset[str]]:
     return pages
 
 
-def _worst(rows: Sequence[Row]) -> float:
-    return max((row["sensitivity"] for row in rows if row["sensitivity"] is not None), default=-1.0)
+def _worst(rows: Sequence[Row], references: Collection[str]) -> float:
+    own = [row for row in rows if row["model_id"] not in references] or rows
+    return max((row["sensitivity"] for row in own if row["sensitivity"] is not None), default=-1.0)
 
 
 def only(sections: Sequence[Section], tasks: frozenset[str]) -> list[Section]:

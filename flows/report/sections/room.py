@@ -65,8 +65,8 @@ class Room:
         """Draws of a task's charts what the section has room for, and notes how many were left out."""
         n = min(self.n_a_task, self.n_left, len(charts)) if _is_limited.get() else len(charts)
         self.n_left -= n
-        some = f"{n} of {len(charts)}" if n else f"None of {len(charts)}"
-        _draw(block, charts, n, f"{some} {what} are drawn here, to keep the page small")
+        some = f"{n} of {len(charts)} {what}" if n else f"No {what}"
+        _draw(block, charts, n, f"{some} are drawn here, to keep the page small")
 
     def draw_pairs(self, block: Block, charts: Sequence[Chart], n_sharing: int = 1) -> None:
         """Draws charts of model and strategy pairs likewise; `n_sharing` calls share the room of one task."""

@@ -43,7 +43,10 @@ class Sample:
 
 
 def samples(data: ReportData) -> list[Sample]:
-    """Returns the samples whose labels depend most on the wording, on average over models and strategies."""
+    """Returns the samples whose labels depend most on the wording, by the mean over strategies and models.
+
+    Models that answer by chance or err on purpose are left out of that mean where there is another model.
+    """
     labels, examples = _by_answers(data.top_labels), _by_answers(data.top_examples)
     groups: dict[tuple[str, str], list[Answers]] = {}
     for key, row in keyed(data.top_sensitivities, *_ANSWERS).items():

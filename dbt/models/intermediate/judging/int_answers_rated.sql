@@ -49,7 +49,7 @@ by_rule as (
     where
         {{ is_rule('scores.scoring_method') }}
         and (scores.is_correct is not null or scores.score_state = 'unscored')
-        and (scores.unscored_kind is null or scores.unscored_kind not in ('no_answer', 'no_key'))
+        and (scores.unscored_kind is null or scores.unscored_kind not in ('no_answer', 'no_key', 'not_weighed'))
         and exists (
             select 1 from ruled
             where ruled.audit_run_id = scores.audit_run_id and ruled.task_id = scores.task_id

@@ -1,7 +1,8 @@
 -- One row per run, model, task, strategy, prompt variant, sample and scoring method: the mean over its repetitions.
--- An unscored answer counts 0 in accuracy and not at all in accuracy_scored. An error, and a ruling that was never made,
--- is missing and counts in neither, nor does a sample of which it is not known what is right. People rule on some questions:
--- of theirs count those whose every answer they ruled on, so that all templates and models are held to the same ones.
+-- An unscored answer counts 0 in accuracy and not at all in accuracy_scored. An error, a ruling that was never made, and
+-- options that were never weighed are missing and count in neither, nor does a sample of which it is not known what is right.
+-- People rule on some questions: of theirs count those whose every answer they ruled on, so that all templates and models are
+-- held to the same ones.
 with scored as (
     select * from {{ ref('fct_scores') }}
     where {{ in_this_build() }}
@@ -32,7 +33,7 @@ ruled_in_part as (
 scores as (
     select
         *,
-        coalesce(unscored_kind in ('no_answer', 'not_judged', 'judge_failed'), false) as is_missing,
+        coalesce(unscored_kind in ('no_answer', 'not_judged', 'not_weighed', 'judge_failed'), false) as is_missing,
         coalesce(is_correct::integer::double, score) as worth
     from scored
     anti join ruled_in_part using (audit_run_id, task_id, sample_id, scoring_method)

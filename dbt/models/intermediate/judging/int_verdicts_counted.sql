@@ -1,6 +1,6 @@
 -- One row per run, rater and answer or control that was ruled on: the majority of a rater's repetitions, of a panel, or of
 -- the persons who ruled (`people`).
--- A tie decides nothing; a verdict that could not be read is no vote.
+-- A tie decides nothing; a verdict that could not be read is no vote. A panel rules on the tasks of its card alone.
 with verdicts as (
     select * from {{ ref('int_verdicts_read') }}
     where {{ in_this_build() }}
@@ -9,6 +9,11 @@ with verdicts as (
 judges as (
     select * from {{ ref('stg_judges') }}
     where panel is not null and {{ in_this_build() }}
+),
+
+controls as (
+    select * from {{ ref('stg_judge_controls') }}
+    where {{ in_this_build() }}
 ),
 
 votes as (
@@ -40,9 +45,10 @@ panels as (
     select
         audit_run_id,
         'judge:' || judge_id as rater,
-        'judge:' || unnest(from_json(panel, '["VARCHAR"]')) as member
+        'judge:' || unnest(from_json(panel, '["VARCHAR"]')) as member,
+        task_ids
     from judges
-    union all
+    union all by name
     select distinct
         audit_run_id,
         'people' as rater,
@@ -67,6 +73,11 @@ panel_votes as (
     from raters
     inner join panels
         on raters.audit_run_id = panels.audit_run_id and raters.rater = panels.member
+    left join controls
+        on raters.audit_run_id = controls.audit_run_id and raters.control_id = controls.control_id
+    where
+        panels.task_ids is null
+        or list_contains(panels.task_ids, coalesce(raters.task_id, controls.task_id))
     group by all
 ),
 

@@ -74,6 +74,8 @@ measured as (
             and judges.scoring_method = judged.judge
     where {{ is_rule('rules.scoring_method') }}
     group by rules.audit_run_id, rules.model_id, rules.task_id, rules.scoring_method, judges.scoring_method
+    -- a rule that none of a model's answers can be held against, as where its engine weighs no options, is not compared
+    having count(rules.accuracy) > 0
 ),
 
 error_rates as (
