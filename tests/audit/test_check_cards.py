@@ -167,7 +167,10 @@ OF_THIS_MACHINE: dict[str, tuple[dict[str, str], str, int]] = {
     ),
     "data that does not ship": (
         {"tasks/t.yml": TASK.replace("path: d.csv", "rows: 9, path: e.csv")},
-        "DataError: tasks/t.yml line 4: task 't': e.csv: no such file; save it as e.csv in a folder of cards of yours: ./registry, or --registry DIR",
+        (
+            "DataError: tasks/t.yml line 4: task 't': e.csv: no such file; save it as e.csv in a folder of cards of yours: "
+            "./registry, or --registry DIR"
+        ),
         2,
     ),
 }

@@ -14,7 +14,7 @@ select distinct
     variants.paraphrase_temperature,
     variants.variant_index,
     variants.instruction,
-    variants.model_ids[1] as own_of
+    to_json(variants) ->> '$.model_ids[0]' as own_of -- a copy of an earlier version has no such column
 from raw.prompt_variants as variants
 inner join unstable
     on

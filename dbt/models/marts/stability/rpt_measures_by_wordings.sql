@@ -1,4 +1,4 @@
--- One row per run, model, task, strategy and number of wordings (2 to all, at most 12 numbers): the measures over so many of them.
+-- One row per run, model, task, strategy and number of wordings (2 to all, at most 12 numbers): the measures over so many.
 with wordings as (
     select * from {{ ref('int_wordings_shared') }}
     where {{ in_this_build() }}
