@@ -25,6 +25,7 @@ from models_registry.errors import CardError, nearest
 from models_registry.model_cards import ModelCard
 from models_registry.task_cards import PythonReader, TaskCard
 
+MOST_BYTES = 1_000_000  # of a file whose names are looked up
 Use = Literal["model", "reader", "rephraser", "command"]
 
 
@@ -111,6 +112,8 @@ def problem_of(code: Code) -> str | None:
         names = _names_in(code.file)
     except (SyntaxError, ValueError) as error:
         return f"{code.file.name} is no Python: {error}"
+    except (OSError, RecursionError, MemoryError):
+        return f"{code.file.name} cannot be read"
     first = function.partition(".")[0]
     return None if names is None or first in names else f"{code.file.name} has no '{first}'{nearest(first, names)}"
 
@@ -190,6 +193,8 @@ def _spec_of(module: str) -> ModuleSpec | None:
 def _names_in(file: Path) -> set[str] | None:
     """Returns the names that a file binds at its top level; None where only running it would tell."""
     names: set[str] = set()
+    if file.stat().st_size > MOST_BYTES:
+        return None
     for node in ast.parse(file.read_bytes()).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)

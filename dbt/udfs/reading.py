@@ -32,7 +32,7 @@ class Reading(NamedTuple):
     is_blank: bool
     is_refusal: bool
     is_read: bool = False  # it gives a label, or any answer where the reader looks for none
-    reason: str | None = None  # why an option could not be read
+    reason: str | None = None  # why an option could not be read, or which error the user's own reader raised
 
 
 Answer = tuple[str, str, Sequence[str], str | None]

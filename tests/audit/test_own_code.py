@@ -63,12 +63,12 @@ def test_validate_says_which_cards_name_which_code(tmp_path: Path) -> None:
 
 
 def test_code_that_is_not_there_is_an_error_of_its_card(tmp_path: Path) -> None:
-    cards = {"models__m_yml": "own: {engine: python, model: 'lab:anotate', price: free}\n"}
+    cards = {"models__m_yml": "own: {engine: python, model: 'lab:annotates', price: free}\n"}
     with pytest.raises(CardError) as caught:
         check_cards(load_registry([write_registry(tmp_path, **cards)]), "by_function")
     assert str(caught.value) == (
-        f"CardError: models/m.yml line 1: model 'own' names code 'lab:anotate' of {tmp_path}/registry/lab.py: "
-        "lab.py has no 'anotate'; nearest: annotate"
+        f"CardError: models/m.yml line 1: model 'own' names code 'lab:annotates' of {tmp_path}/registry/lab.py: "
+        "lab.py has no 'annotates'; nearest: annotate"
     )
 
 

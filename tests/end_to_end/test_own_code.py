@@ -85,10 +85,11 @@ def test_own_code_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (reread.code, reread.json()["n_asked"], reread.json()["audit_run_id"]) == (0, 0, run_id)
     assert labels(tmp_path, run_id) == [(sample, "positive", 6) for sample in SAID]
 
-    # a command rewords; in a process of its own, with nothing of this one's at hand
-    exported = promptaudit_process(tmp_path, "plan", "by_command", "--export-prompts", "p.csv")
+    # in a process of its own the module, which imports pandas, finds it
+    exported = promptaudit_process(tmp_path, "plan", "by_function", "--export-prompts", "p.csv")
     assert exported.code == 0, exported.err
-    assert f"{instruction} --fast None 1" in (tmp_path / "p.csv").read_text()
+    assert "asking rephraser 'function'" in exported.err
+    assert f"{instruction} Version 1 at 2.0." in (tmp_path / "p.csv").read_text()
 
     # a warehouse from elsewhere names code: nothing of it runs
     hostile = tmp_path / "hostile" / "warehouse"

@@ -98,7 +98,8 @@ def test_a_file_of_the_registry_is_shown_where_it_has_the_name_of_an_installed_m
         ("annotate = max", "annotate", None),
         ("from os import *", "annotate", None),  # only running it would tell
         ("if True:\n    def annotate(t, p): ...", "annotate", None),
-        ("def annotate(t, p): ...", "anotate", "lab.py has no 'anotate'; nearest: annotate"),
+        ("def annotate(t, p): ...", "annotates", "lab.py has no 'annotates'; nearest: annotate"),
+        ("(" * 5000, "annotate", "lab.py is no Python: too many nested parentheses (<unknown>, line 1)"),
         ("def annotate(t, p) ...", "annotate", "lab.py is no Python: expected ':' (<unknown>, line 1)"),
     ],
 )
