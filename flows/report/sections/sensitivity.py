@@ -19,6 +19,9 @@ _SENSITIVITY = (
     figure("Lower quartile", "sensitivity_p25"), figure("Median", "sensitivity_p50"), figure("Upper quartile", "sensitivity_p75"),
     figure("Most", "sensitivity_max"), figure("Mean", "sensitivity_mean"),
 )  # fmt: skip
+_UNCERTAINTY = (
+    MODEL, STRATEGY, figure("Sensitivity", "sensitivity"), figure("Output uncertainty, nats a token", "output_uncertainty"),
+)  # fmt: skip
 _CONSISTENCY = (
     MODEL, STRATEGY, words("Gold label", "gold_label"), N_SAMPLES, figure("Consistency", "consistency"), bounds("consistency"),
     figure("Without self-pairs", "consistency_distinct"),
@@ -42,6 +45,12 @@ def sensitivity(data: ReportData, room: Room) -> Section:
         block.tables.append(
             table("Sensitivity over samples", _SENSITIVITY, list(spread.values()), "rpt_sample_spreads")
         )
+        unsure = [
+            row for row in scored if row.get("output_uncertainty") is not None
+        ]  # an older copy has no such column
+        if unsure:
+            caption = "Sensitivity beside the uncertainty that token probabilities show"
+            block.tables.append(table(caption, _UNCERTAINTY, unsure, "rpt_audit", most=room.n_rows))
     return section
 
 

@@ -104,7 +104,7 @@ def test_the_convention_is_called_one(found: ReportData) -> None:
 
 
 def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData) -> None:
-    block = block_of(subsamples(found, Room(found)), "colours")
+    block = block_of(subsamples(found, Room(found, most=100)), "colours")
     truth = asked(
         ordinary,
         "select scope, model_id, strategy, sample_share, n_samples, pss, pss_low, pss_high from marts.rpt_stability_by_share "
@@ -135,7 +135,7 @@ def test_parts_of_the_samples_grow_to_all(ordinary: Reported, found: ReportData)
 
 def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> None:
     """What stands there without one: names of things, the place of a sample in the drawing."""
-    shares, similar = (block_of(section(found, Room(found)), "colours") for section in (subsamples, pairs))
+    shares, similar = (block_of(section(found, Room(found, most=100)), "colours") for section in (subsamples, pairs))
     columns = set()
     for block in (shares, similar):
         for row in (row for table in block.tables for row in table.rows):

@@ -270,6 +270,20 @@ def test_sensitivity_over_samples_is_that_of_the_marts(ordinary: Reported, found
     }  # fmt: skip
 
 
+def test_token_probabilities_stand_beside_sensitivity_where_there_are_any(found: ReportData) -> None:
+    assert len(block_of(sensitivity(found, Room(found)), "colours").tables) == 1
+    card = [{**row, "output_uncertainty": 0.25 if row["strategy"] == "simple" else None} for row in found.scorecard]
+    told = dataclasses.replace(found, scorecard=card)
+    table = block_of(sensitivity(told, Room(told)), "colours").tables[1]
+    assert {line[3] for line in printed(table)} == {"0.250"}
+    assert {line[1] for line in printed(table)} == {"simple"}
+    assert {line[0]: line[2] for line in printed(table)} == {
+        row["model_id"]: number(row["sensitivity"])
+        for row in card
+        if row["output_uncertainty"] and row["task_id"] == "colours"
+    }
+
+
 def test_runs_make_a_row_again() -> None:
     row = np.array([1.0, 0.98, 0.5, 0.5, 0.52, 0.0])
     assert runs(row) == [(0, 2, 1.0), (2, 5, 0.5), (5, 6, 0.0)]
@@ -380,7 +394,7 @@ def test_a_section_draws_as_far_as_there_is_room(found: ReportData) -> None:
     assert room.n_a_task == 2
     blocks = [Block(task_id=str(place)) for place in range(n_tasks + 1)]
     wanted = [
-        Chart(str(place), "x", lambda: ("", charts_of_samples.spread([{"bin": 0, "n": 1}], "x", "n", "l")))
+        Chart(str(place), "x", lambda: ("", charts_of_samples.steps([{"start": 0, "end": 0.05, "value": 1}], "l")))
         for place in range(3)
     ]
     for block in blocks:
