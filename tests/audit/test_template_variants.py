@@ -161,6 +161,13 @@ def test_a_persons_templates_are_sent_and_validate_says_which_are_refused(tmp_pa
     assert [variant.instruction for variant in made.variants] == [FIRST, "{question} =", good]
 
 
+def test_templates_that_are_not_reworded_are_named(tmp_path: Path) -> None:
+    folder = registry_of(tmp_path, "  rephrasing: {rephraser: rules, variants: 3}\n", tasks="sums, t")
+    assert check_audit(load_registry([folder]), "a").notes == (
+        "task 'sums': its templates are asked as they stand; rephrasing.templates: true has the first of them reworded",
+    )
+
+
 def test_templates_that_are_not_there_are_an_error(tmp_path: Path) -> None:
     folder = registry_of(tmp_path, rephrasing(), tasks="t")
     with pytest.raises(

@@ -21,7 +21,9 @@ from flows.audit.judge import judge
 from flows.audit.paraphrase import paraphrase
 from flows.audit.runs import close_run, open_run
 from flows.engines import silent
+from flows.evidence.trace.gather import trace
 from flows.warehouse import Warehouse
+from flows.warehouse.figure_names import row_id
 from models_registry.registry import SHIPPED, load_registry
 from tests.support.shell import Ended, promptaudit, sql
 
@@ -192,6 +194,9 @@ def test_people_are_a_scoring_method(audited: tuple[Path, Ended]) -> None:
     # the ties are some sample's under some template: those samples are not scored under all
     assert all(0 <= row["n_samples_scored_everywhere"] <= 8 for row in spreads)
     assert not sql(folder, "select 1 from marts.rpt_rule_against_judge where rule = 'people'")
+    figure = row_id("fct_scoring_sensitivity", spreads[0])
+    traced = trace(Warehouse(folder / "warehouse/audit.duckdb"), figure, with_lineage=False)
+    assert {row["judge_id"] for row in traced.raw["verdicts"]} >= {"person:ann", "person:bob"}
 
 
 def test_the_judge_is_verified(audited: tuple[Path, Ended]) -> None:

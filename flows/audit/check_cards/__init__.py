@@ -27,7 +27,7 @@ from flows.audit.check_cards.cards import (
 from flows.audit.check_cards.code import check_code, named_code
 from flows.audit.check_cards.data import check_data, check_templates, data_lacking, unread_data
 from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
-from flows.audit.check_cards.rephrasings import check_rephrasings, refused_rephrasings
+from flows.audit.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
 from models_registry.errors import PromptauditError, raise_all
 from models_registry.registry import KINDS, Entry, Registry
 
@@ -82,7 +82,7 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
         errors=tuple(error for check in CHECKS for error in check(cards)),
         lacking_data=tuple(data_lacking(cards)),
         lacking_engines=tuple(lacking_engines(used["models"])),
-        notes=(*unread_data(cards), *refused_rephrasings(cards)),
+        notes=(*unread_data(cards), *refused_rephrasings(cards), *unreworded_templates(cards)),
     )
 
 

@@ -46,6 +46,16 @@ def refused_rephrasings(cards: AuditCards) -> list[str]:
     return notes
 
 
+def unreworded_templates(cards: AuditCards) -> list[str]:
+    """Returns which tasks are not reworded although the audit rephrases: their prompts are templates."""
+    rephrasing = cards.audit.rephrasing
+    if rephrasing is None or rephrasing.templates:
+        return []
+    tasks = [name for name, task in cards.tasks.items() if task.templates is not None]
+    wanted = "rephrasing.templates: true has the first of them reworded"
+    return [f"task '{name}': its templates are asked as they stand; {wanted}" for name in tasks]
+
+
 def _wording(cards: AuditCards, task_id: str, task: TaskCard) -> Wording | None:
     """What a person rewords of a task: its instruction or its first template; None where its templates are not there."""
     if task.templates is None:
