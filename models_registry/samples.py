@@ -67,12 +67,13 @@ def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *,
 def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
     """Returns why the data of a task cannot be had on this machine, None where it can; a hub is not asked.
 
-    Data that does not ship has a count of rows in its card: without it a file that is not there is an error of the card.
+    Data that does not ship has a count of rows in its card, or says where it is published: without these a file that is not
+    there is an error of the card.
     """
     data = task.data
     shown = f"task '{task_id}': {data.path or data.hub}"
     if data.path is not None:
-        is_here = data.rows is None or (root / data.path).exists()
+        is_here = (data.rows is None and data.published is None) or (root / data.path).exists()
         where = "" if data.published is None else f"; {data.published}"
         place = f"save it as {data.path} in a folder of cards of yours: ./registry, or --registry DIR"
         return None if is_here else DataError(f"{shown}: no such file; {place}{where}")
@@ -123,6 +124,11 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
     frame = _with_nested(frame, [column for column in named if column is not None])
     missing = [column for column in named if column is not None and column not in frame.columns]
     raise_all(DataError(f"{shown}: no column '{column}'{nearest(column, frame.columns)}") for column in missing)
+    raise_all(
+        DataError(f"{shown}: data.columns: '{name}' is a column of the data; choose another name")
+        for name in data.columns
+        if name in frame.columns
+    )
     frame = frame.with_columns(pl.col(column).alias(name) for name, column in data.columns.items())
     labels, rename = set(task.label_names), dict(data.gold_labels or {})
     samples: list[Sample] = []

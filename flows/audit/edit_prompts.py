@@ -101,7 +101,8 @@ def _refuse_owner(where: str, proposal: Proposal, rephrasers: Mapping[str | None
         known = (
             f"the models that reword for themselves: {', '.join(models)}" if models else "no model rewords for itself"
         )
-        msg = f"{where}: column 'model' has {proposal.own_of or ''!r}; {known}"
+        close = nearest(proposal.own_of, models) if proposal.own_of and models else ""
+        msg = f"{where}: column 'model' has {proposal.own_of or ''!r}; {known}{close}"
         raise DataError(msg)
 
 

@@ -262,8 +262,8 @@ def _shortfalls(design: Design, task_id: str, rewording: Rewording, proposals: S
         mine = [p for p in proposals if p.variant_index != 0 and p.paraphrase_temperature == temperature]
         n_kept = sum(p.refused_because is None for p in mine)
         if n_kept < rephrasing.wanted:
-            by = "" if rewording.own_of is None else f" of model '{rewording.own_of}' by itself"
-            notes.append(shortfall(task_id, n_kept, rephrasing.wanted, len(mine) - n_kept, temperature) + by)
+            n_refused = len(mine) - n_kept
+            notes.append(shortfall(task_id, n_kept, rephrasing.wanted, n_refused, temperature, rewording.own_of))
     return notes
 
 

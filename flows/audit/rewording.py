@@ -60,10 +60,12 @@ def owners_of(models: Mapping[str, ModelCard]) -> dict[str, str]:
         return {}
 
     def owner(name: str) -> str:
-        while name not in rewords:
+        for _ in models:  # a circle of models that perturb each other, which is an error, ends too
+            if name in rewords:
+                return name
             name = models[name].of or rewords[0]
             if name not in models:
-                return rewords[0]
-        return name
+                break
+        return name if name in rewords else rewords[0]
 
     return {name: owner(name) for name in models}

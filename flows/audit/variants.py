@@ -50,7 +50,8 @@ def rephrasing_key(design: Design, task_id: str, rewording: Rewording) -> str:
         model = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
         decides += [rephrasing.canonical_json(), rephraser.canonical_json(), model]
     if rewording.own_of is not None:
-        decides.append(SELF)
+        # the labels too, which schemas of strategy structured hold: no original stands among these to compare them with
+        decides += [SELF, as_json([[item.label, item.description] for item in card.labels])]
     return content_id("rephrasing", *decides)
 
 

@@ -136,8 +136,9 @@ def annotate(
         ),
     ] = None,
     answers: Annotated[
-        int, typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: the number of answers.")
-    ] = 100,
+        int | None,
+        typer.Option(min=1, envvar="PROMPTAUDIT_ANSWERS", help="--sheet: the number of answers; default: 100."),
+    ] = None,
     questions: Annotated[
         int | None,
         typer.Option(
@@ -159,9 +160,12 @@ def annotate(
     from flows.annotation.write_sheet import write_sheet
 
     settings = state.settings()
+    if answers is not None and questions is not None:
+        msg = "--answers and --questions choose in two ways: give one of them"
+        raise UsageError(msg)
     if sheet is not None and take is None:
         written = write_sheet(
-            settings, audit_run_id, sheet, n=answers, questions=questions, seed=seed, task=task, force=force
+            settings, audit_run_id, sheet, n=answers or 100, questions=questions, seed=seed, task=task, force=force
         )
         show(written, "\n".join(lines_of_sheet(written)))
     elif take is not None and sheet is None:

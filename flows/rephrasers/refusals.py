@@ -57,7 +57,10 @@ def why_wording_refused(wording: Wording, rephrasing: str) -> str | None:
     return None if lost is None else f"line {lost!r} is no line of its own any more"
 
 
-def shortfall(task_id: str, n_kept: int, wanted: int, n_refused: int, temperature: float | None) -> str:
-    """Returns what there is to say where fewer rephrasings were kept than wanted."""
+def shortfall(  # noqa: PLR0913 - what there is to count
+    task_id: str, n_kept: int, wanted: int, n_refused: int, temperature: float | None, own_of: str | None = None
+) -> str:
+    """Returns what there is to say where fewer rephrasings were kept than wanted, of a model for itself or for all."""
     at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"
-    return f"task '{task_id}': {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"
+    by = "" if own_of is None else f", model '{own_of}' for itself"
+    return f"task '{task_id}'{by}: {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"

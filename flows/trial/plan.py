@@ -177,9 +177,13 @@ def _examples(registry: Registry, base: Base, audit: AuditCard) -> dict[str, str
 def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposal]:
     """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks nobody."""
     (task_id,) = design.tasks
-    edited = replace(design, tasks={task_id: now})
+    # who rewords is decided by all models of the audit, not by those that are tried alone
+    models = {name: design.registry.model(name) for name in design.registry.models_of(design.audit_id)}
+    edited = replace(design, tasks={task_id: now}, models=models)
     warehouse, proposals = Warehouse(settings.warehouse), []
     for rewording in rewordings(edited, task_id):
+        if rewording.model_ids is not None and design.models.keys().isdisjoint(rewording.model_ids):
+            continue
         earlier = earlier_proposals(warehouse, rephrasing_key(edited, task_id, rewording))
         if earlier is None and rewording.card is not None and not rewording.card.asks_nobody:
             rephrasing = design.audit.rephrasing

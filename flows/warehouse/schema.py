@@ -31,6 +31,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     7: "",  # a table alone
     8: "alter table raw.prompt_variants add column model_ids varchar[];",
 }
+OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
 
 _BY_RUN = ("audit_run_id",)
@@ -71,6 +72,9 @@ TABLES = "select table_schema || '.' || table_name as name from information_sche
 
 def apply_schema(warehouse: Warehouse) -> None:
     """Makes schema raw where it is missing, backs up and migrates an older one, refuses a newer one."""
+    if warehouse.path.stem.lower() in OF_DUCKDB:
+        msg = f"{warehouse}: DuckDB has catalogs of its own called {', '.join(OF_DUCKDB)}; choose another file name"
+        raise WarehouseError(msg)
     with warehouse.write() as con:
         is_known = con.execute(
             "select count(*) from information_schema.tables where table_schema = 'raw' and table_name = 'schema_versions'"

@@ -16,6 +16,7 @@ from flows.audit.rewording import owners_of
 from flows.audit.run_audit import open_run
 from flows.audit.variants import landed_variants, rewordings
 from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
 from models_registry.cards import ModelCard
 from models_registry.errors import CardError, DataError
 from models_registry.registry import load_registry
@@ -59,6 +60,9 @@ def test_owners() -> None:
     models = {"chance": chance, "a": card(), "half": half, "b": card(), "quarter": of_half}
     assert owners_of(models) == {"chance": "a", "a": "a", "half": "b", "b": "b", "quarter": "b"}
     assert owners_of({"chance": chance}) == {}
+    # models that perturb each other in a circle are told by another check, which this one must not keep from ending
+    circle = {name: card(engine="embedded", model="noisy", of=of, rate=0.5) for name, of in (("x", "y"), ("y", "x"))}
+    assert owners_of({"a": card(), **circle}) == {"a": "a", "x": "a", "y": "a"}
 
 
 @pytest.mark.usefixtures("key")
@@ -80,6 +84,14 @@ def test_each_model_is_asked_its_own_rewordings_and_those_who_cannot_reword_anot
             for model, owners in (("api", of_api), ("chance", of_api), ("half", of_other), ("other", of_other))
         ]
         assert result.n_landed == N_MODELS * N_WORDINGS * N_SAMPLES
+        # the format gate knows how many rows to expect, also where one model of an owner's is asked alone, as in a trial
+        ((run,),) = query(warehouse, "select audit_run_id from raw.audit_runs")
+        assert Warehouse(warehouse).read(sql("audit", "planned_formats"), run=run)[0]["n_rows"] == N_MODELS * N_WORDINGS
+        query(warehouse, "create table kept as from raw.models")
+        query(warehouse, "delete from raw.models where model_id != 'chance'")
+        assert Warehouse(warehouse).read(sql("audit", "planned_formats"), run=run)[0]["n_rows"] == N_WORDINGS
+        query(warehouse, "delete from raw.models")
+        query(warehouse, "insert into raw.models from kept")
         # nothing is asked twice, not even for rewordings
         before = server.counters()["requests"]
         assert ask(warehouse, registry).n_landed == 0
@@ -112,6 +124,23 @@ def test_a_kill_between_two_models_rewordings_has_the_second_model_reword(tmp_pa
         query(warehouse, "delete from raw.predictions")
         ask(warehouse, registry)
     assert query(warehouse, f"select count(*) {lost}") == [(N_WORDINGS - 1,)]
+
+
+@pytest.mark.usefixtures("key")
+def test_schemas_of_own_wordings_hold_the_labels_as_they_are_now(tmp_path: Path) -> None:
+    warehouse = tmp_path / "audit.duckdb"
+    with running_server() as server:
+        registry = own_wordings(tmp_path / "cards", server.base_url, "[api, other]")
+        audit = registry / f"audits/{AUDIT}.yml"
+        audit.write_text(audit.read_text() + "  strategies: [structured]\n")
+        ask(warehouse, registry)
+        task = registry / "tasks/questions.yml"
+        task.write_text(task.read_text().replace("  labels: [", "  labels: [animal, ") + "  protect_labels: false\n")
+        again = open_run(Warehouse(warehouse), design_audit(load_registry([registry]), AUDIT))
+        ask(warehouse, registry)
+    schemas = {v.answer_schema for v in landed_variants(Warehouse(warehouse), again)}
+    assert len(schemas) > 1
+    assert all('"animal"' in (schema or "") for schema in schemas)
 
 
 @pytest.mark.usefixtures("key")

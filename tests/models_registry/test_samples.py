@@ -95,6 +95,9 @@ def test_columns_inside_of_columns_are_named_by_a_path(
     named = {**choice, "data": {**data, "options": "choices.text", "columns": {"passage": "choices.label"}}}
     (first, *_) = load_samples("t", TaskCard.model_validate(named), tmp_path)
     assert first.fields["passage"] == first.fields["choices.label"]
+    taken = TaskCard.model_validate({**named, "data": {**named["data"], "columns": {"answerKey": "question.stem"}}})
+    with pytest.raises(DataError, match=r"data\.columns: 'answerKey' is a column of the data; choose another name"):
+        load_samples("t", taken, tmp_path)
     wrong = TaskCard.model_validate({**choice, "data": {**data, "options": "choices.texts"}})
     with pytest.raises(DataError, match=r"no column 'choices\.texts'; nearest: choices"):
         load_samples("t", wrong, tmp_path)

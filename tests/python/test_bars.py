@@ -7,7 +7,7 @@ import json
 import pytest
 
 from flows.display.progress import COUNT_MARK, COUNTS, Progress
-from promptaudit.bars import Bars
+from promptaudit.bars import Bars, environment
 
 
 class Meter:
@@ -30,6 +30,8 @@ def test_counts_become_a_bar_and_lines_stay_lines(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(COUNTS, "1")
+    # a program that reads the lines has no bars among them
+    assert environment() == {}
     with Progress().asking("cells", [Meter()]) as on_answer:
         on_answer(Meter.name, None, None)
         on_answer(Meter.name, None, None)
@@ -45,3 +47,6 @@ def test_counts_become_a_bar_and_lines_stay_lines(
     assert "3/3" in drawn
     assert drawn.startswith("asking 2 of 3 cells\n")
     assert drawn.endswith("model: done\n")
+    with Bars() as bars:  # what is said while bars are drawn, and half a line of one that was killed
+        assert [bars.take(line) for line in (said[1], "first answer\n", f"{COUNT_MARK}[{{\n")] == [False, True, False]
+    assert "first answer\n" in capsys.readouterr().err

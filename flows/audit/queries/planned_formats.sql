@@ -8,7 +8,7 @@ with models as (
 variants as (
     select
         coalesce(list(distinct strategy order by strategy), []) as strategies,
-        sum(coalesce(len(prompt_variants.model_ids), len(models.models))) as n_pairs
+        sum(len(list_intersect(coalesce(prompt_variants.model_ids, models.models), models.models))) as n_pairs
     from raw.prompt_variants
     cross join models
     semi join raw.samples using (audit_run_id, task_id)

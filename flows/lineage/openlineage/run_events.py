@@ -144,8 +144,9 @@ def _tables(run: FollowedRun, types: Types, counts: dict[str, int]) -> list[Outp
 def _files(run: FollowedRun) -> list[InputDataset]:
     """Returns the data files a run reads: those that were imported, else those its tasks' cards name."""
     (row,) = run.warehouse.read("select source from raw.audit_runs where audit_run_id = $run", run=run.audit_run_id)
-    if row["source"] is not None:
-        return [other_in("file", file_of(file["name"]), file["sha256"]) for file in json.loads(row["source"])["files"]]
+    imported = json.loads(row["source"] or "{}").get("files")  # a trial's source names its base run instead
+    if imported is not None:
+        return [other_in("file", file_of(file["name"]), file["sha256"]) for file in imported]
     query = "select distinct card->'data' as data from raw.tasks where audit_run_id = $run order by all"
     cards = [json.loads(row["data"] or "{}") for row in run.warehouse.read(query, run=run.audit_run_id)]
     places = [("file", file_of(data["path"])) if data.get("path") else ("hub", data.get("hub")) for data in cards]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from types import TracebackType
@@ -9,8 +10,10 @@ from typing import Any, Self
 
 from flows.display.progress import COUNT_MARK, COUNTS, visible
 
-ENVIRONMENT = {COUNTS: "1"}
-"""Has a command write counts among its lines."""
+
+def environment() -> dict[str, str]:
+    """Returns what has a command write counts among its lines: where there is a terminal or a notebook to draw bars in."""
+    return {COUNTS: "1"} if sys.stderr.isatty() or "ipykernel" in sys.modules else {}
 
 
 class Bars:
@@ -29,21 +32,33 @@ class Bars:
         """Leaves the bars as they stand."""
         self._close()
 
-    def take(self, line: str) -> None:
-        """Draws a line of counts, and writes any other as it is."""
+    def take(self, line: str) -> bool:
+        """Draws a line of counts, and writes any other as it is; returns whether it was another."""
         if not line.startswith(COUNT_MARK):
+            self._write(line)
+            return True
+        with contextlib.suppress(ValueError):  # a command that is killed may leave half a line
+            self._draw(json.loads(line[len(COUNT_MARK) :]))
+        return False
+
+    def _draw(self, counts: list[dict[str, Any]]) -> None:
+        if self._bars.keys() != {each["name"] for each in counts}:
             self._close()
-            sys.stderr.write(line)
-            return
-        for each in json.loads(line[len(COUNT_MARK) :]):
-            bar = self._bars.get(each["name"])
-            if bar is None:
-                bar = self._bars[each["name"]] = _bar(visible(each["name"]), each["wanted"], each["done"])
+            self._bars = {each["name"]: _bar(visible(each["name"]), each["wanted"], each["done"]) for each in counts}
+        for each in counts:
+            bar = self._bars[each["name"]]
             bar.set_postfix_str(each["cost"], refresh=False)
             bar.update(each["done"] - bar.n)
 
+    def _write(self, line: str) -> None:
+        if all(bar.n >= bar.total for bar in self._bars.values()):
+            self._close()
+        if self._bars:
+            next(iter(self._bars.values())).write(line, file=sys.stderr, end="")
+        else:
+            sys.stderr.write(line)
+
     def _close(self) -> None:
-        """Ends the bars: what a command says next is about something else."""
         for bar in self._bars.values():
             bar.close()
         self._bars.clear()

@@ -20,7 +20,7 @@ from flows.warehouse import Warehouse
 from flows.warehouse.run_names import resolve
 from models_registry import errors
 from models_registry.errors import PromptauditError, UsageError, nearest
-from promptaudit.bars import ENVIRONMENT, Bars
+from promptaudit.bars import Bars, environment
 
 if TYPE_CHECKING:
     import polars as pl
@@ -227,15 +227,14 @@ def _command(
         subprocess.Popen(  # noqa: S603 - this interpreter, and the values of options
             [sys.executable, "-P", "-m", "flows.cli", *line],
             stdin=subprocess.DEVNULL, stdout=result, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-            start_new_session=True, env={**os.environ, **ENVIRONMENT, **variables},
+            start_new_session=True, env={**os.environ, **environment(), **variables},
         ) as process,
     ):  # fmt: skip
         until(partial(process.send_signal, signal.SIGINT))
         with Bars() as bars:
             try:
                 for text in process.stderr or ():
-                    said = text
-                    bars.take(text)
+                    said = text if bars.take(text) else said
                 process.wait()
             except KeyboardInterrupt:
                 process.send_signal(signal.SIGINT)

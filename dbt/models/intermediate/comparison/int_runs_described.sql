@@ -103,6 +103,28 @@ prompts as (
             || left(md5(string_agg(concat_ws(' ', prompt_variant_id, prompt, template), ';' order by prompt_variant_id)), 8)
         ] as prompts
     from variants
+    where model_ids is null
+    group by all
+),
+
+asked as (
+    select
+        *,
+        unnest(model_ids) as model_id
+    from variants
+),
+
+-- what a model reworded for itself, or was asked of another's
+own_prompts as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        [
+            count(*) || ' wordings of its own, '
+            || left(md5(string_agg(concat_ws(' ', prompt_variant_id, prompt, template), ';' order by prompt_variant_id)), 8)
+        ] as prompts
+    from asked
     group by all
 ),
 
@@ -171,6 +193,7 @@ versions as (
     ('tasks', 'task_id', 'output_format', 'output_format'),
     ('tasks', 'task_id', 'reader', 'reader'),
     ('prompts', 'task_id', 'prompts', 'prompts'),
+    ('own_prompts', 'model_id and task_id', 'prompts', 'prompts'),
     ('samples', 'task_id', 'samples', 'samples'),
     ('labels', 'task_id', 'labels', 'labels'),
     ('methods', 'task_id', 'scoring_versions', 'scoring_version'),
@@ -183,8 +206,8 @@ final as (
     {%- for source, key, column, what in facts %}
         select
             audit_run_id,
-            {{ 'model_id' if key == 'model_id' else 'null::varchar as model_id' }},
-            {{ 'task_id' if key == 'task_id' else 'null::varchar as task_id' }},
+            {{ 'model_id' if key and 'model_id' in key else 'null::varchar as model_id' }},
+            {{ 'task_id' if key and 'task_id' in key else 'null::varchar as task_id' }},
             '{{ what }}' as what,
             {{ column }}::varchar[] as found
         from {{ source }}
