@@ -141,6 +141,7 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
 }  # fmt: skip
 
+PLACE = "save it as e.csv in a folder of cards of yours: ./registry, or --registry DIR"
 OF_THIS_MACHINE: dict[str, tuple[dict[str, str], str, int]] = {
     "a key that is not set": (
         model(API),
@@ -167,10 +168,7 @@ OF_THIS_MACHINE: dict[str, tuple[dict[str, str], str, int]] = {
     ),
     "data that does not ship": (
         {"tasks/t.yml": TASK.replace("path: d.csv", "rows: 9, path: e.csv")},
-        (
-            "DataError: tasks/t.yml line 4: task 't': e.csv: no such file; save it as e.csv in a folder of cards of yours: "
-            "./registry, or --registry DIR"
-        ),
+        f"DataError: tasks/t.yml line 4: task 't': e.csv: no such file; {PLACE}",
         2,
     ),
 }

@@ -58,9 +58,24 @@ def test_stability_of_repetitions_is_the_published_one(name: str) -> None:
     found = pa.measures.prompt_stability(answers, level=expected["level"], n_resamples=0)
     figures = found.filter(series="cumulative")["pss"].to_list()
     assert figures == pytest.approx(expected["pss_cumulative_valid"], abs=1e-9)
+    adjacent = found.filter(series="adjacent")["pss"].to_list()
+    assert adjacent == pytest.approx(expected["pss_adjacent_valid"], abs=1e-9)
     every = pa.measures.krippendorff_alpha(answers, level=expected["level"])
     assert every.alpha == pytest.approx(figures[-1], abs=1e-12)
     assert every.low <= every.alpha <= every.high
+
+
+@published
+@pytest.mark.parametrize("name", list(EXPECTED.get("pss_inter", {})))
+def test_stability_over_wordings_is_the_published_one(name: str) -> None:
+    expected = EXPECTED["pss_inter"][name]
+    answers = read(expected["file"]).with_columns(label=pl.col("completion").str.strip_chars())
+    assert set(expected["per_temperature"]) == {str(each) for each in answers["paraphrase_temperature"].unique()}
+    for temperature, published_figures in expected["per_temperature"].items():
+        own = answers.filter(paraphrase_temperature=float(temperature)).select("sample_id", "variant_index", "label")
+        found = pa.measures.prompt_stability(own, level=expected["level"], n_resamples=0).row(-1, named=True)
+        assert found["pss"] == pytest.approx(published_figures["pss_verbatim"], abs=1e-9)
+        assert found["n_annotators"] == published_figures["n_variants"]
 
 
 @published
@@ -72,6 +87,13 @@ def test_spread_and_ranking_over_templates_are_the_published_ones(name: str) -> 
     found = pa.measures.ranking_consistency(table)
     assert found.mean_spearman == pytest.approx(expected["mean_spearman_tie_corrected"], abs=1e-9)
     assert (found.n_undefined_pairs, found.n_models) == (expected["nan_pairs"], expected["n_models"])
+    assert found.mean_spearman_textbook == pytest.approx(expected["mean_spearman_textbook_formula_avg_ranks"], abs=1e-9)
+    for (model,), own in rows.group_by("model"):
+        # an accuracy is of one hundred questions: so many ones, then noughts, give it again
+        right = [np.arange(100) < round(100 * accuracy) for accuracy in own["accuracy"]]
+        of_model = pa.measures.spread(np.array(right, float).T, n_resamples=0)
+        assert of_model.std == pytest.approx(expected["std_ddof0"][model], abs=1e-9)
+        assert of_model.std_sample == pytest.approx(expected["std_ddof1"][model], abs=1e-9)
 
 
 def test_one_table_in_every_form_gives_the_same() -> None:
