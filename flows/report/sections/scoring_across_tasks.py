@@ -40,8 +40,10 @@ def scoring_across_tasks(data: ReportData) -> Section:
         return section
     block = section.add()
     references = {row["model_id"] for row in rows if row["is_reference"]}
+    compared = [row for row in rows if row["mean_difference"] is not None]
     block.tables = [
         _accuracies(rows, data.judging.rankings),
+        *([_differences(compared)] if compared else []),
         _rankings(data.judging.rankings),
         _templates([{**row, "is_reference": row["model_id"] in references} for row in data.judging.spreads]),
     ]
@@ -82,6 +84,24 @@ def _accuracy(row: Row) -> Printed:
     if row["accuracy_std_sample"] is None:
         return mean
     return mean, " ± ", of.number("accuracy_std_sample", is_strong=row["is_steadiest"] and is_ranked)
+
+
+def _differences(rows: Sequence[Row]) -> Table:
+    def difference(row: Row) -> Printed:
+        of = Traced(MART, row)
+        return of.number("mean_difference"), " / ", of.number("std_difference")
+
+    return pivoted(
+        Pivot(
+            caption="Difference to the rule: mean / standard deviation",
+            heads={"Task": "task_id", "Scored by": "scoring_method", "Rule": "rule"},
+            cell=difference,
+            note="Below 0: lower than under the rule. A judge that errs makes the standard deviation smaller too.",
+            file="difference-to-the-rule",
+            is_open=False,
+        ),
+        rows,
+    )
 
 
 def _rankings(rankings: Sequence[Row]) -> Table:

@@ -264,6 +264,7 @@ def scored(task: str, method: str, means: Mapping[str, float], std: float = 0.12
     return [
         {**RUN, "task_id": task, "scoring_method": method, "model_id": model, "accuracy_mean": mean, "n_ranked": len(means),
          "accuracy_std_sample": std / (1 + place), "is_best": mean == max(means.values()),
+         "rule": "a rule", "mean_difference": 0.25 if "judge" in method else None, "std_difference": -0.125,
          "is_steadiest": place == len(means) - 1, "is_reference": False, "fleiss_kappa": 0.5, "perfect_agreement_rate": 0.25}
         for place, (model, mean) in enumerate(means.items())
     ]  # fmt: skip
@@ -285,7 +286,7 @@ def test_scoring_stands_by_task_and_method() -> None:
     ]  # fmt: skip
     judging = JudgingData(spreads=rows, rankings=rankings, agreements=agreements)
     data = report_data(judging=judging, scoring_across_tasks=rows)
-    accuracies, ranked, templates, raters = the_block(scoring_across_tasks(data)).tables
+    accuracies, differences, ranked, templates, raters = the_block(scoring_across_tasks(data)).tables
     assert accuracies.columns == ("Task", "Scored by", "a", "b", "Mean Spearman")
     assert printed(accuracies) == [
         ("arc", "option_letter", "0.750 ± 0.125", "0.500 ± 0.062", "–"),
@@ -293,6 +294,7 @@ def test_scoring_stands_by_task_and_method() -> None:
         ("math", "math_equal", "0.250 ± 0.125", "0.500 ± 0.062", "–"),
     ]
     assert strong(accuracies) == ["0.750", "0.062", "0.875", "0.062", "0.500", "0.062"]
+    assert printed(differences) == [("arc", "judge:j", "a rule", "0.250 / -0.125", "0.250 / -0.125")]
     assert printed(ranked) == [("arc", "judge:j", "0.938 (7)", "0.500 * (4)")]
     assert printed(templates)[0][2:] == ("0.500 / 25 %", "0.500 / 25 %")
     assert printed(raters)[0][:4] == ("arc", "judge:j | judge:k", "judge and judge", "1,000")
