@@ -12,7 +12,7 @@ from tests.support.paper_server import answers_rightly
 from tests.support.shell import promptaudit, without_server
 
 KEYS = {name: f"sk-test-0123456789abcdef-{name}" for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "VLLM_API_KEY")}
-FEW = {"limit": "14", "balanced": "true"}
+TWO_OF_14, TWO_OF_7 = {"limit": "28", "balanced": "true"}, {"limit": "14", "balanced": "true"}
 PEOPLE = ("ada", "ben", "cy")
 
 
@@ -30,7 +30,7 @@ ERRICA = Paper(
     n_rows={"trec": 60, "cb": 30, "rte": 20, "dbpedia": 42, "wos": 21},
     less={
         "rephrasing": {"rephraser": "paraphraser", "variants": "4"},
-        "samples": {"seed": "42", "balanced": "false", "by_task": {"dbpedia": FEW, "wos": FEW}},
+        "samples": {"seed": "42", "balanced": "false", "by_task": {"dbpedia": TWO_OF_14, "wos": TWO_OF_7}},
         "resamples": "100",
     },
 )

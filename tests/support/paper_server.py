@@ -105,7 +105,8 @@ class PaperServer:
         dressed = unit("dressed", key)
         if dressed < REFUSED:
             return "I'm sorry, I cannot assist with that."
-        return f"I would say that it is {label}, all told." if dressed < REFUSED + MODELS[model][2] else label
+        other = labels[(labels.index(label) + 1) % len(labels)]
+        return f"It could be {label}, or else {other}." if dressed < REFUSED + MODELS[model][2] else label
 
     def weighed_one(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """As vLLM tells the log-probabilities of a prompt's tokens, the last of which is the reply."""
