@@ -70,12 +70,14 @@ def check_report(folder: Path, paper: Paper) -> None:
 
 
 def check_charts(folder: Path) -> set[str]:
-    """Every chart is a drawing, a picture and its data; returns their names."""
+    """Every chart is a drawing, a picture and its data, every table across tasks two texts; returns the charts' names."""
     ended = promptaudit(folder, "report", "--charts", "charts")
     assert ended.code == 0, ended.err
     files = sorted((folder / "charts").iterdir())
-    names = {file.stem for file in files}
-    assert len(files) == 3 * len(names)
+    tables = {file.stem for file in files if file.stem.startswith("table-")}
+    names = {file.stem for file in files} - tables
+    assert tables
+    assert len(files) == 3 * len(names) + 2 * len(tables)
     assert all(file.stat().st_size > 10 for file in files)
     return names
 
@@ -166,7 +168,10 @@ def test_hua_et_al(tmp_path: Path, models: RunningServer) -> None:
     controls = sql(tmp_path, "select distinct task_id, scoring_method from marts.fct_judge_controls")
     judges = {row["scoring_method"] for row in controls if row["task_id"] == "arc_challenge"}
     assert judges == {"judge:gemini_judge", "judge:gpt_judge", "judge:both_judges"}
-    assert {row["scoring_method"] for row in controls if row["task_id"] != "arc_challenge"} == {"judge:gemini_judge"}
+    others = {row["task_id"]: row["scoring_method"] for row in controls if row["task_id"] != "arc_challenge"}
+    assert others == dict.fromkeys(("gpqa", "math", "narrativeqa", "openbookqa"), "judge:gemini_judge") | {
+        "simpleqa": "judge:simpleqa_judge"
+    }
     against = sql(
         tmp_path,
         "select avg(spread_rule) as rule, avg(spread_judge) as judge from marts.rpt_rule_against_judge "

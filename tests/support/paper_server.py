@@ -200,10 +200,15 @@ def choice(option: str, prompt: str) -> str:
 
 
 def ruled(judge: str, before: str, completion: str) -> str:
-    """A judge's reply: by the right answer's text or sign, and the other way round now and then."""
-    references = [line[2:] for line in before.splitlines() if line.startswith("- ")]
+    """A judge's reply in the form it is asked for: by the right answer's text or sign, and now and then the other way round."""
+    rubric, _, told = before.rpartition("Reference answers:")
+    references = [line[2:] for line in told.splitlines() if line.startswith("- ")]
     is_match = answers_rightly(references, completion) != (unit("ruled", judge, before, completion) < RULED_WRONGLY)
-    return json.dumps({"reason": "It names the reference." if is_match else "It names another.", "match": is_match})
+    reason = "It names the reference." if is_match else "It names another."
+    if "grade" in rubric.casefold():
+        wrong = "incorrect" if unit("grade", judge, completion) < 0.5 else "not attempted"  # noqa: PLR2004
+        return json.dumps({"reason": reason, "grade": "correct" if is_match else wrong})
+    return json.dumps({"reason": reason, "match": is_match})
 
 
 def answers_rightly(references: Sequence[str], completion: str) -> bool:
