@@ -206,7 +206,7 @@ def ruled(judge: str, before: str, completion: str) -> str:
     is_match = answers_rightly(references, completion) != (unit("ruled", judge, before, completion) < RULED_WRONGLY)
     reason = "It names the reference." if is_match else "It names another."
     if "grade" in rubric.casefold():
-        wrong = "incorrect" if unit("grade", judge, completion) < 0.5 else "not attempted"  # noqa: PLR2004
+        wrong = "incorrect" if unit("grade", judge, completion) < 0.5 else "not attempted"
         return json.dumps({"reason": reason, "grade": "correct" if is_match else wrong})
     return json.dumps({"reason": reason, "match": is_match})
 
