@@ -81,15 +81,15 @@ class Disagreement:
 
 @dataclass(slots=True, kw_only=True)
 class Block:
-    """A task's part of a section, or one of the whole run; `absent` says in a sentence why something is not there."""
+    """A task's part of a section; `absent` says in a sentence why something is not there."""
 
     task_id: str
-    heading: str = ""  # of a part of the whole run
-    is_joint: bool = False  # whether its panels are one figure where they are written as files
     absent: list[str] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)  # what is found, of whom
     comparisons: list[Comparison] = field(default_factory=list)
     disagreements: list[Disagreement] = field(default_factory=list)
+    heading: str = ""  # of a part of the whole run
+    is_joint: bool = False  # whether its panels are one figure where they are written as files
     legend: tuple[tuple[str, str], ...] = ()  # colour, meaning
     panels: list[Panel] = field(default_factory=list)
     notes: list[Printed] = field(default_factory=list)
@@ -106,9 +106,9 @@ class Section:
     intro: str
     blocks: list[Block] = field(default_factory=list)
 
-    def add(self, task_id: str = "", heading: str = "", *, is_joint: bool = False) -> Block:
+    def add(self, task_id: str = "") -> Block:
         """Adds the block of a task, or one of the whole run, and returns it."""
-        self.blocks.append(Block(task_id=task_id, heading=heading, is_joint=is_joint))
+        self.blocks.append(Block(task_id=task_id))
         return self.blocks[-1]
 
     def of_tasks(self, scorecard: Sequence[Row]) -> Iterator[tuple[str, Block, list[Row]]]:

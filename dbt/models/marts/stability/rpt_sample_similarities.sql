@@ -26,7 +26,7 @@ reference_models as (
         audit_run_id,
         model_id
     from models
-    where {{ is_reference('models') }}
+    where engine = 'embedded' and model in ('random', 'noisy')
 ),
 
 classes as (
