@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from udfs.measures.entropy import ROUNDING, plug_in_terms
 from udfs.resampling import generator
@@ -159,25 +160,15 @@ def _rarefied(
     seed: int,
 ) -> tuple[NDArray[np.float64], bool, int]:
     """Mean sensitivity at each number, whether all of it is exact, and of how many samples it is."""
-    asked = np.unique(sample * (int(variant.max()) + 1) + variant) // (int(variant.max()) + 1)
-    n_asked = np.bincount(asked, minlength=int(sample.max()) + 1)
+    n_wordings = int(variant.max()) + 1
+    n_asked = np.bincount(np.unique(sample * n_wordings + variant) // n_wordings, minlength=int(sample.max()) + 1)
     is_kept = n_asked >= 2
     n_samples = int(is_kept.sum())
     if n_classes < 2 or n_samples == 0:
         return np.full(len(numbers), np.nan), True, n_samples
-    of_kept = is_kept[sample]
-    cell = sample[of_kept] * (int(label.max()) + 1) + label[of_kept]
-    order = np.lexsort((p[of_kept], cell))
-    cell, shares = cell[order], p[of_kept][order]
-    starts = np.flatnonzero(np.append(True, np.diff(cell) > 0))
-    sizes = n_asked[cell[starts] // (int(label.max()) + 1)].tolist()
-    # cells that hold the same shares are one: there are few
-    alike: dict[tuple[int, bytes], int] = {}
-    for size, own in zip(sizes, np.split(shares, starts[1:]), strict=True):
-        key = (size, own.tobytes())
-        alike[key] = alike.get(key, 0) + 1
+    kept = is_kept[sample]
     sums, is_exact, rng = np.zeros(len(numbers)), True, generator(seed, _ORDERS)
-    for (size, held), count in alike.items():
+    for (size, held), count in _alike_cells(sample[kept], label[kept], p[kept], n_asked).items():
         own = np.append(np.zeros(size - len(held) // 8), np.frombuffer(held))
         values, counts = np.unique(own, return_counts=True)
         is_few = len(values) <= 2 or math.prod((counts + 1).tolist()) <= MOST_COMPOSITIONS
@@ -188,6 +179,25 @@ def _rarefied(
     means = sums / n_samples / np.log(n_classes)
     means[(means > 1) & (means <= 1 + ROUNDING)] = 1.0
     return means, is_exact, n_samples
+
+
+def _alike_cells(
+    sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64], n_asked: NDArray[np.int64]
+) -> dict[tuple[int, bytes], int]:
+    """How many cells (sample, label) have the same shares: by the sample's number of wordings and the shares above 0.
+
+    There are far fewer of them than cells. What differs by rounding is the same.
+    """
+    n_labels = int(label.max()) + 1
+    cell = sample * n_labels + label
+    order = np.lexsort((p, cell))
+    cell, shares = cell[order], np.round(p[order], 14)
+    starts = np.flatnonzero(np.append(True, np.diff(cell) > 0))
+    alike: dict[tuple[int, bytes], int] = {}
+    for size, own in zip(n_asked[cell[starts] // n_labels].tolist(), np.split(shares, starts[1:]), strict=True):
+        key = (size, own.tobytes())
+        alike[key] = alike.get(key, 0) + 1
+    return alike
 
 
 def _drawn_terms(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -202,12 +212,12 @@ class _Shares:
     """Shares of labels under each wording, samples of one gold class side by side.
 
     Attributes:
-        p: shape (Q, C, n), zero where a sample was not asked.
-        is_asked: shape (Q, n), 1 where it was.
+        p: shape (Q, C n), label by label; sparse, since of many labels a sample has few.
+        is_asked: shape (Q, n), 1 where the sample has an answer.
         class_start: places of the samples at which a class begins, and their number.
     """
 
-    p: NDArray[np.float64]
+    p: csr_matrix
     is_asked: NDArray[np.float64]
     class_start: NDArray[np.int64]
 
@@ -228,18 +238,18 @@ class _Shares:
         place = np.full(len(class_of), -1)
         place[order] = np.arange(len(order))
         kept = place[sample] >= 0
-        shares = np.zeros((int(variant.max()) + 1, int(label.max()) + 1, len(order)))
-        shares[variant[kept], label[kept], place[sample[kept]]] = p[kept]
+        row, column = variant[kept], label[kept] * len(order) + place[sample[kept]]
+        shape = (int(variant.max()) + 1, (int(label.max()) + 1) * len(order))
+        is_asked = np.zeros((shape[0], len(order)))
+        is_asked[row, place[sample[kept]]] = 1
         sizes = np.unique(class_of[order], return_counts=True)[1]
-        is_asked = np.zeros((len(shares), len(order)))
-        is_asked[variant[kept], place[sample[kept]]] = 1
-        return cls(shares, is_asked, np.append(0, np.cumsum(sizes)))
+        return cls(csr_matrix((p[kept], (row, column)), shape), is_asked, np.append(0, np.cumsum(sizes)))
 
     def consistencies(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
         """Returns the pooled consistency of each subset of wordings, shape (n_subsets,); NaN without a gold label."""
-        weight = np.zeros((len(chosen), len(self.p)))
+        weight = np.zeros((len(chosen), len(self.is_asked)))
         np.put_along_axis(weight, chosen, 1.0, axis=1)
-        step = max(1, _CELLS // max(1, self.p[0].size))
+        step = max(1, _CELLS // max(1, self.p.shape[1]))
         if not (weight @ self.is_asked).all():  # some sample has an answer under none of them
             step = 1
         return np.concatenate([self._consistencies(weight[at : at + step]) for at in range(0, len(chosen), step)])
@@ -247,7 +257,8 @@ class _Shares:
     def _consistencies(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """1 - sum of distances over ordered pairs / their number: sum over labels of sum_r x_(r) (2 r - n - 1)."""
         n_asked = weight @ self.is_asked
-        p_tau = np.tensordot(weight, self.p, 1) / np.maximum(n_asked, 1)[:, None, :]
+        sums = np.asarray(weight @ self.p).reshape(len(weight), -1, max(1, n_asked.shape[1]))
+        p_tau = sums / np.maximum(n_asked, 1)[:, None, :]
         distances, n_pairs = np.zeros(len(weight)), 0
         for start, stop in itertools.pairwise(self.class_start.tolist()):
             own = p_tau[:, :, start:stop]

@@ -34,7 +34,7 @@ def numbers(data: ReportData, room: Room) -> Section:
         "By number of wordings",
         "What fewer of the same wordings would have given. Sensitivity is the mean over all subsets of k wordings, consistency "
         "that over up to 20 of them, PSS that of the first k, with its 95 % interval. Sensitivity of few wordings lies below "
-        "that of many; a figure that still moves at the right end asks for more of them. Micro-F1 has no such curve: its "
+        "that of many; where a figure still moves at the right end, more of them are needed. Micro-F1 has no such curve: its "
         "expectation is the same at any number of wordings.",
     )
     rows_of = by(data.measures_by_wordings, "task_id")
@@ -64,20 +64,17 @@ def _is_first_k(row: Row) -> bool:
 def _charts(rows: list[Row], task_id: str, shown: Sequence[str]) -> list[Chart]:
     """A chart a model and measure, model by model: so each measure is seen where there is room for few."""
     charts = []
-    stable = [
-        {**row[STABILITY], "n_wordings": row["n_wordings"]} for row in rows if row[STABILITY] and row[STABILITY]["pss"]
-    ]
-    lowest = [row["pss"] if row["pss_low"] is None else row["pss_low"] for row in stable]
+    first_k = [{**row[STABILITY], "n_wordings": row["n_wordings"]} for row in rows if row[STABILITY] is not None]
+    lowest = [row["pss"] if row["pss_low"] is None else row["pss_low"] for row in first_k]
     for mart, column, name, own, ends, level in (
         (MART, "sensitivity", "sensitivity", rows, _from_zero, None),
         (MART, "consistency", "consistency", rows, domain_of, None),
-        (STABILITY, "pss", "PSS", stable, lambda _: domain_of(lowest), STABLE),
+        (STABILITY, "pss", "PSS", first_k, lambda _: domain_of(lowest), STABLE),
     ):
-        known = [row for row in own if row[column] is not None]
+        known = [row for row in own if row[column] is not None and row["strategy"] in shown]
         if known:
-            axes = partial(
-                Axes, x="wordings", y=name, domain=ends([row[column] for row in known]), format="d", level=level
-            )
+            domain = ends([row[column] for row in known])
+            axes = partial(Axes, x="wordings", y=name, domain=domain, format="d", level=level)
             draw = partial(_curves, mart=mart, column=column, axes=axes, shown=shown)
             charts += charts_of_models(known, task_id, name, draw)
     return sorted(charts, key=lambda chart: chart.name)
@@ -90,11 +87,7 @@ def _from_zero(values: Sequence[float]) -> Domain:
 def _curves(  # noqa: PLR0913 - of which figure, and what it is drawn on
     rows: list[Row], who: str, *, mart: str, column: str, axes: partial[Axes], shown: Sequence[str]
 ) -> Drawn:
-    points = [
-        point(mart, row, column, series=row["strategy"], at=row["n_wordings"])
-        for row in rows
-        if row["strategy"] in shown
-    ]
+    points = [point(mart, row, column, series=row["strategy"], at=row["n_wordings"]) for row in rows]
     spans = "; ".join(
         f"{cut(name, NAME)} {span([row['value'] for row in own])}" for name, own in by(points, "series").items()
     )

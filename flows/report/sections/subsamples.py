@@ -47,8 +47,9 @@ def subsamples(data: ReportData, room: Room) -> Section:
             continue
         # of a handful of samples an interval reaches down to -1: its end is cut rather than all else made flat
         ends = [row["pss"] if row["pss_low"] is None else max(row["pss_low"], row["pss"] - DEEPEST) for row in rows]
-        draw = partial(_curves, shown=colour(block, rows), domain=domain_of(ends))
-        room.draw(block, _charts(rows, task_id, draw))
+        shown = colour(block, rows)
+        draw = partial(_curves, shown=shown, domain=domain_of(ends))
+        room.draw(block, _charts([row for row in rows if row["strategy"] in shown], task_id, draw))
         for scope, own in by(rows, "scope").items():
             caption = f"PSS {_SCOPES[scope]} of a part of the samples"
             block.tables.append(table(caption, _COLUMNS, own, MART, most=room.n_rows))
@@ -68,9 +69,7 @@ def _charts(rows: list[Row], task_id: str, draw: partial[Drawn]) -> list[Chart]:
 
 def _curves(rows: list[Row], who: str, *, shown: list[str], domain: Domain) -> Drawn:
     points = [
-        point(MART, row, "pss", series=row["strategy"], at=row["sample_share"], n=row["n_samples"])
-        for row in rows
-        if row["strategy"] in shown
+        point(MART, row, "pss", series=row["strategy"], at=row["sample_share"], n=row["n_samples"]) for row in rows
     ]
     shares = sorted({row["at"] for row in points})
     spans = "; ".join(
