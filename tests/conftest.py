@@ -26,7 +26,7 @@ collect_rarely()
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do
 LONG = (
-    "end_to_end/test_prefect.py", "end_to_end/test_nights.py", "end_to_end/test_evidence.py",
+    "end_to_end/test_prefect.py", "end_to_end/test_paper_audits.py", "end_to_end/test_nights.py", "end_to_end/test_evidence.py",
     "end_to_end/test_http_run.py", "end_to_end/test_night_resumes.py", "docs/test_readme.py",
     "comparison/test_compare.py", "end_to_end/test_judged_run.py", "end_to_end/test_try.py", "report/test_browser.py",
     "end_to_end/test_annotate.py", "lineage/openlineage/test_events.py", "report/sections/test_sections_of_answers.py",

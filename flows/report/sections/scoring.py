@@ -30,8 +30,8 @@ def scoring(data: ReportData) -> Section:
         "scoring",
         "Scoring: rule against judge" if judging.comparisons else "Accuracy by scoring method",
         "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
-        "beyond what chance gives. An answer that cannot be scored counts as not right."
-        + (judges if judging.comparisons else ""),
+        "beyond what chance gives. An answer that cannot be read counts as not right; a model that weighs no options has no "
+        "figure by a rule that weighs them." + (judges if judging.comparisons else ""),
     )
     compared, errors = by(judging.comparisons, "task_id"), judging.errors
     columns = (
