@@ -1,5 +1,6 @@
--- One row per run, model, task, strategy, scope (intra, inter) and share of the samples (2, 5, 10, 25, 50, 75 and 100 %): PSS of that
--- part of them. Of inter it is the mean over paraphrase temperatures, as in rpt_audit. The whole is that of fct_prompt_stability.
+-- One row per run, model, task, strategy, scope (intra, inter) and share of the samples (2, 5, 10, 25, 50, 75 and 100 %): PSS of
+-- that part of them. Of inter it is the mean over paraphrase temperatures, as in rpt_audit.
+-- The whole is that of fct_prompt_stability.
 with annotators as (
     select * from {{ ref('int_annotators') }}
     where scope in ('intra', 'inter') and {{ in_this_build() }}
