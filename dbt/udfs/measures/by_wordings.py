@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from udfs.measures.entropy import ROUNDING, plug_in_terms
+from udfs.measures.rarefaction import rarefied_sensitivity
 from udfs.resampling import generator
 
 MOST_NUMBERS = 12
@@ -20,18 +19,8 @@ MOST_NUMBERS = 12
 N_SUBSETS = 20
 """Subsets of the wordings that consistency is averaged over; all of them where there are no more."""
 
-MOST_COMPOSITIONS = 4096
-"""Ways to choose from a cell's shares up to which sensitivity is exact: a share that m wordings have is chosen 0 to m times.
-Of single answers, whose shares are 0 and 1, it is exact in any case."""
-
-MOST_EXACT = 500
-"""Wordings up to which it is exact at all: of more there are soon more subsets than a float holds."""
-
-N_ORDERS = 200
-"""Orders in which the wordings of a cell are drawn where there are more ways; the cells' errors are independent."""
-
 _CELLS = 1_000_000  # shares of the subsets that are sorted at once, 8 MB
-_SUBSETS, _ORDERS = 20, 21  # purposes of the generators
+_PURPOSE = 20
 
 
 @dataclass(frozen=True)
@@ -78,7 +67,7 @@ def measures_by_wordings(
     Returns:
         `sensitivity`: mean over samples of its expectation over all subsets of k of the sample's wordings; a sample that has
         fewer takes all of its own, one with fewer than two is left out, so that k = Q gives the mean of the whole.
-        `is_sensitivity_exact` is false where some cell's subsets were drawn (`MOST_COMPOSITIONS`). `consistency`: mean over
+        `is_sensitivity_exact` is false where some cell's subsets were drawn. `consistency`: mean over
         `n_subsets` subsets of k of the Q wordings, the same for all samples, pooled over classes as of `consistency`;
         `consistency_subset_std` its standard deviation over them, ddof 0. One subset, and a deviation of 0, for k = Q.
         Empty for Q < 2.
@@ -90,20 +79,20 @@ def measures_by_wordings(
     numbers = numbers_of_wordings(n_wordings)
     if not numbers:
         return []
-    sensitivities, is_exact, n_samples = _rarefied(sample, variant, label, p, n_classes, numbers, seed)
+    rarefied = rarefied_sensitivity(sample, variant, label, p, n_classes, numbers, seed)
     shares = _Shares.of(gold, sample, variant, label, p)
     rows = []
-    for number, sensitivity in zip(numbers, sensitivities.tolist(), strict=True):
+    for number, sensitivity in zip(numbers, rarefied.sensitivity.tolist(), strict=True):
         figures = shares.consistencies(subsets(n_wordings, number, seed))
         rows.append(
             ByWordings(
                 n_wordings=number,
                 sensitivity=sensitivity,
-                is_sensitivity_exact=is_exact or number == n_wordings,
+                is_sensitivity_exact=rarefied.is_exact or number == n_wordings,
                 consistency=float(figures.mean()),
                 consistency_subset_std=float(figures.std()),
                 n_subsets=len(figures),
-                n_samples=n_samples,
+                n_samples=rarefied.n_samples,
             )
         )
     return rows
@@ -117,94 +106,7 @@ def subsets(n_wordings: int, number: int, seed: int) -> NDArray[np.int64]:
     if math.comb(n_wordings, number) <= N_SUBSETS:
         return np.array(list(itertools.combinations(range(n_wordings), number)), np.int64)
     places = np.tile(np.arange(n_wordings), (N_SUBSETS, 1))
-    return generator(seed, _SUBSETS).permuted(places, axis=1)[:, :number]
-
-
-def expected_terms(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Returns the mean of -x ln x over all subsets of k of Q wordings, x the mean share of a label over the subset.
-
-    With single answers every share is 0 or 1, and this is sum_j Hypergeom(j; Q, n, k) g(j / k), g(x) = -x ln x.
-
-    Args:
-        shares: shape (d,), the distinct shares of the label.
-        counts: shape (d,), how many wordings have each; Q is their sum.
-
-    Returns:
-        Shape (Q + 1,), nats, for k = 0 to Q; 0 at k = 0. Takes as many floats as there are ways to choose, prod(counts + 1).
-    """
-    n_wordings = int(counts.sum())
-    chosen, total, ways = np.zeros(1), np.zeros(1), np.ones(1)
-    for share, count in zip(shares.tolist(), counts.tolist(), strict=True):
-        taken = np.arange(count + 1)
-        chosen = np.add.outer(chosen, taken).ravel()
-        total = np.add.outer(total, taken * share).ravel()
-        ways = np.multiply.outer(ways, _ways(count)).ravel()
-    number = chosen.astype(np.int64)
-    terms = ways / _ways(n_wordings)[number] * plug_in_terms(total / np.maximum(chosen, 1))
-    return np.bincount(number, weights=terms, minlength=n_wordings + 1).astype(np.float64, copy=False)
-
-
-@lru_cache(maxsize=256)
-def _ways(n: int) -> NDArray[np.float64]:
-    """In how many ways 0 to n of n are chosen."""
-    return np.array([math.comb(n, k) for k in range(n + 1)], np.float64)
-
-
-def _rarefied(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
-    n_classes: int,
-    numbers: list[int],
-    seed: int,
-) -> tuple[NDArray[np.float64], bool, int]:
-    """Mean sensitivity at each number, whether all of it is exact, and of how many samples it is."""
-    n_wordings = int(variant.max()) + 1
-    n_asked = np.bincount(np.unique(sample * n_wordings + variant) // n_wordings, minlength=int(sample.max()) + 1)
-    is_kept = n_asked >= 2
-    n_samples = int(is_kept.sum())
-    if n_classes < 2 or n_samples == 0:
-        return np.full(len(numbers), np.nan), True, n_samples
-    kept = is_kept[sample]
-    sums, is_exact, rng = np.zeros(len(numbers)), True, generator(seed, _ORDERS)
-    for (size, held), count in _alike_cells(sample[kept], label[kept], p[kept], n_asked).items():
-        own = np.append(np.zeros(size - len(held) // 8), np.frombuffer(held))
-        values, counts = np.unique(own, return_counts=True)
-        is_few = len(values) <= 2 or math.prod((counts + 1).tolist()) <= MOST_COMPOSITIONS
-        is_few &= size <= MOST_EXACT
-        terms = expected_terms(values, counts) if is_few else _drawn_terms(own, rng)
-        is_exact &= is_few
-        sums += count * terms[np.minimum(numbers, size)]
-    means = sums / n_samples / np.log(n_classes)
-    means[(means > 1) & (means <= 1 + ROUNDING)] = 1.0
-    return means, is_exact, n_samples
-
-
-def _alike_cells(
-    sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64], n_asked: NDArray[np.int64]
-) -> dict[tuple[int, bytes], int]:
-    """How many cells (sample, label) have the same shares: by the sample's number of wordings and the shares above 0.
-
-    There are far fewer of them than cells. What differs by rounding is the same.
-    """
-    n_labels = int(label.max()) + 1
-    cell = sample * n_labels + label
-    order = np.lexsort((p, cell))
-    cell, shares = cell[order], np.round(p[order], 14)
-    starts = np.flatnonzero(np.append(True, np.diff(cell) > 0))
-    alike: dict[tuple[int, bytes], int] = {}
-    for size, own in zip(n_asked[cell[starts] // n_labels].tolist(), np.split(shares, starts[1:]), strict=True):
-        key = (size, own.tobytes())
-        alike[key] = alike.get(key, 0) + 1
-    return alike
-
-
-def _drawn_terms(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """The means of `expected_terms` over the beginnings of drawn orders; shares of shape (Q,), exact at k = Q."""
-    k = np.arange(1, len(shares) + 1)
-    sums = np.cumsum(rng.permuted(np.tile(shares, (N_ORDERS, 1)), axis=1), axis=1)
-    return np.append(0.0, plug_in_terms(sums / k).mean(axis=0))
+    return generator(seed, _PURPOSE).permuted(places, axis=1)[:, :number]
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from udfs.measures import by_wordings
+from udfs.measures import rarefaction
 from udfs.measures.by_wordings import (
     N_SUBSETS,
     ByWordings,
-    expected_terms,
     measures_by_wordings,
     numbers_of_wordings,
     subsets,
 )
 from udfs.measures.consistency import consistency
+from udfs.measures.rarefaction import expected_terms
 
 Table = NDArray[np.float64]  # samples x wordings x labels; a cell that was not asked is 0 throughout
 
@@ -123,7 +123,7 @@ def test_many_different_shares_are_drawn_and_hit_the_exact_figure(monkeypatch: p
     rng = np.random.default_rng(2)
     table = rng.multinomial(3, [0.4, 0.3, 0.3], (60, 10)) / 3
     exact = measured(table)
-    monkeypatch.setattr(by_wordings, "MOST_COMPOSITIONS", 1)
+    monkeypatch.setattr(rarefaction, "MOST_COMPOSITIONS", 1)
     drawn = measured(table)
     assert [row.is_sensitivity_exact for row in drawn.values()] == [False] * 8 + [True]
     for k, row in drawn.items():
