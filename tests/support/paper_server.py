@@ -34,7 +34,7 @@ CLASSES = {"trec": 6, "cb": 3, "rte": 2, "dbpedia": 14, "wos": 7, **{name: n for
 ODD = ("prithee", "forsooth", "methinks", "verily", "peradventure", "anon", "hither", "betwixt", "wherefore", "yonder")
 RULED_WRONGLY, NOISE, REFUSED = 0.04, 0.03, 0.01
 NAMED = re.compile(rf"\b({'|'.join([*CLASSES, *MADE])})-(\d+)\b")
-WRONG_FACTS = ("Ines Carvalho", "a stone bridge", "the old mill")
+WRONG_FACTS = ("Anna Carvalho", "a stone bridge", "the old mill")
 
 
 def unit(*parts: object) -> float:
