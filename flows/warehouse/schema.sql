@@ -94,7 +94,7 @@ create table if not exists raw.prompt_variants (
     rephraser_id varchar,
     rephrasing_key varchar, -- hash of instruction and rephraser: later runs reuse what has the same
     refused_because varchar,
-    model_ids varchar[] -- who is asked; where each model rewords its own prompts the one that reworded it first; null: every model
+    model_ids varchar[] -- who is asked, the model that reworded it for itself first; null: every model
 );
 
 create table if not exists raw.predictions (
