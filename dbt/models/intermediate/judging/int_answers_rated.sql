@@ -1,5 +1,5 @@
 -- One row per run, task, answer and rater who ruled on it or scored it: judges, panels, persons, their
--- majority (`people`), and rules beside them.
+-- majority (`people`), and the rules that read what was said beside them.
 -- An answer is what was said to a sample under one way of naming its options, however many predictions say it.
 with verdicts as (
     select * from {{ ref('int_verdicts_counted') }}
@@ -48,6 +48,8 @@ by_rule as (
         on scores.audit_run_id = variants.audit_run_id and scores.prompt_variant_id = variants.prompt_variant_id
     where
         {{ is_rule('scores.scoring_method') }}
+        -- how a model weighs the options is nothing that it said
+        and not starts_with(scores.scoring_method, 'option_loglikelihood')
         and (scores.is_correct is not null or scores.score_state = 'unscored')
         and (scores.unscored_kind is null or scores.unscored_kind not in ('no_answer', 'no_key', 'not_weighed'))
         and exists (
