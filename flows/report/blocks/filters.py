@@ -63,9 +63,9 @@ def _figure(part: str | Cell, *, is_named: bool) -> str:
     if isinstance(part, str):
         return _said(part)
     value, text, name = html_escape(part.exact), html_escape(part.text), html_escape(part.figure)
-    title = f' title="{name}"' if is_named else ""
-    figure = f'<data value="{value}" data-figure="{name}"{title}>{text}</data>'
-    return f"<strong>{figure}</strong>" if part.is_strong else figure
+    figure = f'<data value="{value}" data-figure="{name}">{text}</data>'
+    figure = f"<strong>{figure}</strong>" if part.is_strong else figure
+    return f'<span title="{name}">{figure}</span>' if is_named else figure
 
 
 def lines(table: Table, trace: Callable[[str], Markup]) -> Markup:

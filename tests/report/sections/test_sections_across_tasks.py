@@ -117,7 +117,7 @@ def test_each_figure_is_that_of_its_row() -> None:
             if ".value." in cell.figure:
                 assert cell.value == names[cell.figure]
         page = str(lines(table, lambda _: pytest.fail("no column of traces")))
-        assert re.findall(r'data-figure="([^"]+)" title="\1"', page) == [cell.figure for cell in cells]
+        assert re.findall(r'<span title="([^"]+)">[^/]*data-figure="\1"', page) == [cell.figure for cell in cells]
         assert page.count("<strong><data") == len(strong(table))
     assert "| **0.250** ± 0.125 | 0.500 ± 0.125 |" in "\n".join(
         as_markdown(the_block(measures_across_tasks(data)).tables[0])
