@@ -26,6 +26,12 @@ from models_registry.model_cards import ModelCard
 from models_registry.task_cards import PythonReader, TaskCard
 
 MOST_BYTES = 1_000_000  # of a file whose names are looked up
+MOST_BESIDE = 100_000_000  # of the files beside a command
+NOT_CODE = frozenset({
+    "audits", "data", "datasets", "judges", "models", "rephrasers", "tasks", "templates", "warehouse", "__pycache__",
+    ".csv", ".duckdb", ".jsonl", ".md", ".parquet", ".pyc", ".txt",
+})  # fmt: skip
+"""Folders and endings of what no command of a card runs."""
 Use = Literal["model", "reader", "rephraser", "command"]
 
 
@@ -34,7 +40,7 @@ class Code:
     """The code that a card names.
 
     place: the file of a function, or the registry folder that a command runs in; None: an installed module.
-    sha256: of that file, or of the files of the folder that the command names; None where there are none.
+    sha256: of that file, or of the files that the command names and may read in the folder; None where there are none.
     """
 
     use: Use
@@ -103,8 +109,7 @@ def problem_of(code: Code) -> str | None:
     """Returns why code cannot be called on this machine, as far as that shows without running it; None where nothing does."""
     if code.use == "command":
         program = shlex.split(code.name)[0]
-        path = program if "/" not in program else str(Path(code.place or "") / program)
-        return None if shutil.which(path) else f"no program '{program}' {_where(program)}"
+        return None if program_of(program, Path(code.place or "")) else f"no program '{program}' {_where(program)}"
     module, _, function = code.name.partition(":")
     if code.file is None:
         return None if _spec_of(module) else f"no module '{module}.py' in the registry folder, and none is installed"
@@ -116,6 +121,14 @@ def problem_of(code: Code) -> str | None:
         return f"{code.file.name} cannot be read"
     first = function.partition(".")[0]
     return None if names is None or first in names else f"{code.file.name} has no '{first}'{nearest(first, names)}"
+
+
+def program_of(program: str, root: Path) -> str | None:
+    """Returns the path of a command's program: a path lies in the registry folder, a bare name in PATH's absolute folders."""
+    if "/" in program:
+        return shutil.which(str(root / program))
+    folders = [folder for folder in os.get_exec_path() if Path(folder).is_absolute()]
+    return shutil.which(program, path=os.pathsep.join(folders)) if folders else None
 
 
 def _digest(files: Iterable[Path]) -> str | None:
@@ -154,13 +167,33 @@ def _own_file(name: str, root: Path) -> Path | None:
 
 
 def _files_of(command: tuple[str, ...], root: Path) -> Iterator[Path]:
-    """Yields the files that a command names, each as often as it does; raises CardError for one outside the registry."""
+    """Yields the files that a command names, each as often as it does, and those beside them that it may read.
+
+    Raises CardError for one outside the registry, and for a folder of too many to compare.
+    """
     for index, word in enumerate(command):
         path = root / word
         is_on_path = index == 0 and "/" not in word
         if is_on_path or not os.path.isfile(path):  # noqa: PTH113 - a long argument is no file, and no error
             continue
         yield path.resolve() if Path(word).is_absolute() else _inside(path, root)
+    yield from _beside(root)
+
+
+def _beside(root: Path) -> Iterator[Path]:
+    """Yields what else of the folder a program may run or import: neither cards nor data nor prose."""
+    n_bytes = 0
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(each for each in folders if each not in NOT_CODE and not each.startswith("."))
+        for name in sorted(files):
+            path = Path(folder) / name
+            if path.suffix in NOT_CODE or path.is_symlink() or not path.is_file():
+                continue
+            n_bytes += path.stat().st_size
+            if n_bytes > MOST_BESIDE:
+                msg = f"the registry folder has over {MOST_BESIDE:,} bytes beside its cards, too many to compare for a command"
+                raise CardError(msg)
+            yield path
 
 
 def _inside(path: Path, root: Path) -> Path:
@@ -186,7 +219,12 @@ def _spec_of(module: str) -> ModuleSpec | None:
             return None
         if spec is None:
             return None
-        path = list(spec.submodule_search_locations or ())
+        try:
+            path = list(spec.submodule_search_locations or ())
+        except (
+            KeyError
+        ):  # of a package without __init__ inside another one, which looks up the other where it is imported
+            path = [str(Path(each) / part) for each in path]
     return spec
 
 

@@ -70,7 +70,8 @@ class PythonReader(Card):
 
     python: FunctionName = Field(
         description="module:function, called with the completion without its reasoning and white space around it, and the list "
-        "of labels; what it returns is the label, None none, and where it raises an error the completion is not read either"
+        "of labels; what it returns is the label, None none, and where it raises an error the completion is not read either. "
+        "It is called in an empty folder, without the variables that hold keys"
     )
     code_sha256: Sha256 | None = Field(None, description=CODE_SHA256)
 

@@ -100,7 +100,7 @@ def _label_by(own: OwnReaders, reader: str, text: str, labels: Sequence[str]) ->
     try:
         said = own[reader](text, list(labels))
         label = None if said is None else str(said).strip()
-    except Exception as error:  # noqa: BLE001 - a parser that finds nothing often raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a parser that finds nothing often raises, and one may exit
         return None, f"its reader raised {type(error).__name__}"
     return (label, None) if label in labels else (None, None)
 

@@ -25,6 +25,7 @@ from flows.marts.publish import publish
 from flows.marts.transform import Part, transform
 from flows.report import report
 from flows.warehouse import Warehouse
+from flows.warehouse.sql import sql
 from models_registry.cards import FormatLimits
 from models_registry.errors import MeasureError
 
@@ -103,6 +104,12 @@ class Execution:
             close_run(self.warehouse, self.audit_run_id, "complete")
         self.progress.step("deriving measures" if part == "after_formats" else "reading answers")
         transform(self.warehouse, [self.audit_run_id], part)
+        if part == "up_to_formats":
+            self.outcome.notes += [
+                f"task '{row['task_id']}': of {row['n_answers']} of its answers {row['unread_because']}; a reader is called "
+                "in an empty folder, without the variables that hold keys"
+                for row in self.warehouse.read(sql("audit", "failed_readers"), run=self.audit_run_id)
+            ]
 
     def validate(self) -> None:
         """Checks the formats of the answers; raises MeasureError where the run cannot be measured, and closes it as failed."""

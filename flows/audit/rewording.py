@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from models_registry.cards import ModelCard, RephraserCard
 
-REWORDS_NOTHING = ("embedded", "recorded")
-"""Engines that cannot be asked for rewordings."""
+REWORDS_NOTHING = ("embedded", "python", "recorded")
+"""Engines that cannot be asked for rewordings: functions annotate, and rephrase as `kind: python`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,14 @@ def export_unstable(settings: Settings, audit: str, path: Path, below: float) ->
     run = resolve(warehouse, audit).audit_run_id
     proposals: dict[str, list[Proposal]] = {}
     for row in warehouse.published.read(sql("audit", "unstable_wordings"), run=run, below=below):
-        proposals.setdefault(row.pop("task_id"), []).append(Proposal(**row))
+        wordings = proposals.setdefault(row.pop("task_id"), [])
+        # what models reworded for themselves is asked of all: numbered on, since each model's own begins with 1
+        place = (
+            {}
+            if row["own_of"] is None
+            else {"own_of": None, "variant_index": 1 + max((each.variant_index for each in wordings), default=0)}
+        )
+        wordings.append(Proposal(**row | place))
     n = export_prompts(proposals, path) if proposals else 0
     return UnstablePrompts(
         audit_run_id=run, below_pss=below, path=path if n else None, n_variants=n, tasks=tuple(proposals)

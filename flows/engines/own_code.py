@@ -36,5 +36,8 @@ def long_secrets() -> list[str]:
 
 def raised(name: str, error: BaseException) -> str:
     """Returns in a line that a function raised an error, with the error's own words, keys taken out."""
-    words = one_line(str(error), secrets(), limit=300)
+    try:
+        words = one_line(str(error), secrets(), limit=300)
+    except Exception:  # noqa: BLE001 - an error of somebody's own may fail to say what it is
+        words = ""
     return f"'{name}' raised {type(error).__name__}{f': {words}' if words else ''}"

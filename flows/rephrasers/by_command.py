@@ -15,7 +15,7 @@ from flows.engines.scrub import one_line
 from flows.rephrasers import Wording
 from models_registry.cards import RephraserCard
 from models_registry.errors import EngineError
-from models_registry.own_code import with_sha256
+from models_registry.own_code import program_of, with_sha256
 
 LAST_LINES = 4
 MOST_BYTES = 20_000_000
@@ -27,9 +27,7 @@ class CommandRephraser:
     def __init__(self, card: RephraserCard, root: Path) -> None:
         self.max_rounds = card.max_rounds
         self._card, self._root = card, root.resolve()
-        program, *arguments = card.command or ("",)
-        # a bare name is looked up on PATH, never in the folder
-        self._words = [str(self._root / program) if "/" in program else program, *arguments]
+        self._program, *self._arguments = card.command or ("",)
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
         """Returns what the command prints.
@@ -58,9 +56,13 @@ class CommandRephraser:
         """Does nothing: a command ends with its answer."""
 
     async def _run(self, where: str, request: bytes) -> tuple[int, bytes, bytes]:
+        program = program_of(self._program, self._root)
+        if program is None:
+            msg = f"{where} cannot be run: there is no such program"
+            raise EngineError(msg)
         try:
             process = await asyncio.create_subprocess_exec(
-                *self._words, cwd=self._root, start_new_session=True, stdin=asyncio.subprocess.PIPE,
+                program, *self._arguments, cwd=self._root, start_new_session=True, stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
         except OSError as error:

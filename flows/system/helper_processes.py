@@ -27,9 +27,10 @@ from flows.system.files import PRIVATE_UMASK
 from flows.system.garbage import collect_rarely
 
 _HIDDEN = (
-    "_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_PASS", "CREDENTIAL", "AUTH_STRING", "CONNECTION_URL", "DATABASE_URL", "HEADERS",
-    "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
+    "_KEY", "_TOKEN", "APIKEY", "SECRET", "PASSWORD", "_PASS", "CREDENTIAL", "AUTH_STRING", "CONNECTION_URL", "DATABASE_URL",
+    "HEADERS", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL", "OPENLINEAGE",
 )  # fmt: skip
+_HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
 FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
 """The variable that tells a child its private folder, which it removes when whoever started it is gone."""
 DBT, CHECKS = "flows.marts.dbt_child", "flows.audit.expectations"
@@ -145,7 +146,8 @@ def _read(requests: queue.Queue[str]) -> NoReturn:
 
 def is_hidden(name: str) -> bool:
     """Returns whether a variable of this name may hold a key or a password."""
-    return any(word in name.upper() for word in _HIDDEN)
+    upper = name.upper()
+    return any(word in upper for word in _HIDDEN) or not _HIDDEN_PARTS.isdisjoint(upper.split("_"))
 
 
 def environment() -> dict[str, str]:

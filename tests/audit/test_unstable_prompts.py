@@ -89,6 +89,22 @@ def test_what_is_written_is_what_a_newer_model_is_asked(folder: Path) -> None:
     ]  # fmt: skip
 
 
+def test_what_a_model_reworded_for_itself_is_written_where_its_own_answers_agree_too_little(folder: Path) -> None:
+    with duckdb.connect(str(folder / "warehouse/published/audit.duckdb")) as con:
+        con.execute("alter table raw.prompt_variants add column model_ids varchar[]")
+        con.execute(
+            "insert into raw.prompt_variants (task_id, paraphrase_temperature, variant_index, instruction, model_ids) values "
+            "('t', 2, 1, 'Own of m.', ['m', 'chance']), ('t', 2, 1, 'Own of n.', ['n'])"
+        )
+    exported(folder, "--below-pss", "0.8")
+    frame = pl.read_csv(folder / "low.csv", infer_schema=False).filter(pl.col("task") == "t")
+    # n's answers agree at 2; the file has no column of models, so that an audit that rephrases nothing can be asked it
+    assert "model" not in frame.columns
+    assert frame.select("variant_index", "instruction").rows() == [
+        ("0", "Say a or b, t."), ("2", "a, or is it b?"), ("3", "Own of m."),
+    ]  # fmt: skip
+
+
 def test_stable_prompts_write_nothing(folder: Path) -> None:
     ended = exported(folder, "--below-pss", "0.1")
     assert ended.out == "run r1 has no PSS between wordings below 0.1: nothing is written\n"

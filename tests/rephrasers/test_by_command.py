@@ -115,5 +115,5 @@ def test_a_program_that_changed_or_cannot_be_run_is_one_line(tmp_path: Path) -> 
         asked(rephraser)
     again = opened(tmp_path, "print('[]')")
     (tmp_path / "reword").chmod(0o600)
-    with pytest.raises(EngineError, match=r"command '\./reword' cannot be run: Permission denied"):
+    with pytest.raises(EngineError, match=r"command '\./reword' cannot be run: there is no such program"):
         asked(again)

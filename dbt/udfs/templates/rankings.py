@@ -67,7 +67,7 @@ def ranking_consistency(
     # sum over pairs of (a - b)^2 is n sum a^2 - (sum a)^2
     squared_differences = n_variants * np.square(rank).sum() - np.square(rank.sum(axis=0)).sum()
     return RankingConsistency(
-        mean_spearman=float(correlations / n_pairs) if n_pairs else np.nan,
+        mean_spearman=float(np.clip(correlations / n_pairs, -1, 1)) if n_pairs else np.nan,
         mean_spearman_textbook=float(1 - 6 * squared_differences / (n_models * (n_models**2 - 1) * n_all)),
         n_pairs=n_pairs,
         n_undefined_pairs=n_all - n_pairs,

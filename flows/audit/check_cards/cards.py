@@ -137,7 +137,7 @@ def check_rephraser(cards: AuditCards) -> Errors:
             if engine in REWORDS_NOTHING:
                 yield CardError(
                     f"{entry.where(name, 'model')}: {engine} model '{rephraser.model}' rewords nothing; "
-                    "`kind: rules` asks none"
+                    "`kind: rules` asks none, `kind: python` a function"
                 )
 
 

@@ -2,6 +2,7 @@
 -- originals of their tasks; templates are edited in their card
 with unstable as (
     select distinct
+        model_id,
         task_id,
         paraphrase_temperature
     from marts.fct_prompt_stability
@@ -14,7 +15,7 @@ select distinct
     variants.paraphrase_temperature,
     variants.variant_index,
     variants.instruction,
-    to_json(variants) ->> '$.model_ids[0]' as own_of -- a copy of an earlier version has no such column
+    to_json(variants) ->> '$.model_ids[0]' as own_of
 from raw.prompt_variants as variants
 inner join unstable
     on
@@ -23,5 +24,7 @@ inner join unstable
             variants.is_original
             or variants.paraphrase_temperature is not distinct from unstable.paraphrase_temperature
         )
+        -- a copy of an earlier version has no such column, and every model was asked
+        and coalesce(list_contains(from_json(to_json(variants) -> '$.model_ids', '["VARCHAR"]'), unstable.model_id), true)
 where variants.audit_run_id = $run and variants.refused_because is null and variants.template is null
-order by variants.task_id, variants.variant_index
+order by variants.task_id, own_of nulls first, variants.paraphrase_temperature nulls first, variants.variant_index

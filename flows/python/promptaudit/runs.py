@@ -244,7 +244,8 @@ def _command(
                 raise
         if process.returncode == 0:
             result.seek(0)
-            found: dict[str, Any] = json.load(result)
+            # functions of the user's own may print before: the result is the last line
+            found: dict[str, Any] = json.loads(result.read().splitlines()[-1])
             return found
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt(said.strip())

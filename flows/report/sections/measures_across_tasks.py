@@ -65,9 +65,22 @@ def _pivot(measure: str, rows: Sequence[Row]) -> Pivot:
 
 def _note(rows: Sequence[Row]) -> str:
     best = "In bold: the best model of a line; several are where figures are equal."
+    apart = _of_other_numbers(rows)
     references = ", ".join(dict.fromkeys(cut(row["model_id"], NAME) for row in rows if row["is_reference"]))
     aside = f"What answers at random or with errors on purpose ({references}) is not compared."
-    return " ".join(filter(None, (best if _is_ranked(rows) else "", aside if references else "", _unread(rows))))
+    return " ".join(filter(None, (best if _is_ranked(rows) else "", apart, aside if references else "", _unread(rows))))
+
+
+def _of_other_numbers(rows: Sequence[Row]) -> str:
+    """That no sensitivity of a line is the best where models were measured by other numbers of wordings."""
+    lines = by(
+        [{**row, "line": f"{row['task_id']}\n{row['strategy']}"} for row in rows if not row["is_reference"]], "line"
+    )
+    if all(row["measure"] != "sensitivity" for row in rows) or not any(
+        len(line) > 1 and all(row["n_ranked"] == 0 for row in line) for line in lines.values()
+    ):
+        return ""
+    return "No model of a line is the best where they were measured by other numbers of wordings: sensitivity grows with them."
 
 
 def _unread(rows: Sequence[Row]) -> str:

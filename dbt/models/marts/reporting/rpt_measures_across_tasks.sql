@@ -1,5 +1,6 @@
 -- One row per run, task, strategy, measure and model: the scorecard's measures, with each model's place among the models.
--- Places count from the best. Models that answer at random, or with errors on purpose, have none.
+-- Places count from the best. Models that answer at random or with errors on purpose have none, nor has a consistency that is
+-- not to be read, nor a sensitivity where models were measured by other numbers of wordings.
 with scorecards as (
     select * from {{ ref('rpt_audit') }}
     where {{ in_this_build() }}
@@ -35,6 +36,7 @@ measured as (
             {{ measure }}_low as value_low,
             {{ measure }}_high as value_high,
             {{ measure ~ '_std' if has_std else 'null::double' }} as value_std,
+            n_variants - n_variants_quarantined as n_variants_measured,
             {{ 'coalesce(sensitivity >= ' ~ least_readable_sensitivity() ~ ', false)' if measure == 'consistency' else 'true' }}
                 as is_readable
         from scorecards
@@ -47,19 +49,28 @@ marked as (
         measured.*,
         reference_models.model_id is not null as is_reference,
         -- the last digits of a mean differ from build to build: what is equal but for them is equal
-        round(if(measured.direction = 'lower', measured.value, -measured.value), 9) as place
+        round(if(measured.direction = 'lower', measured.value, -measured.value), 9) as place,
+        measured.is_readable and reference_models.model_id is null and measured.value is not null as is_candidate
     from measured
     left join reference_models using (audit_run_id, model_id)
 ),
 
+-- sensitivity grows with the number of wordings: where models were measured by other numbers of them none is the best
 ranked as (
     select
         *,
+        measure = 'sensitivity'
+        and coalesce(
+            min(n_variants_measured) filter (is_candidate) over one_row
+            < max(n_variants_measured) filter (is_candidate) over one_row,
+            false
+        ) as is_of_other_numbers,
         rank() over (
-            partition by audit_run_id, task_id, strategy, measure, is_reference order by place nulls last
+            partition by audit_run_id, task_id, strategy, measure, is_candidate order by place nulls last
         ) as place_in_row,
-        count(value) filter (not is_reference) over (partition by audit_run_id, task_id, strategy, measure) as n_ranked
+        count(*) filter (is_candidate) over one_row as n_candidates
     from marked
+    window one_row as (partition by audit_run_id, task_id, strategy, measure)
 ),
 
 final as (
@@ -75,11 +86,12 @@ final as (
         value_low,
         value_high,
         value_std,
-        if(is_reference or value is null, null, place_in_row)::integer as rank_in_row,
-        n_ranked::integer as n_ranked,
-        not is_reference and value is not null and place_in_row = 1 as is_best,
+        if(is_candidate and not is_of_other_numbers, place_in_row, null)::integer as rank_in_row,
+        if(is_of_other_numbers, 0, n_candidates)::integer as n_ranked,
+        is_candidate and not is_of_other_numbers and place_in_row = 1 as is_best,
         is_reference,
         is_readable,
+        n_variants_measured::integer as n_variants_measured,
         {{ measure_version() }}
     from ranked
 )
