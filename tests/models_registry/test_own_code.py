@@ -52,7 +52,9 @@ def test_changed_code_is_another_card_and_nothing_else_is(tmp_path: Path) -> Non
     assert before.model("own").fingerprint() != after.model("own").fingerprint()
     assert before.rephraser("function").fingerprint() != after.rephraser("function").fingerprint()
     assert before.task("tone").fingerprint() == after.task("tone").fingerprint()
-    assert before.rephraser("command").fingerprint() != after.rephraser("command").fingerprint()  # it may import the file
+    assert (
+        before.rephraser("command").fingerprint() != after.rephraser("command").fingerprint()
+    )  # it may import the file
 
 
 def test_a_sha256_that_is_written_in_the_card_is_held(tmp_path: Path) -> None:
