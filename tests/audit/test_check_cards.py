@@ -100,8 +100,8 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a rephraser that asks who answers with labels": (
         {"rephrasers/r.yml": "listed: {kind: model, model: lexical}\n", "audits/a.yml": REWORDED},
-        "CardError: rephrasers/r.yml line 1: embedded model 'lexical' rewords nothing; `kind: rules` asks none, "
-        "`kind: python` a function",
+        ("CardError: rephrasers/r.yml line 1: embedded model 'lexical' rewords nothing; `kind: rules` asks none, "
+        "`kind: python` a function"),
     ),
     "rephrasings of another task alone": (
         {"rephrasers/r.yml": "listed: {kind: fixed, variants: {u: [A or b?]}}\n", "audits/a.yml": REWORDED},
