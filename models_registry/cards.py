@@ -4,21 +4,9 @@ A card is data: it holds no code and no raw engine argument. It may name code, a
 has trusted it (`flows.trust`).
 """
 
-from models_registry.audit_cards import (
-    SELF,
-    AuditCard,
-    Budget,
-    Controls,
-    FormatLimits,
-    JudgeCard,
-    Policy,
-    Repetitions,
-    RephraserCard,
-    Rephrasing,
-    Samples,
-    Strategy,
-)
+from models_registry.audit_cards import AuditCard, Budget, FormatLimits, Policy, Repetitions, Samples, Strategy
 from models_registry.base import Card
+from models_registry.judge_cards import Controls, JudgeCard
 from models_registry.model_cards import (
     Batching,
     Examinee,
@@ -32,6 +20,7 @@ from models_registry.model_cards import (
     VllmServer,
     WeakOn,
 )
+from models_registry.rephraser_cards import SELF, RephraserCard, Rephrasing
 from models_registry.task_cards import Data, Level, Message, PythonReader, TaskCard, TaskLabel, is_number
 from models_registry.template_cards import Example, Template, TemplateCard
 

@@ -19,10 +19,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Literal
 
-from models_registry.audit_cards import RephraserCard
 from models_registry.base import Card
 from models_registry.errors import CardError, nearest
 from models_registry.model_cards import ModelCard
+from models_registry.rephraser_cards import RephraserCard
 from models_registry.task_cards import PythonReader, TaskCard
 
 MOST_BYTES = 1_000_000  # of a file whose names are looked up
