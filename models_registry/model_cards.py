@@ -286,6 +286,11 @@ class ModelCard(Card):
         return self.engine == "vllm_server" or (self.batch is not None and self.batch.runner == "vllm")
 
     @property
+    def is_in_process(self) -> bool:
+        """Returns whether it is computed by the process that asks: no host and no key, and no rewordings to be had of it."""
+        return self.engine in ("embedded", "python", "recorded")
+
+    @property
     def takes_schemas(self) -> bool:
         """Returns whether the engine can be held to a JSON schema."""
         return self.engine in ("openai_api", "vllm_server", "batch")

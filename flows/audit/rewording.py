@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from models_registry.cards import ModelCard, RephraserCard
 
-REWORDS_NOTHING = ("embedded", "python", "recorded")
-"""Engines that cannot be asked for rewordings: functions annotate, and rephrase as `kind: python`."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewording:
@@ -53,9 +50,9 @@ def owners_of(models: Mapping[str, ModelCard]) -> dict[str, str]:
     """Returns for each model the one whose rewordings it is asked; nothing where none of them can reword.
 
     A model that can reword is asked its own. One that perturbs another's answers needs the other's prompts. Any other
-    (an embedded annotator, recorded answers) is asked those of the first that can.
+    (an embedded annotator, recorded answers, a function) is asked those of the first that can.
     """
-    rewords = [name for name, card in models.items() if card.engine not in REWORDS_NOTHING]
+    rewords = [name for name, card in models.items() if not card.is_in_process]
     if not rewords:
         return {}
 

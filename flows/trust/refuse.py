@@ -25,7 +25,6 @@ from models_registry.registry import SHIPPED, Entry
 
 PORTS = {"http": 80, "https": 443}
 HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
-ASKS_NOBODY = ("embedded", "recorded", "python")
 
 CODE_FIELDS = {"models": "model", "tasks": "reader", "rephrasers": "function"}
 """The kinds of cards that may name code, and the field that does."""
@@ -77,7 +76,7 @@ def pairs_of(model_id: str, entry: Entry) -> dict[Pair, Use]:
 
 def _sends_what_it_names(card: ModelCard) -> bool:
     """Whether the card names a host or a variable that a request of its would use."""
-    if card.engine in ASKS_NOBODY or (card.batch is not None and card.batch.runner == "vllm"):
+    if card.is_in_process or (card.batch is not None and card.batch.runner == "vllm"):
         return False
     if card.engine == "vllm_server":  # without an address it starts a server of its own, here
         return bool(card.base_url)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flows.audit.prompts import STRUCTURED
-from flows.audit.rewording import REWORDS_NOTHING, owners_of
+from flows.audit.rewording import owners_of
 from models_registry.cards import AuditCard, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, nearest
 from models_registry.gates import parse_rule
@@ -133,10 +133,10 @@ def check_rephraser(cards: AuditCards) -> Errors:
         if rephraser.is_self:
             yield from _check_self(cards, entry.where(name, "model"))
         elif rephraser.model is not None and rephraser.model in cards.used["models"]:
-            engine = cards.registry.model(rephraser.model).engine
-            if engine in REWORDS_NOTHING:
+            model = cards.registry.model(rephraser.model)
+            if model.is_in_process:
                 yield CardError(
-                    f"{entry.where(name, 'model')}: {engine} model '{rephraser.model}' rewords nothing; "
+                    f"{entry.where(name, 'model')}: {model.engine} model '{rephraser.model}' rewords nothing; "
                     "`kind: rules` asks none, `kind: python` a function"
                 )
 

@@ -45,7 +45,7 @@ def lacking_engines(models: Mapping[str, Entry]) -> Errors:
     """Yields why models cannot be asked from this machine: a key that is not set, an address, no environment of vLLM."""
     for name, entry in models.items():
         card = entry.card
-        if not isinstance(card, ModelCard) or card.engine in ("embedded", "recorded", "python"):
+        if not isinstance(card, ModelCard) or card.is_in_process:
             continue
         try:
             if card.is_by_vllm and (card.engine == "batch" or not card.base_url):
