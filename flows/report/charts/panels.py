@@ -33,6 +33,7 @@ MOST_BARS = 20
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
 Domain = tuple[float, float]
 STABLE = 0.8  # the PSS from which a prompt is often called stable
+DEEPEST = 0.3  # below a figure, of what is drawn of its interval
 SERIES = ("first", "second", "third", "fourth")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
@@ -277,6 +278,14 @@ def domain_of(values: Sequence[float | None], least: float = -1.0) -> tuple[floa
     """Returns an axis to 1 that starts at the tenth below the smallest value, at .9 at most."""
     known = [value for value in values if value is not None]
     return max(least, min(0.9, math.floor(min(known, default=0.0) * 10) / 10)), 1.0
+
+
+def near_domain(figures: Sequence[tuple[float, float | None]]) -> tuple[float, float]:
+    """Returns an axis of figures with the lower ends of their intervals, of wide ones the part near the figure.
+
+    Of a handful of samples an interval reaches down to -1: its end is cut rather than all else made flat.
+    """
+    return domain_of([value if low is None else max(low, value - DEEPEST) for value, low in figures])
 
 
 def _ticks(start: int, end: int) -> list[int]:

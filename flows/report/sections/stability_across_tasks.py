@@ -20,7 +20,6 @@ from flows.warehouse import Row
 MART, OF_PANELS = "rpt_audit", "fct_prompt_stability"
 MOST_JOINT = 8  # charts of all tasks on a page
 MOST_PANELS = 24  # panels of one figure on a page
-DEEPEST = 0.3  # below a figure, of what is drawn of its interval
 SCOPES = {"intra": "over asks of the same prompt", "inter": "over rewordings of the prompt"}
 _COLUMNS = {
     scope: (
@@ -151,14 +150,7 @@ def _panel(rows: list[Row], figures: Figures, title: str, domain: panels.Domain)
 
 
 def _domain(points: Sequence[Row]) -> panels.Domain:
-    """An axis of all that is drawn: of a handful of samples an interval reaches down to -1."""
-    return panels.domain_of(
-        [
-            each["value"] if each["low"] is None else max(each["low"], each["value"] - DEEPEST)
-            for each in points
-            if each["value"] is not None
-        ]
-    )
+    return panels.near_domain([(each["value"], each["low"]) for each in points if each["value"] is not None])
 
 
 def _colour(block: Block, figures: Figures, rows: Sequence[Row]) -> None:

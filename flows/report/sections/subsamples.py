@@ -8,7 +8,7 @@ from flows.display.figures import NAME, cut, percent, span
 from flows.report.blocks.blocks import Section, by
 from flows.report.blocks.cells import Traced
 from flows.report.charts.curves import Axes, curves
-from flows.report.charts.panels import STABLE, Domain, domain_of
+from flows.report.charts.panels import STABLE, Domain, near_domain
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table
 from flows.report.sections.reasons import OLDER, why_no_answers, why_open
@@ -16,7 +16,6 @@ from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, col
 from flows.warehouse import Row
 
 MART = "rpt_stability_by_share"
-DEEPEST = 0.3  # below a figure, of what is drawn of its interval
 _SCOPES = {"intra": "by repetition", "inter": "over wordings"}
 _FIELDS = {"series": "strategy", "at": "share of samples", "value": "PSS", "low": "low", "high": "high", "n": "samples"}
 _COLUMNS = (
@@ -45,10 +44,8 @@ def subsamples(data: ReportData, room: Room) -> Section:
             few = OLDER if task_id in is_known else once
             block.absent.append(why_open(data, task_id) or why_no_answers(scored) or few)
             continue
-        # of a handful of samples an interval reaches down to -1: its end is cut rather than all else made flat
-        ends = [row["pss"] if row["pss_low"] is None else max(row["pss_low"], row["pss"] - DEEPEST) for row in rows]
         shown = colour(block, rows)
-        draw = partial(_curves, shown=shown, domain=domain_of(ends))
+        draw = partial(_curves, shown=shown, domain=near_domain([(row["pss"], row["pss_low"]) for row in rows]))
         room.draw(block, _charts([row for row in rows if row["strategy"] in shown], task_id, draw))
         for scope, own in by(rows, "scope").items():
             caption = f"PSS {_SCOPES[scope]} of a part of the samples"
