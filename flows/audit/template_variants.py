@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from flows.audit.design import Design
 from flows.audit.rewording import Rewording
-from flows.audit.variants import Proposal, rephrasing_key
+from flows.audit.variants import Proposal, rephraser_parts, rephrasing_key
 from flows.rephrasers import Wording
 from flows.rephrasers.templates import wording_of
-from flows.system.keys import as_json, content_id, sent_by
+from flows.system.keys import as_json, content_id
 from models_registry.cards import SELF, Template
 
 
@@ -25,14 +25,12 @@ def variants_key(design: Design, task_id: str, rewording: Rewording) -> str:
     if task_id not in design.templates:
         return rephrasing_key(design, task_id, rewording)
     decides: list[str | None] = [task_id, design.templates[task_id].canonical_json()]
-    rephrasing, card = design.audit.rephrasing, rewording.card
-    if rephrasing is None or card is None:
+    by_rephraser = rephraser_parts(design, rewording)
+    if not by_rephraser:
         return content_id("templates", *decides)
-    model = None if card.model is None else as_json(sent_by(design.registry.model(card.model)))
-    decides += [as_json(design.tasks[task_id].protected), rephrasing.canonical_json(), card.canonical_json(), model]
-    if rewording.own_of is not None:
-        decides.append(SELF)
-    return content_id("reworded templates", *decides)
+    owner = [] if rewording.own_of is None else [SELF]
+    protected = as_json(design.tasks[task_id].protected)
+    return content_id("reworded templates", *decides, protected, *by_rephraser, *owner)
 
 
 def template_wording(design: Design, task_id: str, *, is_given: bool) -> Wording:

@@ -42,17 +42,22 @@ def rewordings(design: Design, task_id: str) -> list[Rewording]:
 
 def rephrasing_key(design: Design, task_id: str, rewording: Rewording) -> str:
     """Returns the id of what decides a task's wordings: instruction, what must be kept, rephraser and how many are wanted."""
-    rephrasing, rephraser = design.audit.rephrasing, rewording.card
-    card = design.tasks[task_id]
+    rephraser, card = rewording.card, design.tasks[task_id]
     protected = protected_words(card, rephraser, is_given=rephraser is not None and rephraser.is_given)
-    decides: list[str | None] = [task_id, card.instruction, as_json(protected)]
-    if rephrasing is not None and rephraser is not None:
-        model = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
-        decides += [rephrasing.canonical_json(), rephraser.canonical_json(), model]
+    decides = [task_id, card.instruction, as_json(protected), *rephraser_parts(design, rewording)]
     if rewording.own_of is not None:
         # the labels too, which schemas of strategy structured hold: no original stands among these to compare them with
         decides += [SELF, as_json([[item.label, item.description] for item in card.labels])]
     return content_id("rephrasing", *decides)
+
+
+def rephraser_parts(design: Design, rewording: Rewording) -> list[str | None]:
+    """Returns what of a rephraser decides its wordings: how many are wanted, its card, its model; nothing without one."""
+    rephrasing, rephraser = design.audit.rephrasing, rewording.card
+    if rephrasing is None or rephraser is None:
+        return []
+    model = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
+    return [rephrasing.canonical_json(), rephraser.canonical_json(), model]
 
 
 def landed_variants(warehouse: Warehouse, audit_run_id: str) -> list[Variant]:
