@@ -139,4 +139,6 @@ def _grouped(distances: NDArray[np.float64]) -> list[int]:
 
 def _distances(some: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
     """Total variation distance of each row to each other row."""
-    return sum((np.abs(np.subtract.outer(a, b)) for a, b in zip(some.T, others.T, strict=True)), np.zeros(1)) / 2
+    from scipy.spatial.distance import cdist  # 0.1 s to import
+
+    return np.asarray(cdist(some, others, "cityblock") / 2)
