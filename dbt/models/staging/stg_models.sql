@@ -11,7 +11,8 @@ renamed as (
         card,
         fingerprint,
         input_usd_per_mtok,
-        output_usd_per_mtok
+        output_usd_per_mtok,
+        engine = 'embedded' and model in ('random', 'noisy') as is_reference
     from source
 )
 

@@ -47,7 +47,7 @@ by_rule as (
     inner join variants
         on scores.audit_run_id = variants.audit_run_id and scores.prompt_variant_id = variants.prompt_variant_id
     where
-        {{ is_rule('scores.scoring_method') }}
+        {{ kind_of_rater('scores.scoring_method') }} = 'rule'
         -- how a model weighs the options is nothing that it said
         and not starts_with(scores.scoring_method, 'option_loglikelihood')
         and (scores.is_correct is not null or scores.score_state = 'unscored')
@@ -70,12 +70,7 @@ rated as (
 final as (
     select
         *,
-        case
-            when starts_with(rater, 'person:') then 'person'
-            when starts_with(rater, 'judge:') then 'judge'
-            when rater = 'people' then 'people'
-            else 'rule'
-        end as kind
+        {{ kind_of_rater('rater') }} as kind
     from rated
 )
 

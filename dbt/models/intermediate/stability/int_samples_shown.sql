@@ -22,23 +22,15 @@ said as (
     where p_tau > 0 and {{ in_this_build() }}
 ),
 
-reference_models as (
-    select
-        audit_run_id,
-        model_id
-    from models
-    where {{ is_reference('models') }}
-),
-
 lowest as (
     select consistencies.*
     from consistencies
-    left join reference_models using (audit_run_id, model_id)
+    inner join models using (audit_run_id, model_id)
     qualify
         row_number() over (
             partition by consistencies.audit_run_id, consistencies.task_id
             order by
-                reference_models.model_id is not null,
+                models.is_reference,
                 consistencies.consistency,
                 consistencies.model_id,
                 consistencies.strategy,

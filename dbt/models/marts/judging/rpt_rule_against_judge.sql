@@ -72,7 +72,7 @@ measured as (
             rules.audit_run_id = judged.audit_run_id
             and rules.task_id = judged.task_id
             and judges.scoring_method = judged.judge
-    where {{ is_rule('rules.scoring_method') }}
+    where {{ kind_of_rater('rules.scoring_method') }} = 'rule'
     group by rules.audit_run_id, rules.model_id, rules.task_id, rules.scoring_method, judges.scoring_method
     -- a rule that none of a model's answers can be held against, as where its engine weighs no options, is not compared
     having count(rules.accuracy) > 0

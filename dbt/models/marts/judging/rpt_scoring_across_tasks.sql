@@ -4,11 +4,7 @@
 with spreads as (
     select
         *,
-        case
-            when starts_with(scoring_method, 'judge:') then 'judge'
-            when scoring_method = 'people' then 'people'
-            else 'rule'
-        end as kind
+        {{ kind_of_rater('scoring_method') }} as kind
     from {{ ref('fct_scoring_sensitivity') }}
     where {{ in_this_build() }}
 ),
@@ -21,14 +17,6 @@ tasks as (
 models as (
     select * from {{ ref('stg_models') }}
     where {{ in_this_build() }}
-),
-
-reference_models as (
-    select
-        audit_run_id,
-        model_id
-    from models
-    where {{ is_reference('models') }}
 ),
 
 rules as (
@@ -46,7 +34,7 @@ rules as (
 compared as (
     select
         spreads.*,
-        reference_models.model_id is not null as is_reference,
+        models.is_reference,
         rules.scoring_method as rule,
         -- people rule on some of the questions, which are then not those of the rule
         rules.scoring_method != spreads.scoring_method and rules.n_samples = spreads.n_samples as is_compared,
@@ -57,7 +45,7 @@ compared as (
         round(spreads.accuracy_std_sample, 9) as place_of_std
     from spreads
     left join rules using (audit_run_id, task_id, model_id)
-    left join reference_models using (audit_run_id, model_id)
+    inner join models using (audit_run_id, model_id)
 ),
 
 ranked as (

@@ -11,14 +11,6 @@ models as (
     where {{ in_this_build() }}
 ),
 
-reference_models as (
-    select
-        audit_run_id,
-        model_id
-    from models
-    where {{ is_reference('models') }}
-),
-
 measured as (
     {%- for measure, direction, has_std in [
         ('sensitivity', 'lower', true), ('consistency', 'higher', true), ('micro_f1', 'higher', true),
@@ -47,12 +39,12 @@ measured as (
 marked as (
     select
         measured.*,
-        reference_models.model_id is not null as is_reference,
+        models.is_reference,
         -- the last digits of a mean differ from build to build: what is equal but for them is equal
         round(if(measured.direction = 'lower', measured.value, -measured.value), 9) as place,
-        measured.is_readable and reference_models.model_id is null and measured.value is not null as is_candidate
+        measured.is_readable and not models.is_reference and measured.value is not null as is_candidate
     from measured
-    left join reference_models using (audit_run_id, model_id)
+    inner join models using (audit_run_id, model_id)
 ),
 
 -- sensitivity grows with the number of wordings: where models were measured by other numbers of them none is the best
