@@ -93,6 +93,13 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
     }  # fmt: skip
     assert {row["n_variants"] for row in card} == {4}
     assert {row["n_landed"] - row["n_planned"] for row in card} == {0}
+    # each model rewords its own prompts; those who cannot are asked another's
+    own = sql(
+        tmp_path, "select distinct array_to_string(model_ids, ' ') as who from marts.dim_prompt_variants order by 1"
+    )
+    assert [row["who"] for row in own if row["who"]] == [
+        "gpt-3.5-turbo", "gpt-4o gpt-4o_half_noisy", "llama-3-70b-instruct random", "mixtral-8x7b-instruct",
+    ]  # fmt: skip
 
     def mean(model: str, measure: str) -> float:
         values = [row[measure] for row in card if row["model_id"] == model]

@@ -29,7 +29,7 @@ ERRICA = Paper(
     audit_id="paper_errica",
     n_rows={"trec": 60, "cb": 30, "rte": 20, "dbpedia": 42, "wos": 21},
     less={
-        "rephrasing": {"rephraser": "paraphraser", "variants": "4"},
+        "rephrasing": {"rephraser": "self_paraphraser", "variants": "4"},
         "samples": {"seed": "42", "balanced": "false", "by_task": {"dbpedia": TWO_OF_14, "wos": TWO_OF_7}},
         "resamples": "100",
     },
