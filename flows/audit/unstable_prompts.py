@@ -27,7 +27,8 @@ class UnstablePrompts:
 def export_unstable(settings: Settings, audit: str, path: Path, below: float) -> UnstablePrompts:
     """Writes the wordings of an audit's newest complete run, or of a named one, whose paraphrase temperature had a low PSS.
 
-    Low is a PSS between wordings (valid answers, all of them) below `below` for one model and strategy at least. The
+    Low is a PSS between wordings below `below` for one model and strategy at least: of valid answers, all of them, or of
+    answers as they are where a task names no labels. The
     originals of their tasks are among them, so that an audit of these tasks can be asked the file. Raises UsageError for an
     audit without such a run, DataError for a file that cannot be written.
     """

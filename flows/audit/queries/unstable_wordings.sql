@@ -1,13 +1,19 @@
 -- the wordings made at paraphrase temperatures at which the answers of some model agree less than they should, and the
 -- originals of their tasks; templates are edited in their card
+-- of valid answers; of answers as they are where a task names no labels
 with unstable as (
-    select distinct
+    select
         model_id,
         task_id,
+        strategy,
         paraphrase_temperature
     from marts.fct_prompt_stability
-    where
-        audit_run_id = $run and scope = 'inter' and series = 'all' and annotation_filter = 'valid' and pss < $below
+    where audit_run_id = $run and scope = 'inter' and series = 'all'
+    group by all
+    having
+        coalesce(
+            max(pss) filter (annotation_filter = 'valid'), max(pss) filter (annotation_filter = 'verbatim')
+        ) < $below
 )
 
 select distinct
