@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.processes import have_ended
 from udfs.scoring import VERSIONS
 from udfs.scoring.math.equal import VERSION, MathEqual, MathReading
 from udfs.scoring.math.pool import MathProcess
@@ -527,8 +528,7 @@ def test_a_child_that_died_without_work_is_replaced(maths: MathEqual) -> None:
         children = worker_of(maths).children()
         for child in children:
             child.kill()
-        while any(child.status() != psutil.STATUS_ZOMBIE for child in children):
-            time.sleep(0.01)
+        assert have_ended([child.pid for child in children])
         assert maths.equal(*pair) == EQUAL
 
 

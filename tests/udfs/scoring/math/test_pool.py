@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.processes import have_ended
 from udfs.scoring.math.equal import MathEqual, MathReading
 
 EQUAL = MathReading(is_equal=True, reason=None)
@@ -96,14 +97,4 @@ def test_a_worker_ends_with_its_parent_and_knows_nothing_of_it(tmp_path: Path) -
         left = [worker, *worker.children()]
         assert len(left) > 1
         parent.send_signal(signal.SIGKILL)
-        until = time.monotonic() + 10
-        while any(map(is_at_work, left)) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert not any(map(is_at_work, left))
-
-
-def is_at_work(process: psutil.Process) -> bool:
-    try:  # what has ended stays a zombie until the first process of a container gets to it, which may be never
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+        assert have_ended([process.pid for process in left])
