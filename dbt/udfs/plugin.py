@@ -45,9 +45,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER"],
         doubles_struct(SensitivityInterval._fields),
     ),
+    "wording_families": (measures.wording_families, ["VARCHAR[]"], "BIGINT[]"),
     "consistency_rate": (
         measures.rate_of_agreeing_wordings,
-        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
         doubles_struct(ConsistencyRate._fields),
     ),
     "consistency": (
@@ -73,7 +74,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     "sample_pairs": (pairs.sample_pairs, ["BIGINT[]", "BIGINT[]", "DOUBLE[]"], f"{row_type(SamplePair)}[]"),
     "two_way_interval": (
         measures.two_way_interval,
-        ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
         doubles_struct(TwoWayMean._fields),
     ),
     "jackknife_half_width": (measures.jackknife_half_width, ["DOUBLE[]"], "DOUBLE"),

@@ -128,7 +128,7 @@ def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> Non
 def test_reading_slowly_is_no_slow_query(folder: Path) -> None:
     read = subprocess.Popen(
         [sys.executable, "-m", "flows.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
-        cwd=folder, env=environment(PROMPTAUDIT_SQL_SECONDS="1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=folder, env=environment(PROMPTAUDIT_SQL_SECONDS="4"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     time.sleep(8)
     out, err = read.communicate(timeout=60)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
+from udfs.measures.families import shares_of_families
 from udfs.resampling import t_quantile, two_way_variance
 
 
@@ -20,7 +21,11 @@ class ConsistencyRate(NamedTuple):
 
 
 def consistency_rate(
-    sample: NDArray[np.int64], variant: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    family: NDArray[np.int64],
+    label: NDArray[np.int64],
+    p: NDArray[np.float64],
 ) -> ConsistencyRate:
     """Returns the share of pairs of wordings that agree on a sample, as the mean over samples; 1 - D_variant.
 
@@ -29,11 +34,13 @@ def consistency_rate(
     samples and other wordings: rate -+ t_{Q-1} sqrt(V_samples + V_variants - V_both), as in `sensitivity_interval`, with
     the jackknife pseudo-values Q A - (Q - 1) A^(-v). Since samples that all have the same rate have no spread, the lower
     bound is never above that of the same data with one added sample on which the wordings are split evenly between two
-    labels, and the upper bound never below that with one added sample on which they agree.
+    labels, and the upper bound never below that with one added sample on which they agree. Variants of one family count as
+    one, with their mean shares: the bounds are those of the rate between families, moved to where the rate is.
 
     Args:
         sample: shape (n,), dense codes.
         variant: shape (n,), dense codes.
+        family: shape (n,), dense codes of the variant's family.
         label: shape (n,), dense codes, N/A being one of them.
         p: shape (n,), share of the variant's answers with the label; zeros may be left out, each (sample, variant,
             label) stands at most once, and a variant's shares sum to 1.
@@ -44,9 +51,11 @@ def consistency_rate(
     Source:
         The pairwise agreement of Elazar et al. 2021 ("consistency"), as an unbiased estimate for repeated answers.
     """
+    rate = _two_way(sample, variant, label, p).rate
+    sample, variant, label, p = shares_of_families(sample, variant, family, label, p)
     plain = _two_way(sample, variant, label, p)
     if np.isnan(plain.low):
-        return plain
+        return ConsistencyRate(rate, np.nan, np.nan)
     variants = np.arange(int(variant.max()) + 1)
     split, unanimous = (
         _two_way(
@@ -57,8 +66,8 @@ def consistency_rate(
         )
         for labels in (variants % 2, np.zeros_like(variants))
     )
-    low, high = min(plain.low, split.low), max(plain.high, unanimous.high)
-    return ConsistencyRate(plain.rate, max(0.0, low), min(1.0, high))
+    low, high = (rate - plain.rate + bound for bound in (min(plain.low, split.low), max(plain.high, unanimous.high)))
+    return ConsistencyRate(rate, max(0.0, low), min(1.0, high))
 
 
 def _two_way(

@@ -1,7 +1,7 @@
 """Sensitivity corrected for the number of variants, with a two-way jackknife interval.
 
 Everything is a sum over cells (sample, label). Within a cell only the share p each variant gives to the label matters,
-and variants with equal shares are exchangeable: leaving out one variant or two is worked out once per distinct share.
+and variants with equal shares are exchangeable: leaving out up to three of them is worked out once per distinct share.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from udfs.codes import dense_codes
 from udfs.measures.entropy import plug_in_terms
 from udfs.resampling import t_quantile, two_way_variance
 
-_PAIR_CELLS = 1_000_000  # pairs of shares held at once, 8 MB an array
+MANY = 12
+"""Variants from which the variance over them is known well enough for the degrees of freedom of Satterthwaite."""
+
+_TABLE_CELLS = 1_000_000  # pairs or triples of shares held at once, 8 MB an array
 
 
 class SensitivityInterval(NamedTuple):
@@ -84,41 +87,77 @@ def _cells(
     )
 
 
-def _corrected(cells: _Cells, without_one: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Q S_Q - (Q - 1) S_{Q-1} per sample in nats; meaningless where Q < 2."""
+class _LeftOut(NamedTuple):
+    """The cell's entropy term, nats, after leaving out a variant with the share: it alone, and with one and two others.
+
+    Of the last two the mean over all others that may be left out with it; 0 where there are none.
+    """
+
+    one: NDArray[np.float64]
+    two: NDArray[np.float64]
+    three: NDArray[np.float64]
+
+
+def _orders(n_variants: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+    """The weights of S_Q, S_{Q-1} and S_{Q-2} in the corrected sensitivity; S_1 stands as it is."""
+    q = np.maximum(n_variants, 1).astype(np.float64)
+    return np.where(q > 1, q**2 / 2, 1.0), -((q - 1) ** 2), np.where(q > 1, (q - 2) ** 2 / 2, 0.0)
+
+
+def _corrected(cells: _Cells, left_out: _LeftOut) -> NDArray[np.float64]:
+    """The corrected sensitivity of each sample in nats; meaningless where Q < 2."""
     q = np.maximum(cells.n_variants, 1)
     whole = np.bincount(cells.sample, weights=plug_in_terms(cells.total / q[cells.sample]), minlength=len(q))
     share_sample = cells.sample[cells.cell]
-    left_out = np.bincount(share_sample, weights=cells.n_with_share * without_one, minlength=len(q))
-    return q * whole - (q - 1) / q * left_out
+    less_one, less_two = (
+        np.bincount(share_sample, weights=cells.n_with_share * terms, minlength=len(q)) / q
+        for terms in (left_out.one, left_out.two)
+    )
+    of_all, of_one, of_two = _orders(cells.n_variants)
+    return of_all * whole + of_one * less_one + of_two * less_two
 
 
-def _without_one(cells: _Cells) -> NDArray[np.float64]:
-    """The cell's entropy term after leaving out one variant with the share, per share."""
-    q = cells.n_variants[cells.sample][cells.cell]
-    return plug_in_terms((cells.total[cells.cell] - cells.share) / np.maximum(q - 1, 1))
-
-
-def _corrected_without_one(cells: _Cells, without_one: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The corrected sensitivity without one variant, per (sample, variant), in nats."""
+def _left_out(cells: _Cells, *, with_three: bool) -> _LeftOut:
+    """The terms without one, two and three variants, per share; without three only where the interval needs them."""
     q = cells.n_variants[cells.sample].astype(np.float64)
     starts = np.searchsorted(cells.cell, np.arange(len(q)))
     n_shares = np.diff(np.append(starts, len(cells.cell)))
-    without_two = np.empty(len(cells.share))
+    one, two, three = (np.zeros(len(cells.share)) for _ in range(3))
     for width in np.unique(n_shares):
         of_width = np.flatnonzero(n_shares == width)
-        step = max(1, _PAIR_CELLS // int(width) ** 2)
+        step = max(1, _TABLE_CELLS // int(width) ** (3 if with_three else 2))
         for chunk in range(0, len(of_width), step):
             which = of_width[chunk : chunk + step]
             index = starts[which][:, None] + np.arange(width)
-            share = cells.share[index]
-            rest = cells.total[which][:, None, None] - share[:, :, None] - share[:, None, :]
-            terms = plug_in_terms(rest / np.maximum(q[which] - 2, 1)[:, None, None])
-            # the variant itself is not among the others that may be left out with it
-            others = cells.n_with_share[index][:, None, :] - np.eye(width)
-            without_two[index] = (others * terms).sum(axis=2)
-    q_share = q[cells.cell]
-    term = (q_share - 1) * without_one - np.maximum(q_share - 2, 0) / np.maximum(q_share - 1, 1) * without_two
+            share, count, n = cells.share[index], cells.n_with_share[index], q[which]
+            rest = cells.total[which][:, None] - share
+            one[index] = _terms(rest, n - 1)
+            rest = rest[:, :, None] - share[:, None, :]
+            # a variant that is left out already is not among the others that may be left out with it
+            others = count[:, None, :] - np.eye(width)
+            two[index] = (others * _terms(rest, n - 2)).sum(axis=2) / np.maximum(n - 1, 1)[:, None]
+            if with_three:
+                further = others[:, :, None, :] - np.eye(width)
+                terms = _terms(rest[:, :, :, None] - share[:, None, None, :], n - 3)
+                pairs = others * (further * terms).sum(axis=3)
+                three[index] = pairs.sum(axis=2) / np.maximum((n - 1) * (n - 2), 1)[:, None]
+    return _LeftOut(one, two, three)
+
+
+def _terms(total: NDArray[np.float64], n_left: NDArray[np.float64]) -> NDArray[np.float64]:
+    """-x ln x of sums over variants, the first axis being cells, x the mean over the variants that are left.
+
+    Sums of variants that cannot all be left out together are below 0, weigh nothing and are taken as 0.
+    """
+    mean = total / np.maximum(n_left, 1).reshape(-1, *[1] * (total.ndim - 1))
+    return plug_in_terms(np.maximum(mean, 0.0))
+
+
+def _corrected_without_one(cells: _Cells, left_out: _LeftOut) -> NDArray[np.float64]:
+    """The corrected sensitivity without one variant, per (sample, variant), in nats."""
+    of_all, of_one, of_two = (weight[cells.sample][cells.cell] for weight in _orders(cells.n_variants - 1))
+    term = of_all * left_out.one + of_one * left_out.two + of_two * left_out.three
+    starts = np.searchsorted(cells.cell, np.arange(len(cells.sample)))
     of_zero = term[starts]
     base = np.bincount(cells.sample, weights=of_zero, minlength=len(cells.n_variants))
     change = term[cells.entry_share] - of_zero[cells.cell[cells.entry_share]]
@@ -133,9 +172,10 @@ def corrected_sensitivity(
     p: NDArray[np.float64],
     n_classes: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Returns sensitivity of each sample without the downward bias of few variants: Q S_Q - (Q - 1) S_{Q-1}.
+    """Returns sensitivity of each sample without most of the downward bias of few variants.
 
-    S_{Q-1} is the mean over leaving out each variant (jackknife). Not clipped: single samples may fall outside [0, 1].
+    [Q^2 S_Q - 2 (Q - 1)^2 S_{Q-1} + (Q - 2)^2 S_{Q-2}] / 2, the jackknife of second order: S_{Q-1} and S_{Q-2} are the means
+    over leaving out each variant and each pair of variants. Not clipped: single samples may fall outside [0, 1].
 
     Args:
         sample: shape (n,), index of the sample, below len(n_classes).
@@ -149,14 +189,14 @@ def corrected_sensitivity(
         Shape (n_samples,); NaN for fewer than two variants and for C < 2.
 
     Source:
-        Errica et al. 2025 for S, the jackknife of Quenouille for the correction.
+        Errica et al. 2025 for S; Schucany, Gray and Owen 1971 for the second order of the jackknife.
     """
     corrected = np.full(len(n_classes), np.nan)
     if len(p) == 0:
         return corrected
     cells = _cells(sample, variant, label, p, len(n_classes))
     is_defined = (cells.n_variants >= 2) & (n_classes >= 2)
-    nats = _corrected(cells, _without_one(cells))
+    nats = _corrected(cells, _left_out(cells, with_three=False))
     corrected[is_defined] = nats[is_defined] / np.log(n_classes[is_defined])
     return corrected
 
@@ -170,10 +210,14 @@ def sensitivity_interval(
 ) -> SensitivityInterval:
     """Returns mean `corrected_sensitivity` over samples, with the interval for other samples and other wordings.
 
-    corrected -+ t_{Q-1} sqrt(V_samples + V_variants - V_both). With T_i the corrected sensitivity of sample i and
+    corrected -+ t sqrt(V_samples + V_variants - V_both). With T_i the corrected sensitivity of sample i and
     P_iv = Q T_i - (Q - 1) T_i^(-v) its jackknife pseudo-values: V_samples = Var(T_i)/N, V_variants the variance of the
     variants' means of P over Q, V_both the interaction mean square of P over N Q; the sum is at least the larger of the
-    first two. Missing cells: means over what is present, Q the largest number of variants a sample has.
+    first two. Missing cells: means over what is present, Q the largest number of variants a sample has. From 12 variants up t has
+    the degrees of freedom of `TwoWayVariance`, below Q - 1.
+
+    Samples that are all answered alike have no spread, and would leave no doubt: the upper bound is never below that of
+    the same data with one added sample whose variants are split between two labels.
 
     Args:
         sample: shape (n,), dense codes.
@@ -187,26 +231,39 @@ def sensitivity_interval(
     """
     if len(p) == 0 or n_classes < 2:
         return SensitivityInterval(np.nan, np.nan, np.nan)
-    cells = _cells(sample, variant, label, p, int(sample.max()) + 1)
-    q = cells.n_variants
-    is_defined = q >= 2
-    n_samples = int(is_defined.sum())
+    added, variants = int(sample.max()) + 1, np.arange(int(variant.max()) + 1)
+    cells = _cells(
+        np.append(sample, np.full(len(variants), added)),
+        np.append(variant, variants),
+        np.append(label, variants % 2),
+        np.append(p, np.ones(len(variants))),
+        added + 1,
+    )
+    is_defined = cells.n_variants >= 2
+    n_samples, most_variants = int(is_defined[:added].sum()), int(cells.n_variants[:added].max())
     if n_samples == 0:
         return SensitivityInterval(np.nan, np.nan, np.nan)
-    without_one = _without_one(cells)
-    by_sample = _corrected(cells, without_one) / np.log(n_classes)
-    corrected = float(by_sample[is_defined].mean())
-    most_variants = int(q.max())
-    if n_samples < 2 or most_variants < 3:
+    has_interval = n_samples >= 2 and most_variants >= 3
+    left_out = _left_out(cells, with_three=has_interval)
+    by_sample = _corrected(cells, left_out) / np.log(n_classes)
+    corrected = float(by_sample[:added][is_defined[:added]].mean())
+    if not has_interval:
         return SensitivityInterval(corrected, np.nan, np.nan)
 
-    less_one = _corrected_without_one(cells, without_one) / np.log(n_classes)
-    q_asked = q[cells.asked_sample]
-    pseudo = q_asked * by_sample[cells.asked_sample] - (q_asked - 1) * less_one
-    kept = is_defined[cells.asked_sample]
-    rows, _ = dense_codes(cells.asked_sample[kept])
-    columns, _ = dense_codes(cells.asked_variant[kept])
-    v_samples = float(by_sample[is_defined].var(ddof=1)) / n_samples
-    variance = two_way_variance(rows, columns, pseudo[kept]).total(v_samples)
-    half = t_quantile(most_variants - 1) * float(np.sqrt(variance))
-    return SensitivityInterval(corrected, corrected - half, corrected + half)
+    less_one = _corrected_without_one(cells, left_out) / np.log(n_classes)
+    q = cells.n_variants[cells.asked_sample]
+    pseudo = q * by_sample[cells.asked_sample] - (q - 1) * less_one
+    bounds = []
+    for is_kept in (is_defined & (np.arange(added + 1) < added), is_defined):
+        kept = is_kept[cells.asked_sample]
+        rows, _ = dense_codes(cells.asked_sample[kept])
+        columns, _ = dense_codes(cells.asked_variant[kept])
+        v_samples = float(by_sample[is_kept].var(ddof=1)) / is_kept.sum()
+        variance = two_way_variance(rows, columns, pseudo[kept])
+        n_free = (
+            variance.degrees_of_freedom(v_samples, int(is_kept.sum())) if most_variants >= MANY else most_variants - 1
+        )
+        half = t_quantile(n_free) * float(np.sqrt(variance.total(v_samples)))
+        bounds.append((float(by_sample[is_kept].mean()) - half, float(by_sample[is_kept].mean()) + half))
+    (low, high), (_, high_of_one_more) = bounds
+    return SensitivityInterval(corrected, low, max(high, high_of_one_more))

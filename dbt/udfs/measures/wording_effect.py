@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.measures.entropy import plug_in_terms
+from udfs.measures.sensitivity import corrected_sensitivity
 from udfs.resampling import generator, t_quantile
 
 PERMUTATIONS = 1999
@@ -45,7 +46,7 @@ class WordingEffect(NamedTuple):
 
 
 def sample_sensitivity(p: NDArray[np.float64]) -> SampleSensitivity:
-    """Returns corrected sensitivity of one sample, Q S_Q - (Q - 1) S_{Q-1}, with an interval for other wordings.
+    """Returns `corrected_sensitivity` of one sample, with an interval for other wordings.
 
     Args:
         p: shape (Q, C), share of each label, N/A among them, under each wording; rows sum to 1.
@@ -64,7 +65,9 @@ def sample_sensitivity(p: NDArray[np.float64]) -> SampleSensitivity:
     whole = float(plug_in_terms(total / q).sum())
     without = plug_in_terms(np.maximum(total - p, 0) / (q - 1)).sum(axis=1)
     pseudo = (q * whole - (q - 1) * without) / np.log(n_classes)
-    corrected = float(pseudo.mean())
+    variant, label = np.nonzero(p)
+    one = np.zeros(len(variant), np.int64)
+    corrected = float(corrected_sensitivity(one, variant, label, p[variant, label], np.array([n_classes]))[0])
     if q < 3:
         return SampleSensitivity(corrected, np.nan, np.nan)
     by_weights = plug_in_terms(_weights(q) @ p).sum(axis=1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from udfs import resampling
 from udfs.codes import dense_codes
-from udfs.measures import by_wordings, consistency, entropy, sensitivity
+from udfs.measures import by_wordings, consistency, entropy, families, sensitivity
 from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 from udfs.sql.columns import (
     Column,
@@ -61,17 +61,29 @@ def corrected_sensitivity(variant: Column, label: Column, p: Column, n_classes: 
     )
 
 
+def wording_families(texts: Column) -> Column:
+    """Returns the family of each text of each list, in order; a NULL text is a family of its own."""
+    lists = [families.wording_families(own or []) for own in values_of(texts)]
+    return list_array(lists, pa.array(np.concatenate([np.empty(0, np.int64), *lists])))
+
+
 def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
     """Returns the mean corrected sensitivity of each group of samples with its interval; a NULL label is the class N/A."""
-    groups = _wordings("sensitivity_interval", sample, variant, label, p)
-    classes = integers(whole(n_classes)).tolist()
-    rows = [sensitivity.sensitivity_interval(*group, n) for group, n in zip(groups, classes, strict=True)]
+    groups = _shares_of("sensitivity_interval", {"sample": sample, "variant": variant}, label, p)
+    rows = [
+        sensitivity.sensitivity_interval(samples, variants, labels, shares, n)
+        for ((samples, variants), labels, shares), n in zip(groups, integers(whole(n_classes)).tolist(), strict=True)
+    ]
     return structs(rows, sensitivity.SensitivityInterval._fields)
 
 
-def rate_of_agreeing_wordings(sample: Column, variant: Column, label: Column, p: Column) -> Column:
+def rate_of_agreeing_wordings(sample: Column, variant: Column, family: Column, label: Column, p: Column) -> Column:
     """Returns the consistency rate of each group of samples with its interval; a NULL label is the class N/A."""
-    rows = [consistency_rate(*group) for group in _wordings("consistency_rate", sample, variant, label, p)]
+    units = {"sample": sample, "variant": variant, "family": family}
+    rows = [
+        consistency_rate(samples, variants, own, labels, shares)
+        for (samples, variants, own), labels, shares in _shares_of("consistency_rate", units, label, p)
+    ]
     return structs(rows, ConsistencyRate._fields)
 
 
@@ -100,21 +112,19 @@ def measures_by_wordings(
     return row_lists(rows, by_wordings.ByWordings)
 
 
-def _wordings(function: str, sample: Column, variant: Column, label: Column, p: Column) -> Iterator[Shares]:
-    """Yields each group's samples, variants and labels as dense codes, with the share of each."""
-    entries = flattened(function, {"sample": sample, "variant": variant, "label": label, "p": p})
-    samples, variants, labels, shares = entries.lists
-    kept = all_present([samples, variants, shares])
-    codes = [integers(array) for array in (samples, variants, labels)]
-    is_label, values = present(labels), doubles(shares)
+def _shares_of(
+    function: str, units: dict[str, Column], label: Column, p: Column
+) -> Iterator[tuple[list[NDArray[np.int64]], NDArray[np.int64], NDArray[np.float64]]]:
+    """Yields each group's units and labels as dense codes, with the share of each entry."""
+    entries = flattened(function, {**units, "label": label, "p": p})
+    *arrays, labels, shares = entries.lists
+    kept = all_present([*arrays, shares])
+    codes = [integers(array) for array in arrays]
+    label_codes, is_label, values = integers(labels), present(labels), doubles(shares)
     for group in entries.groups():
         own = kept[group]
-        yield (
-            dense_codes(codes[0][group][own])[0],
-            dense_codes(codes[1][group][own])[0],
-            dense_codes(codes[2][group][own], is_label[group][own])[0],
-            values[group][own],
-        )
+        dense = [dense_codes(each[group][own])[0] for each in codes]
+        yield dense, dense_codes(label_codes[group][own], is_label[group][own])[0], values[group][own]
 
 
 def consistency_of_classes(
@@ -164,13 +174,13 @@ def _gold_groups(function: str, gold: Column, sample: Column, label: Column, p: 
     return _GoldGroups(groups, distinct)
 
 
-def two_way_interval(sample: Column, variant: Column, value: Column) -> Column:
+def two_way_interval(sample: Column, variant: Column, family: Column, value: Column) -> Column:
     """Returns the mean over variants of each group, its spread and its interval, as structs of `TwoWayMean`."""
-    groups = present_groups("two_way_interval", {"sample": sample, "variant": variant, "value": value})
-    rows = [
-        resampling.two_way_interval(dense_codes(samples)[0], dense_codes(variants)[0], values)
-        for samples, variants, values in groups
-    ]
+    columns = {"sample": sample, "variant": variant, "family": family, "value": value}
+    rows = []
+    for *units, values in present_groups("two_way_interval", columns):
+        samples, variants, own = (dense_codes(each)[0] for each in units)
+        rows.append(resampling.two_way_interval(samples, variants, values, own))
     return structs(rows, resampling.TwoWayMean._fields)
 
 

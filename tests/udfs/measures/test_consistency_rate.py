@@ -35,7 +35,7 @@ def interval_by_loops(shares: Shares) -> tuple[float, float]:
 
 def rate_of(shares: Shares) -> ConsistencyRate:
     sample, variant, label = np.nonzero(shares)
-    return consistency_rate(sample, variant, label, shares[sample, variant, label])
+    return consistency_rate(sample, variant, variant, label, shares[sample, variant, label])
 
 
 def random_shares(seed: int, n: int, q: int, repetitions: int) -> Shares:

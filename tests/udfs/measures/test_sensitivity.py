@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import entr
 from scipy.stats import t
 
+from udfs.measures.entropy import expected_plug_in_entropy
 from udfs.measures.sensitivity import SensitivityInterval, corrected_sensitivity, sensitivity_interval
 
 Shares = NDArray[np.float64]
@@ -21,15 +25,27 @@ def entropy(shares: Shares, n_classes: int) -> float:
 
 
 def corrected(shares: Shares, n_classes: int) -> float:
-    """Q S_Q - (Q - 1) S_{Q-1} of one sample; shares (Q, C)."""
+    """[Q^2 S_Q - 2 (Q - 1)^2 S_{Q-1} + (Q - 2)^2 S_{Q-2}] / 2 of one sample; shares (Q, C)."""
     q = len(shares)
     if q == 1:
         return entropy(shares, n_classes)
-    less_one = [entropy(np.delete(shares, v, axis=0), n_classes) for v in range(q)]
-    return q * entropy(shares, n_classes) - (q - 1) * float(np.mean(less_one))
+    one, two = (
+        float(np.mean([entropy(np.delete(shares, out, axis=0), n_classes) for out in combinations(range(q), k)]))
+        if k < q
+        else 0.0
+        for k in (1, 2)
+    )
+    return (q**2 * entropy(shares, n_classes) - 2 * (q - 1) ** 2 * one + (q - 2) ** 2 * two) / 2
 
 
 def interval_by_loops(shares: Shares, n_classes: int) -> SensitivityInterval:
+    """The upper bound is the larger of the plain one and that with one more sample, split between two labels."""
+    split = np.eye(shares.shape[2])[np.arange(shares.shape[1]) % 2]
+    plain, one_more = (plain_interval(table, n_classes) for table in (shares, np.append(shares, split[None], axis=0)))
+    return plain._replace(high=max(plain.high, one_more.high))
+
+
+def plain_interval(shares: Shares, n_classes: int) -> SensitivityInterval:
     n, q, _ = shares.shape
     by_sample = np.array([corrected(own, n_classes) for own in shares])
     less_one = np.array([[corrected(np.delete(own, v, axis=0), n_classes) for v in range(q)] for own in shares])
@@ -54,14 +70,16 @@ def random_shares(seed: int, n: int, q: int, repetitions: int = 1, n_labels: int
 
 
 def test_thirty_variants_in_counts() -> None:
-    # 24 A, 3 B, 3 N/A: leaving out an A gives (23, 3, 3)/29, 24 times of 30, else (24, 2, 3)/29
+    # 24 A, 3 B, 3 N/A: leaving out an A gives (23, 3, 3)/29, 24 times of 30, else (24, 2, 3)/29; and so on for two
     shares = np.repeat(np.eye(3), [24, 3, 3], axis=0)
 
     def s(*counts: int) -> float:
         p = np.array(counts) / sum(counts)
         return float(-(p * np.log(p)).sum() / np.log(3))
 
-    expected = 30 * s(24, 3, 3) - 29 * (0.8 * s(23, 3, 3) + 0.2 * s(24, 2, 3))
+    one = 0.8 * s(23, 3, 3) + 0.2 * s(24, 2, 3)
+    two = (24 * 23 * s(22, 3, 3) + 2 * 24 * 6 * s(23, 2, 3) + 2 * 3 * 2 * s(24, 1, 3) + 2 * 9 * s(24, 2, 2)) / (30 * 29)
+    expected = (30**2 * s(24, 3, 3) - 2 * 29**2 * one + 28**2 * two) / 2
     assert interval_of(shares[None], 3).corrected == pytest.approx(expected)
 
 
@@ -141,3 +159,39 @@ def test_the_interval_covers() -> None:
         interval = interval_of(np.eye(n_labels)[np.minimum(answer, n_labels - 1)], n_labels)
         n_covering += interval.low <= truth <= interval.high
     assert n_covering >= 52
+
+
+@pytest.mark.parametrize("n_variants", [8, 12, 30])
+def test_nearly_unanimous_samples_leave_doubt(n_variants: int) -> None:
+    """Of 40 samples 1 in 60 has a wording effect: mostly all 40 are unanimous, and the bounds say no more than they know."""
+    rng = np.random.default_rng(n_variants)
+    n_labels, n, rare = 4, 40, 1 / 60
+    truth = rare * np.log(2) / np.log(n_labels)
+    n_covering = n_covering_plainly = 0
+    for _ in range(60):
+        answer = np.where(rng.random((n, 1)) < rare, rng.integers(0, 2, (n, n_variants)), 0)
+        interval = interval_of(np.eye(n_labels)[answer], n_labels)
+        n_covering += interval.low <= truth <= interval.high
+        n_covering_plainly += interval.low <= truth <= 2 * interval.corrected - interval.low
+    assert n_covering >= 57
+    assert n_covering_plainly <= 50
+
+
+def test_one_more_sample_widens_nothing_where_samples_differ() -> None:
+    interval = interval_of(random_shares(11, 200, 12), 4)
+    assert interval.high - interval.corrected == pytest.approx(interval.corrected - interval.low, rel=0.02)
+
+
+@pytest.mark.parametrize(("p", "q"), [((0.6, 0.3, 0.1), 3), ((0.9, 0.08, 0.02), 5), ((0.9, 0.08, 0.02), 12)])
+def test_the_second_order_leaves_less_of_the_bias_of_few_wordings(p: tuple[float, ...], q: int) -> None:
+    s = [0.0, *(expected_plug_in_entropy(np.array(p), k, len(p)) for k in range(1, q + 1))]
+    truth = float(entr(p).sum()) / np.log(len(p))
+    first = q * s[q] - (q - 1) * s[q - 1]
+    second = (q**2 * s[q] - 2 * (q - 1) ** 2 * s[q - 1] + (q - 2) ** 2 * s[q - 2]) / 2
+    assert abs(second - truth) < abs(first - truth) < abs(s[q] - truth)
+    rng = np.random.default_rng(q)
+    n = 40_000
+    answer = np.searchsorted(np.cumsum(p)[:-1], rng.random((n, q)), side="right")
+    sample, variant = np.divmod(np.arange(n * q), q)
+    drawn = corrected_sensitivity(sample, variant, answer.ravel(), np.ones(n * q), np.full(n, len(p)))
+    assert drawn.mean() == pytest.approx(second, abs=4 * drawn.std() / np.sqrt(n))

@@ -41,7 +41,7 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
         "normalised_entropy([x], 3)",
         "corrected_sensitivity([x], [x], [1], 3)",
         "sensitivity_interval([x], [x], [x], [1], 3)",
-        "consistency_rate([x], [x], [x], [1])",
+        "consistency_rate([x], [x], [x], [x], [1])",
         "consistency([x], [x], [x], [1], 1, 10)",
         "mean_consistency([x], [x], [x], [1])",
         "prompt_stability([x], [x], [x], ['a'], 'nominal', false, 1, 10)",
@@ -49,7 +49,8 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
         "measures_by_wordings([x], [x], [x], [x], [1], 3, 1)",
         "pair_distances([x], [x], [1], 1)",
         "sample_pairs([x], [x], [1])",
-        "two_way_interval([x], [x], [1])",
+        "two_way_interval([x], [x], [x], [1])",
+        "wording_families([x::varchar])",
     ],
 )
 def test_an_empty_table_keeps_its_types(con: duckdb.DuckDBPyConnection, call: str) -> None:
@@ -69,7 +70,7 @@ def test_no_entries_give_null_figures(con: duckdb.DuckDBPyConnection, lists: str
     assert one(con, f"mean_consistency({lists}, [])") == []
     assert one(con, f"prompt_stability({lists}, [], 'nominal', false, 1, 10)") == []
     assert one(con, f"prompt_stability_of_all({lists}, [], 'nominal')") == []
-    assert one(con, f"two_way_interval({lists}).mean") is None
+    assert one(con, f"two_way_interval({lists}, []).mean") is None
     assert one(con, f"measures_by_wordings({lists}, [], [], 3, 1)") == []
     assert one(con, f"pair_distances({lists}, 1)") == one(con, f"sample_pairs({lists})") == []
 
@@ -212,7 +213,7 @@ def test_groups_of_one_query_equal_groups_alone(con: duckdb.DuckDBPyConnection) 
 
 def test_lists_of_unequal_length_are_refused(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match=r"two_way_interval: .* got 2 sample and 1 variant"):
-        one(con, "two_way_interval([1, 2], [1], [1, 1])")
+        one(con, "two_way_interval([1, 2], [1], [1, 1], [1, 1])")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,8 @@ def test_no_nan_leaves(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_accuracies_of_templates(con: duckdb.DuckDBPyConnection) -> None:
-    lists = "[1,1,1,2,2,2,3,3,3,4,4,4], [1,2,3,1,2,3,1,2,3,1,2,3], [1,1,0,1,0,0,1,1,1,0,1,0]"
+    variants = "[1,2,3,1,2,3,1,2,3,1,2,3]"
+    lists = f"[1,1,1,2,2,2,3,3,3,4,4,4], {variants}, {variants}, [1,1,0,1,0,0,1,1,1,0,1,0]"
     row = one(con, f"two_way_interval({lists})")
     assert isinstance(row, dict)
     assert row["mean"] == pytest.approx(1.75 / 3)

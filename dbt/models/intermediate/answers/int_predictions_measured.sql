@@ -29,6 +29,7 @@ final as (
         predictions.strategy,
         predictions.prompt_variant_id,
         wordings.wording_index,
+        wordings.family_index,
         predictions.sample_id,
         predictions.sample_index,
         predictions.repetition,

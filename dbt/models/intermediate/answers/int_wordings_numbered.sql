@@ -1,4 +1,4 @@
--- One row per run and prompt variant that was asked: the number of its wording, and of the original's ask it may be.
+-- One row per run and prompt variant that was asked: the number of its wording, and of the family of wordings that it is of.
 -- Where paraphrase temperatures are swept one wording comes up under several of them and counts once for p_tau;
 -- elsewhere every variant counts, equal wordings too.
 with variants as (
@@ -13,22 +13,54 @@ swept as (
     from variants
 ),
 
-final as (
+numbered as (
     select
-        audit_run_id,
-        task_id,
-        strategy,
-        prompt_variant_id,
-        paraphrase_temperature,
-        variant_index,
-        is_original,
-        instruction,
-        repetitions,
+        *,
         dense_rank() over (
             partition by audit_run_id, task_id, strategy
             order by if(is_swept, coalesce(instruction, prompt_variant_id), prompt_variant_id)
         ) as wording_index
     from swept
+),
+
+-- a template is no instruction: what differs between two of them may be the layout alone
+texts as (
+    select
+        audit_run_id,
+        task_id,
+        strategy,
+        wording_index,
+        min(if(template is null, instruction, null)) as text
+    from numbered
+    group by all
+),
+
+families as (
+    select
+        audit_run_id,
+        task_id,
+        strategy,
+        unnest(list(wording_index order by wording_index)) as wording_index,
+        unnest(wording_families(list(text order by wording_index))) as family_index
+    from texts
+    group by audit_run_id, task_id, strategy
+),
+
+final as (
+    select
+        numbered.audit_run_id,
+        numbered.task_id,
+        numbered.strategy,
+        numbered.prompt_variant_id,
+        numbered.paraphrase_temperature,
+        numbered.variant_index,
+        numbered.is_original,
+        numbered.instruction,
+        numbered.repetitions,
+        numbered.wording_index,
+        families.family_index
+    from numbered
+    inner join families using (audit_run_id, task_id, strategy, wording_index)
 )
 
 select * from final

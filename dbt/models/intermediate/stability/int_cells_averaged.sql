@@ -11,6 +11,7 @@ final as (
         task_id,
         strategy,
         prompt_variant_id,
+        family_index,
         sample_index,
         avg(is_correct::integer) as accuracy,
         avg((answer_status != 'valid')::integer) as invalid_share

@@ -9,8 +9,8 @@ labels as (
     where {{ in_this_build() }}
 ),
 
-wordings as (
-    select * from {{ ref('int_wordings_shared') }}
+families as (
+    select * from {{ ref('int_families_shared') }}
     where {{ in_this_build() }}
 ),
 
@@ -40,18 +40,18 @@ classes as (
 
 sensitivities as (
     select
-        wordings.audit_run_id,
-        wordings.model_id,
-        wordings.task_id,
-        wordings.strategy,
+        families.audit_run_id,
+        families.model_id,
+        families.task_id,
+        families.strategy,
         sensitivity_interval(
-            list(wordings.sample_index),
-            list(wordings.wording_index),
-            list(wordings.label_index),
-            list(wordings.p_wording),
+            list(families.sample_index),
+            list(families.family_index),
+            list(families.label_index),
+            list(families.p_family),
             any_value(classes.n_classes)
         ) as sensitivity
-    from wordings
+    from families
     inner join classes using (audit_run_id, task_id)
     group by all
 ),
@@ -70,7 +70,9 @@ consistency_rates as (
         model_id,
         task_id,
         strategy,
-        consistency_rate(list(sample_index), list(variant), list(label_index), list(p_variant)) as consistency_rate
+        consistency_rate(
+            list(sample_index), list(variant), list(family_index), list(label_index), list(p_variant)
+        ) as consistency_rate
     from variants
     group by all
 ),
@@ -109,7 +111,7 @@ accuracies as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(list(sample_index), list(variant), list(accuracy)) as micro_f1
+        two_way_interval(list(sample_index), list(variant), list(family_index), list(accuracy)) as micro_f1
     from cells_with_gold
     group by all
 ),
@@ -127,7 +129,7 @@ invalids as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(list(sample_index), list(variant), list(invalid_share)) as invalid_rate
+        two_way_interval(list(sample_index), list(variant), list(family_index), list(invalid_share)) as invalid_rate
     from cells
     group by all
 ),

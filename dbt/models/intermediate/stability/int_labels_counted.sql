@@ -12,6 +12,7 @@ counted as (
         strategy,
         prompt_variant_id,
         wording_index,
+        family_index,
         sample_id,
         sample_index,
         gold_label,

@@ -27,6 +27,7 @@ final as (
         counted.sample_index,
         counted.gold_label,
         counted.wording_index,
+        any_value(counted.family_index) as family_index,
         counted.label_index,
         sum(counted.p_variant) / any_value(asked.n_prompt_variants) as p_wording
     from counted

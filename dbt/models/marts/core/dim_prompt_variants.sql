@@ -9,6 +9,11 @@ measured as (
     where is_quarantined and {{ in_this_build() }}
 ),
 
+wordings as (
+    select * from {{ ref('int_wordings_numbered') }}
+    where {{ in_this_build() }}
+),
+
 quarantined as (
     select
         audit_run_id,
@@ -22,8 +27,10 @@ final as (
     select
         variants.*,
         coalesce(quarantined.quarantined_for, []::varchar[]) as quarantined_for,
+        wordings.family_index as wording_family,
         {{ measure_version() }}
     from variants
+    left join wordings using (audit_run_id, prompt_variant_id)
     left join quarantined using (audit_run_id, prompt_variant_id)
 )
 

@@ -19,6 +19,11 @@ variants as (
     where {{ in_this_build() }}
 ),
 
+wordings as (
+    select * from {{ ref('int_wordings_numbered') }}
+    where {{ in_this_build() }}
+),
+
 predictions as (
     select * from {{ ref('stg_predictions') }}
     where {{ in_this_build() }}
@@ -53,6 +58,7 @@ counted as (
         max(formats.n_planned) as n_samples,
         count(distinct formats.prompt_variant_id) as n_variants,
         count(distinct formats.prompt_variant_id) filter (measured_variants.is_quarantined) as n_variants_quarantined,
+        count(distinct wordings.family_index) filter (not measured_variants.is_quarantined) as n_wording_families,
         max(variants.n_repetitions)::integer as n_repetitions,
         sum(formats.n_planned) as n_planned,
         sum(formats.n_landed) as n_landed,
@@ -63,6 +69,7 @@ counted as (
     from formats
     inner join measured_variants using (audit_run_id, model_id, prompt_variant_id)
     inner join variants using (audit_run_id, prompt_variant_id)
+    inner join wordings using (audit_run_id, prompt_variant_id)
     group by all
 ),
 
@@ -118,6 +125,7 @@ final as (
         counted.n_samples,
         counted.n_variants,
         counted.n_variants_quarantined,
+        counted.n_wording_families,
         counted.n_repetitions,
         counted.n_planned::bigint as n_planned,
         counted.n_landed::bigint as n_landed,

@@ -4,8 +4,8 @@ with p_taus as (
     where {{ in_this_build() }}
 ),
 
-wordings as (
-    select * from {{ ref('int_wordings_shared') }}
+families as (
+    select * from {{ ref('int_families_shared') }}
     where {{ in_this_build() }}
 ),
 
@@ -44,10 +44,10 @@ corrected as (
         task_id,
         strategy,
         sample_index,
-        list(wording_index) as wordings,
+        list(family_index) as families,
         list(label_index) as labels,
-        list(p_wording) as shares
-    from wordings
+        list(p_family) as shares
+    from families
     group by all
 ),
 
@@ -81,7 +81,7 @@ final as (
                     list_transform(spread.p_taus_valid, lambda p: p / spread.p_valid), (spread.n_classes - 1)::integer
                 )
         end as sensitivity_valid,
-        corrected_sensitivity(corrected.wordings, corrected.labels, corrected.shares, spread.n_classes::integer)
+        corrected_sensitivity(corrected.families, corrected.labels, corrected.shares, spread.n_classes::integer)
             as sensitivity_corrected,
         others.mean_consistency,
         answered.output_uncertainty,

@@ -1,0 +1,92 @@
+"""Families of wordings: texts so nearly the same that they tell little more about other wordings than one of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.sparse import csr_matrix
+from scipy.spatial.distance import squareform
+
+from udfs.codes import dense_codes
+
+ALIKE = 0.9
+"""Similarity from which two wordings are of one family."""
+
+_WORD = re.compile(r"\w+")
+
+
+def wording_families(texts: Sequence[str | None]) -> NDArray[np.int64]:
+    """Returns the family of each wording, numbered from 0 in the order of their first wordings.
+
+    Two texts are alike by 2 M / T: M pairs of neighbouring words in common, of T in both together, the beginning and the end
+    of a text being words, case and punctuation left aside (the Dice coefficient of word bigrams). Any two wordings of a
+    family are alike by .9 (complete linkage): of twenty words they differ in one.
+
+    Args:
+        texts: of the wordings; None or a text without words is a family of its own.
+
+    Returns:
+        Shape (n,).
+
+    Source:
+        Dice 1945; Broder 1997 for near-duplicates by the sequences of words that texts have in common.
+    """
+    shingles = [_shingles(text) for text in texts]
+    lengths = np.array([len(own) for own in shingles], np.int64)
+    codes = {shingle: code for code, shingle in enumerate(sorted({each for own in shingles for each in own}))}
+    columns = [codes[shingle] for own in shingles for shingle in own]
+    has = csr_matrix((np.ones(len(columns)), columns, np.append(0, lengths.cumsum())), (len(texts), len(codes)))
+    common = (has @ has.T).toarray()
+    is_apart = (2 * common < ALIKE * np.add.outer(lengths, lengths)) | (common == 0)
+    np.fill_diagonal(is_apart, val=False)
+    if is_apart.sum() == len(texts) * (len(texts) - 1):
+        return np.arange(len(texts))
+    tree = linkage(squareform(is_apart.astype(np.float64), checks=False), "complete")
+    _, first, code = np.unique(fcluster(tree, 0.5, "distance"), return_index=True, return_inverse=True)
+    return np.asarray(first.argsort().argsort()[code], np.int64)
+
+
+def shares_of_families(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    family: NDArray[np.int64],
+    label: NDArray[np.int64],
+    p: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Returns the mean share of each label over the variants of a family that a sample was asked under, in order.
+
+    Args:
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes.
+        family: shape (n,), dense codes of the variant's family.
+        label: shape (n,), dense codes.
+        p: shape (n,), share of the variant's answers with the label.
+
+    Returns:
+        Samples, families, labels and shares, of what has a share.
+    """
+    if len(p) == 0:
+        return sample, family, label, p
+    n_families, n_variants, n_labels = (int(codes.max()) + 1 for codes in (family, variant, label))
+    unit, units = dense_codes(sample * n_families + family)
+    _, asked = dense_codes(unit * n_variants + variant)
+    cell, cells = dense_codes(unit * n_labels + label)
+    of_unit, labels = np.divmod(cells, n_labels)
+    samples, families = np.divmod(units[of_unit], n_families)
+    return samples, families, labels, np.bincount(cell, weights=p) / np.bincount(asked // n_variants)[of_unit]
+
+
+def _shingles(text: str | None) -> list[tuple[str, str, int]]:
+    """The pairs of neighbouring words of a text, each with how many of it stood before."""
+    words = _WORD.findall(text.casefold()) if text is not None else []
+    seen: Counter[tuple[str, str]] = Counter()
+    shingles = []
+    for pair in zip(["", *words], [*words, ""], strict=True) if words else ():
+        shingles.append((*pair, seen[pair]))
+        seen[pair] += 1
+    return shingles
