@@ -44,6 +44,7 @@ class MartColumn:
     unit: str | None = None
     label: str = ""
     limits: Range = ANY
+    printed: Range = ANY  # what is printed of it; the figure itself is not clipped
     direction: Literal["lower", "higher"] | None = None  # which is better
     interval: str | None = None  # the column of the estimate that `_low` and `_high` belong to, where it is another
     compared: str | None = None  # its name in rpt_run_comparisons
@@ -58,6 +59,13 @@ class MartColumn:
     def estimate(self) -> str:
         """Returns the name of the column whose interval is printed for this one."""
         return self.interval or self.name
+
+    def clipped(self, figure: float | None) -> float | None:
+        """Returns a figure as it is printed for people: the nearest that it can be in truth; None stays None."""
+        low, high = self.printed
+        if figure is None or low is None or high is None:
+            return figure
+        return min(max(figure, low), high)
 
 
 @functools.cache
@@ -116,7 +124,7 @@ def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
     meta = _meta(declared[name])
     stem = next((name.removesuffix(end) for end in ENDS if name.endswith(end)), name)
     if "unit" not in meta and stem in declared:  # an end of an interval is measured as its estimate is
-        meta = {key: value for key, value in _meta(declared[stem]).items() if key in ("unit", "range")}
+        meta = {key: value for key, value in _meta(declared[stem]).items() if key in ("unit", "range", "printed")}
     unit, page = meta.get("unit"), meta.get("page", {})
     limits = tuple(meta["range"]) if "range" in meta else ANY if unit is None else RANGES[unit]
     low, high = (name + end for end in ENDS)
@@ -126,6 +134,7 @@ def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
         unit=unit,
         label=meta.get("label", ""),
         limits=limits,
+        printed=tuple(meta.get("printed", ANY)),
         direction=meta.get("direction"),
         interval=meta.get("interval"),
         compared=meta.get("compared"),

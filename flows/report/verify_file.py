@@ -24,6 +24,7 @@ from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import Connection
 from flows.warehouse.figure_names import parse_figure, row_id
 from models_registry.errors import DataError, UsageError
+from models_registry.mart_columns import mart_columns
 
 MOST_DIGITS = 7  # that a report prints
 FEW_LINES = 20
@@ -170,10 +171,16 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
         if each.value != exact(value):
             detail = f"{at}: its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
             differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
-        elif each.text.strip() not in ("", *spellings(value)):
+        elif each.text.strip() not in ("", *spellings(value), *spellings(_as_printed(mart, column, value))):
             detail = f"{at}: it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
             differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
     return differences, runs.most_common(1)[0][0] if runs else None
+
+
+def _as_printed(mart: str, column: str, value: Any) -> Any:
+    """A figure of the scorecard may be clipped to what it can be in truth."""
+    declared = mart_columns(mart).get(column) if mart == "rpt_audit" else None
+    return value if declared is None or not isinstance(value, float) else declared.clipped(value)
 
 
 def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:

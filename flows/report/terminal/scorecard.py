@@ -12,7 +12,7 @@ from flows.report.queries import query
 from flows.report.terminal.rule_against_judge import comparisons_of_tasks
 from flows.report.terminal.tables import tables
 from flows.warehouse import Row, Warehouse
-from models_registry.mart_columns import ENDS, Form, MartColumn, compact_measures
+from models_registry.mart_columns import ENDS, Form, MartColumn, compact_measures, mart_columns
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -73,16 +73,15 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def _cell(row: Row, measure: MartColumn) -> str:
-    figure = in_unit(row[measure.name], measure.unit)
+    figure = in_unit(measure.clipped(row[measure.name]), measure.unit)
     if measure.compact == "std":
         std = row[f"{measure.name}_std"]
         return figure if std is None else f"{figure}\n±{number(std)}"
     if measure.compact == "figure":
         return figure
+    column = mart_columns("rpt_audit")[measure.estimate]
     if measure.interval is not None:  # that of another estimate, which stands beside the figure where they differ
-        estimate = in_unit(row[measure.interval], measure.unit)
-        if estimate == figure:
-            return figure
-        figure = f"{figure} ({estimate})"
-    low, high = (row[measure.estimate + end] for end in ENDS)
+        estimate = in_unit(column.clipped(row[column.name]), measure.unit)
+        figure = figure if estimate == figure else f"{figure} ({estimate})"
+    low, high = (column.clipped(row[column.name + end]) for end in ENDS)
     return f"{figure}\n{interval(low, high)}".rstrip()
