@@ -7,12 +7,17 @@ import pytest
 from scipy.stats import t
 
 from udfs.resampling import (
+    bearing_samples,
     chunks,
     generator,
+    jackknife_variance,
     percentile_interval,
     resampled_units,
+    t_quantile,
+    two_part_half_width,
     two_way_interval,
     two_way_variance,
+    units_variance,
     weights,
 )
 
@@ -114,3 +119,32 @@ def test_undefined_without_values_or_with_one_sample() -> None:
     one = two_way_interval(np.zeros(2, np.int64), np.arange(2), np.array([0.0, 1.0]))
     assert one.mean == 0.5
     assert np.isnan([one.low, one.high]).all()
+
+
+def test_units_of_equal_parts_have_the_plain_jackknife() -> None:
+    # a mean of six values, by two and two: leaving out a pair gives the means of the other four
+    values = np.array([1.0, 3.0, 2.0, 2.0, 9.0, 7.0])
+    by_pair = values.reshape(3, 2)
+    without = np.array([np.delete(by_pair, k, 0).mean() for k in range(3)])
+    assert units_variance(values.mean(), without, np.full(3, 1 / 3)) == pytest.approx(jackknife_variance(without))
+    # (1 - m)(mean - mean without) = m (mean of the unit - mean): units of one, two and three values
+    parts, means = np.array([1, 2, 3]) / 6, np.array([1.0, 2.5, 6.0])
+    without = np.array([values[1:].mean(), values[[0, 3, 4, 5]].mean(), values[:3].mean()])
+    effects = parts * (means - 4)
+    assert units_variance(4.0, without, parts) == pytest.approx(3 * np.var(effects, ddof=1))
+    assert np.isnan(units_variance(1.0, np.array([0.5, np.nan]), np.full(2, 0.5)))
+
+
+def test_samples_that_bear_a_variance_are_counted() -> None:
+    assert bearing_samples(np.zeros(50)) == bearing_samples(np.full(50, 0.1)) == bearing_samples(np.empty(0)) == 0
+    assert bearing_samples(np.repeat([0.0, 1.0], [10_000, 7])) == pytest.approx(7, rel=0.01)
+    normal = np.random.default_rng(1).standard_normal(30_000)
+    assert bearing_samples(normal) == pytest.approx(10_000, rel=0.05)
+
+
+def test_a_variance_of_two_parts() -> None:
+    # V = 3 + 1 with 30 and 3 degrees of freedom: 16 / (9/30 + 1/3) = 25.26
+    assert two_part_half_width(3.0, 1.0, 30, 3) == pytest.approx(2 * t_quantile(16 / (9 / 30 + 1 / 3)))
+    assert two_part_half_width(3.0, 0.0, 30, 3) == pytest.approx(np.sqrt(3) * t_quantile(30))
+    assert two_part_half_width(0.0, 0.0, 30, 3) == 0
+    assert np.isnan(two_part_half_width(3.0, np.nan, 30, 3))
