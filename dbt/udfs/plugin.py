@@ -14,11 +14,12 @@ from udfs.comparison import Compared
 from udfs.measures.by_wordings import ByWordings
 from udfs.measures.consistency import Consistency
 from udfs.measures.consistency_rate import ConsistencyRate
+from udfs.measures.disagreement import DisagreementShares
 from udfs.measures.pair_distances import PairBin, SamplePair
 from udfs.measures.sensitivity import SensitivityInterval
 from udfs.raters.kappa import Agreement
 from udfs.reading import Reading
-from udfs.resampling import TwoWayMean
+from udfs.resampling import Interval, TwoWayMean
 from udfs.scoring.math.equal import MathReading
 from udfs.scoring.verdict import Verdict
 from udfs.sql import comparison, measures, pairs, raters, reading, scoring, stability, templates
@@ -56,6 +57,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER"],
         doubles_struct(Consistency._fields),
     ),
+    "consistency_wordings": (
+        measures.consistency_over_wordings,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        doubles_struct(Interval._fields),
+    ),
+    "disagreement_shares": (
+        measures.shares_of_disagreement,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        doubles_struct(DisagreementShares._fields),
+    ),
     "mean_consistency": (
         measures.mean_consistency,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
@@ -77,7 +88,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
         doubles_struct(TwoWayMean._fields),
     ),
-    "jackknife_half_width": (measures.jackknife_half_width, ["DOUBLE[]"], "DOUBLE"),
     # prompt stability
     "prompt_stability": (
         stability.prompt_stability,

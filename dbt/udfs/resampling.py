@@ -20,6 +20,14 @@ _COUNTED_CELLS = 1 << 15  # float64 cells of the resamples that are counted at o
 _KEPT_CELLS = 1 << 19  # float64 cells of the largest weights that are kept: 4 MB
 _SWEEPS = 50
 _CONVERGED = 1e-12
+_NO_DEVIATION = 1e-24  # below it the square of a deviation is rounding
+
+
+FEWEST_BEARING = 20
+"""Where fewer samples bear a variance, bounds hold the same data with one added sample too."""
+
+MIN_UNITS = 3
+"""Fewest units of wordings from which bounds for other wordings are given."""
 
 
 class Interval(NamedTuple):
@@ -51,10 +59,50 @@ def jackknife_variance(replicates: NDArray[np.float64]) -> float:
     return (n - 1) / n * float(np.square(figures - figures.mean()).sum())
 
 
-def jackknife_half_width(replicates: NDArray[np.float64]) -> float:
-    """Returns t_{n-1} times the jackknife standard error of n leave-one-out figures; NaN below two, undefined ones left out."""
-    n = int((~np.isnan(replicates)).sum())
-    return t_quantile(n - 1) * float(np.sqrt(jackknife_variance(replicates)))
+def bearing_samples(effects: NDArray[np.float64]) -> float:
+    """Returns how many samples bear a variance: (sum of squares)^2 over the sum of fourth powers of their deviations.
+
+    k where k of many samples deviate alike and the others hardly, n/3 for n normal deviations, 0 where there are none.
+
+    Args:
+        effects: shape (n,), what each sample does to a figure; deviations are from their mean.
+    """
+    squares = np.square(effects - effects.mean()) if len(effects) else effects
+    if not (squares > _NO_DEVIATION).any():
+        return 0.0
+    return float(squares.sum() ** 2 / (squares @ squares))
+
+
+def n_effective(unit_of: NDArray[np.int64]) -> float:
+    """Returns how many units of equal parts tell as much: 1 / (sum of squares of the units' parts), at most their number.
+
+    Args:
+        unit_of: shape (n,), n > 0, dense codes of the unit that each variant belongs to.
+    """
+    part = np.bincount(unit_of) / len(unit_of)
+    return float(1 / (part @ part))
+
+
+def two_part_half_width(of_samples: float, of_wordings: float, samples_free: float, wordings_free: float) -> float:
+    """Returns the 95 % quantile of t times sqrt(V), V = V_samples + V_wordings, with the degrees of freedom of Satterthwaite.
+
+    Args:
+        of_samples: V_samples, >= 0.
+        of_wordings: V_wordings, >= 0.
+        samples_free: degrees of freedom of V_samples, taken for 1 below that.
+        wordings_free: of V_wordings.
+
+    Returns:
+        0 where nothing varies; NaN where a part is undefined.
+
+    Source:
+        Satterthwaite 1946.
+    """
+    total = of_samples + of_wordings
+    if not total > 0:
+        return total
+    uncertain = of_samples**2 / max(samples_free, 1) + of_wordings**2 / max(wordings_free, 1)
+    return t_quantile(total**2 / uncertain) * float(np.sqrt(total))
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:

@@ -192,7 +192,8 @@ def test_an_interval_holds_its_figure(measured: Measured, name: str) -> None:
     for row in measured.rows("rpt_audit", CASES[name]):
         for measure in [column.removesuffix("_low") for column in row if column.endswith("_low")]:
             low, high = row[f"{measure}_low"], row[f"{measure}_high"]
-            figure = row["sensitivity_corrected" if measure == "sensitivity" else measure]
+            estimate = measure.removesuffix("_wordings")
+            figure = row["sensitivity_corrected" if estimate == "sensitivity" else estimate]
             if measure != "consistency" and figure is not None and low is not None and high is not None:
                 assert low <= figure + TOLERANCE, measure
                 assert figure <= high + TOLERANCE, measure

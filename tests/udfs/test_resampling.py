@@ -7,10 +7,14 @@ import pytest
 from scipy.stats import t
 
 from udfs.resampling import (
+    bearing_samples,
     chunks,
     generator,
+    n_effective,
     percentile_interval,
     resampled_units,
+    t_quantile,
+    two_part_half_width,
     two_way_interval,
     two_way_variance,
     weights,
@@ -114,3 +118,24 @@ def test_undefined_without_values_or_with_one_sample() -> None:
     one = two_way_interval(np.zeros(2, np.int64), np.arange(2), np.array([0.0, 1.0]))
     assert one.mean == 0.5
     assert np.isnan([one.low, one.high]).all()
+
+
+def test_units_of_unequal_parts_tell_less() -> None:
+    assert n_effective(np.arange(30)) == pytest.approx(30)
+    assert n_effective(np.repeat(np.arange(6), 5)) == pytest.approx(6)
+    assert n_effective(np.append(np.zeros(15, np.int64), np.arange(1, 16))) == pytest.approx(1 / (0.25 + 15 / 900))
+
+
+def test_samples_that_bear_a_variance_are_counted() -> None:
+    assert bearing_samples(np.zeros(50)) == bearing_samples(np.full(50, 0.1)) == bearing_samples(np.empty(0)) == 0
+    assert bearing_samples(np.repeat([0.0, 1.0], [10_000, 7])) == pytest.approx(7, rel=0.01)
+    normal = np.random.default_rng(1).standard_normal(30_000)
+    assert bearing_samples(normal) == pytest.approx(10_000, rel=0.05)
+
+
+def test_a_variance_of_two_parts() -> None:
+    # V = 3 + 1 with 30 and 3 degrees of freedom: 16 / (9/30 + 1/3) = 25.26
+    assert two_part_half_width(3.0, 1.0, 30, 3) == pytest.approx(2 * t_quantile(16 / (9 / 30 + 1 / 3)))
+    assert two_part_half_width(3.0, 0.0, 30, 3) == pytest.approx(np.sqrt(3) * t_quantile(30))
+    assert two_part_half_width(0.0, 0.0, 30, 3) == 0
+    assert np.isnan(two_part_half_width(3.0, np.nan, 30, 3))

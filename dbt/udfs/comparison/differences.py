@@ -13,7 +13,7 @@ from udfs.comparison.draws import exchanged_samples, resampled_samples
 from udfs.comparison.figures import Figures, Floats, Pair
 from udfs.comparison.p_values import Exceeding
 from udfs.comparison.threads import side_by_side
-from udfs.resampling import t_quantile
+from udfs.resampling import two_part_half_width
 
 MOST_RESAMPLES = 2000
 
@@ -92,7 +92,7 @@ def _differences(
     variants = by_variants(figures, stratum, second - first, p_samples, seed, n_resamples)
     half = np.array(
         [
-            _half_width(of_samples, of_variants, n - 1, figures.n_units - 2) if has_interval else np.nan
+            two_part_half_width(of_samples, of_variants, n - 1, figures.n_units - 2) if has_interval else np.nan
             for of_samples, of_variants, n, has_interval in zip(
                 variance, variants.variance, figures.n_samples, figures.has_interval, strict=True
             )
@@ -109,12 +109,3 @@ def _differences(
         np.fmax(np.sqrt(variance), variants.standard_error),
     )
     return [Difference(name, *row) for name, row in zip(figures.names, np.stack(columns, axis=1).tolist(), strict=True)]
-
-
-def _half_width(of_samples: float, of_variants: float, n_samples_free: int, n_variants_free: int) -> float:
-    """Quantile of t times sqrt(V), of a variance in two parts, with the degrees of freedom of Satterthwaite."""
-    total = of_samples + of_variants
-    if not total > 0:
-        return total  # 0: nothing varies; or undefined
-    uncertain = of_samples**2 / max(n_samples_free, 1) + of_variants**2 / max(n_variants_free, 1)
-    return t_quantile(total**2 / uncertain) * float(np.sqrt(total))

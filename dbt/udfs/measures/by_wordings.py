@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from udfs.measures.rarefaction import rarefied_sensitivity
+from udfs.measures.wording_shares import WordingShares
 from udfs.resampling import generator
 
 MOST_NUMBERS = 12
@@ -19,7 +19,6 @@ MOST_NUMBERS = 12
 N_SUBSETS = 20
 """Subsets of the wordings that consistency is averaged over; all of them where there are no more."""
 
-_CELLS = 1_000_000  # shares of the subsets that are sorted at once, 8 MB
 _PURPOSE = 20
 
 
@@ -80,10 +79,13 @@ def measures_by_wordings(
     if not numbers:
         return []
     rarefied = rarefied_sensitivity(sample, variant, label, p, n_classes, numbers, seed)
-    shares = _Shares.of(gold, sample, variant, label, p)
+    shares = WordingShares.of(gold, sample, variant, label, p)
     rows = []
     for number, sensitivity in zip(numbers, rarefied.sensitivity.tolist(), strict=True):
-        figures = shares.consistencies(subsets(n_wordings, number, seed))
+        chosen = subsets(n_wordings, number, seed)
+        is_in = np.zeros((len(chosen), n_wordings))
+        np.put_along_axis(is_in, chosen, 1.0, axis=1)
+        figures = shares.consistencies(is_in)
         rows.append(
             ByWordings(
                 n_wordings=number,
@@ -107,66 +109,3 @@ def subsets(n_wordings: int, number: int, seed: int) -> NDArray[np.int64]:
         return np.array(list(itertools.combinations(range(n_wordings), number)), np.int64)
     places = np.tile(np.arange(n_wordings), (N_SUBSETS, 1))
     return generator(seed, _PURPOSE).permuted(places, axis=1)[:, :number]
-
-
-@dataclass(frozen=True)
-class _Shares:
-    """Shares of labels under each wording, samples of one gold class side by side.
-
-    Attributes:
-        p: shape (Q, C n), label by label; sparse, since of many labels a sample has few.
-        is_asked: shape (Q, n), 1 where the sample has an answer.
-        class_start: places of the samples at which a class begins, and their number.
-    """
-
-    p: csr_matrix
-    is_asked: NDArray[np.float64]
-    class_start: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls,
-        gold: NDArray[np.int64],
-        sample: NDArray[np.int64],
-        variant: NDArray[np.int64],
-        label: NDArray[np.int64],
-        p: NDArray[np.float64],
-    ) -> _Shares:
-        """Returns the shares of the samples that have a gold class."""
-        class_of = np.full(int(sample.max()) + 1, -1)
-        class_of[sample] = gold
-        order = np.argsort(class_of, kind="stable")
-        order = order[class_of[order] >= 0]
-        place = np.full(len(class_of), -1)
-        place[order] = np.arange(len(order))
-        kept = place[sample] >= 0
-        row, column = variant[kept], label[kept] * len(order) + place[sample[kept]]
-        shape = (int(variant.max()) + 1, (int(label.max()) + 1) * len(order))
-        is_asked = np.zeros((shape[0], len(order)))
-        is_asked[row, place[sample[kept]]] = 1
-        sizes = np.unique(class_of[order], return_counts=True)[1]
-        return cls(csr_matrix((p[kept], (row, column)), shape), is_asked, np.append(0, np.cumsum(sizes)))
-
-    def consistencies(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Returns the pooled consistency of each subset of wordings, shape (n_subsets,); NaN without a gold label."""
-        weight = np.zeros((len(chosen), len(self.is_asked)))
-        np.put_along_axis(weight, chosen, 1.0, axis=1)
-        step = max(1, _CELLS // max(1, self.p.shape[1]))
-        if not (weight @ self.is_asked).all():  # some sample has an answer under none of them
-            step = 1
-        return np.concatenate([self._consistencies(weight[at : at + step]) for at in range(0, len(chosen), step)])
-
-    def _consistencies(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """1 - sum of distances over ordered pairs / their number: sum over labels of sum_r x_(r) (2 r - n - 1)."""
-        n_asked = weight @ self.is_asked
-        sums = np.asarray(weight @ self.p).reshape(len(weight), -1, max(1, n_asked.shape[1]))
-        p_tau = sums / np.maximum(n_asked, 1)[:, None, :]
-        distances, n_pairs = np.zeros(len(weight)), 0
-        for start, stop in itertools.pairwise(self.class_start.tolist()):
-            own = p_tau[:, :, start:stop]
-            if len(weight) == 1:
-                own = own[:, :, n_asked[0, start:stop] > 0]
-            n = own.shape[2]
-            distances += (np.sort(own, axis=2) @ (2.0 * np.arange(1, n + 1) - n - 1)).sum(axis=1)
-            n_pairs += n * n
-        return np.clip(1 - distances / n_pairs, 0, 1) if n_pairs else np.full(len(weight), np.nan)

@@ -11,10 +11,18 @@ from scipy.sparse import csc_matrix
 
 from udfs.codes import dense_codes
 from udfs.measures.pairs import difference_products, half_distances, squared_differences
-from udfs.resampling import UNDEFINED, Interval, percentile_interval, resampled_units
+from udfs.resampling import (
+    FEWEST_BEARING,
+    UNDEFINED,
+    Interval,
+    bearing_samples,
+    percentile_interval,
+    resampled_units,
+    t_quantile,
+)
 
 MIN_SAMPLES = 20
-"""Fewest samples of a class from which an interval is given."""
+"""Fewest samples of a class from which it has an interval, and of a task's largest class from which the task has one."""
 
 _PURPOSE = 1
 
@@ -85,6 +93,21 @@ def mean_distance_sum(shares: AnswerShares) -> float:
     return float(shares.p @ (2 * shares.ranks() - n - 1))
 
 
+def distance_sums(shares: AnswerShares) -> NDArray[np.float64]:
+    """Returns the sum of each sample's total variation distances to the others of its class, shape (n_samples,)."""
+    sizes = shares.class_size
+    running = np.append(0.0, np.cumsum(shares.p))
+    before = running[shares.column_start[:-1]]
+    column_sum = running[shares.column_start[1:]] - before
+    n = sizes[shares.column_class][shares.column]
+    up_to = running[1:] - before[shares.column]
+    # sum over the class of |x - x_j| is x (2 rank - n) + sum - 2 prefix; a sample without the label has the sum alone
+    change = shares.p * (2 * shares.ranks() - n) - 2 * up_to
+    own_class = np.repeat(np.arange(len(sizes)), sizes)
+    distances = np.bincount(shares.column_class, weights=column_sum, minlength=len(sizes))[own_class]
+    return np.asarray(distances + np.bincount(shares.sample, weights=change, minlength=len(own_class))) / 2
+
+
 def squared_distance_sum(shares: AnswerShares) -> float:
     """Returns the sum over classes and ordered pairs of squared total variation distance, from joint counts of label pairs."""
     total = 0.0
@@ -128,9 +151,12 @@ def consistency(
     Returns:
         `consistency`, pairs of a sample with itself included, in [0, 1], 1 for a single sample; `consistency_distinct`
         without them, NaN when every class has one sample; `consistency_std` of 1 - TVD over all ordered pairs, ddof 0;
-        `low`, `high`: percentiles over B resamples of samples within each class. A resampled sample meets itself more
-        often than a fresh one would (that alone lifts .739 to .794 at n = 9), so such pairs are left out and put back
-        at the published share. NaN when a class has fewer than 20 samples. All NaN without entries.
+        `low`, `high`, for other samples of each class under these wordings: percentiles over B resamples of samples
+        within each class. A resampled sample meets itself more often than a fresh one would (that alone lifts .739 to
+        .794 at n = 9), so such pairs are left out and put back at the published share. Where fewer than
+        FEWEST_BEARING samples bear the variance, so that few or none differ from the rest, `low` is never above the
+        jackknife-t bound of the same data with one added sample that shares no label with the largest class. NaN where
+        every class has fewer than MIN_SAMPLES samples. All NaN without entries.
 
     Source:
         Errica et al. 2025, consistency.
@@ -145,9 +171,14 @@ def consistency(
     mean_distance = distance_sum / n_pairs
     variance = max(0.0, squared_distance_sum(shares) / n_pairs - mean_distance**2)
     bounds = UNDEFINED
-    if n_resamples > 0 and sizes.min() >= MIN_SAMPLES:
+    if n_resamples > 0 and sizes.max() >= MIN_SAMPLES:
         replicates = bootstrap_consistency(shares, seed, n_resamples)
         bounds = Interval(*percentile_interval(replicates).tolist())
+        distances = distance_sums(shares)
+        if SampleJackknife.of(distances, shares.class_size).n_bearing < FEWEST_BEARING:
+            grown = SampleJackknife.with_stranger(distances, shares.class_size)
+            low = grown.consistency - t_quantile(grown.degrees_of_freedom) * float(np.sqrt(grown.variance))
+            bounds = Interval(max(0.0, min(bounds.low, low)), bounds.high)
     return Consistency(
         consistency=min(1.0, max(0.0, 1 - mean_distance)),
         consistency_distinct=1 - distance_sum / n_distinct if n_distinct else np.nan,
@@ -155,6 +186,51 @@ def consistency(
         low=bounds.low,
         high=bounds.high,
     )
+
+
+class SampleJackknife(NamedTuple):
+    """Consistency with its jackknife variance over samples within each class, as the published figure counts pairs.
+
+    Attributes:
+        consistency: in [0, 1].
+        variance: 4 / (sum of n^2)^2 sum over classes of n (n - 1) / (n - 2)^2 times the sum of squares of the samples'
+            distance sums around their mean; classes below three samples add nothing.
+        n_bearing: `bearing_samples` of it.
+        degrees_of_freedom: samples less classes.
+    """
+
+    consistency: float
+    variance: float
+    n_bearing: float
+    degrees_of_freedom: int
+
+    @classmethod
+    def of(cls, distances: NDArray[np.float64], sizes: NDArray[np.int64]) -> SampleJackknife:
+        """Returns it from `distance_sums`, class by class, and the sizes of the classes."""
+        own_class = np.repeat(np.arange(len(sizes)), sizes)
+        n_pairs = float(sizes @ sizes)
+        mean = np.bincount(own_class, weights=distances) / sizes
+        factor = np.where(sizes > 2, 2 * np.sqrt(sizes * (sizes - 1)) / np.maximum(sizes - 2, 1), 0) / n_pairs
+        effects = factor[own_class] * (distances - mean[own_class])
+        return cls(
+            consistency=1 - float(distances.sum()) / n_pairs,
+            variance=float(effects @ effects),
+            n_bearing=bearing_samples(effects),
+            degrees_of_freedom=len(distances) - len(sizes),
+        )
+
+    @classmethod
+    def with_stranger(cls, distances: NDArray[np.float64], sizes: NDArray[np.int64]) -> SampleJackknife:
+        """Returns it with one added sample in the largest class that shares no label with the others of the class.
+
+        The largest class has the most pairs, so that no other would lower the pooled figure as far, and a share of
+        such samples that is likely to show none lowers it no further, wherever they are.
+        """
+        largest = int(sizes.argmax())
+        start, stop = int(sizes[:largest].sum()), int(sizes[: largest + 1].sum())
+        grown = distances.copy()
+        grown[start:stop] += 1
+        return cls.of(np.insert(grown, stop, float(sizes[largest])), sizes + (np.arange(len(sizes)) == largest))
 
 
 def bootstrap_consistency(shares: AnswerShares, seed: int, n_resamples: int) -> NDArray[np.float64]:
@@ -207,19 +283,9 @@ def mean_consistency(
     if len(p) == 0:
         return MeanConsistency(np.empty(0, np.int64), np.empty(0))
     shares = AnswerShares.from_entries(gold, sample, label, p)
-    sizes = shares.class_size
-    running = np.append(0.0, np.cumsum(shares.p))
-    before = running[shares.column_start[:-1]]
-    column_sum = running[shares.column_start[1:]] - before
-    n = sizes[shares.column_class][shares.column]
-    up_to = running[1:] - before[shares.column]
-    # sum over the class of |x - x_j| is x (2 rank - n) + sum - 2 prefix; a sample without the label has the sum alone
-    change = shares.p * (2 * shares.ranks() - n) - 2 * up_to
-    own_class = np.repeat(np.arange(len(sizes)), sizes)
-    distances = np.bincount(shares.column_class, weights=column_sum, minlength=len(sizes))[own_class]
-    distances = distances + np.bincount(shares.sample, weights=change, minlength=len(own_class))
-    n_others = sizes[own_class] - 1
-    figure = np.full(len(own_class), np.nan)
+    distances = distance_sums(shares)
+    n_others = np.repeat(shares.class_size, shares.class_size) - 1
+    figure = np.full(len(distances), np.nan)
     has_others = n_others > 0
-    figure[has_others] = 1 - distances[has_others] / (2 * n_others[has_others])
+    figure[has_others] = 1 - distances[has_others] / n_others[has_others]
     return MeanConsistency(shares.sample_code, np.clip(figure, 0.0, 1.0))

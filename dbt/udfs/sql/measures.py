@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,8 @@ from udfs import resampling
 from udfs.codes import dense_codes
 from udfs.measures import by_wordings, consistency, entropy, families, sensitivity
 from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
+from udfs.measures.consistency_wordings import consistency_wordings
+from udfs.measures.disagreement import DisagreementShares, disagreement_shares
 from udfs.sql.columns import (
     Column,
     all_present,
@@ -69,22 +71,19 @@ def wording_families(texts: Column) -> Column:
 
 def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
     """Returns the mean corrected sensitivity of each group of samples with its interval; a NULL label is the class N/A."""
-    groups = _shares_of("sensitivity_interval", {"sample": sample, "variant": variant}, label, p)
+    groups = _coded("sensitivity_interval", {"sample": sample, "variant": variant, "label": label, "p": p})
+    classes = integers(whole(n_classes)).tolist()
     rows = [
         sensitivity.sensitivity_interval(samples, variants, labels, shares, n)
-        for ((samples, variants), labels, shares), n in zip(groups, integers(whole(n_classes)).tolist(), strict=True)
+        for (samples, variants, labels, shares), n in zip(groups, classes, strict=True)
     ]
     return structs(rows, sensitivity.SensitivityInterval._fields)
 
 
 def rate_of_agreeing_wordings(sample: Column, variant: Column, family: Column, label: Column, p: Column) -> Column:
     """Returns the consistency rate of each group of samples with its interval; a NULL label is the class N/A."""
-    units = {"sample": sample, "variant": variant, "family": family}
-    rows = [
-        consistency_rate(samples, variants, own, labels, shares)
-        for (samples, variants, own), labels, shares in _shares_of("consistency_rate", units, label, p)
-    ]
-    return structs(rows, ConsistencyRate._fields)
+    columns = {"sample": sample, "variant": variant, "family": family, "label": label, "p": p}
+    return structs([consistency_rate(*group) for group in _coded("consistency_rate", columns)], ConsistencyRate._fields)
 
 
 def measures_by_wordings(
@@ -112,21 +111,6 @@ def measures_by_wordings(
     return row_lists(rows, by_wordings.ByWordings)
 
 
-def _shares_of(
-    function: str, units: dict[str, Column], label: Column, p: Column
-) -> Iterator[tuple[list[NDArray[np.int64]], NDArray[np.int64], NDArray[np.float64]]]:
-    """Yields each group's units and labels as dense codes, with the share of each entry."""
-    entries = flattened(function, {**units, "label": label, "p": p})
-    *arrays, labels, shares = entries.lists
-    kept = all_present([*arrays, shares])
-    codes = [integers(array) for array in arrays]
-    label_codes, is_label, values = integers(labels), present(labels), doubles(shares)
-    for group in entries.groups():
-        own = kept[group]
-        dense = [dense_codes(each[group][own])[0] for each in codes]
-        yield dense, dense_codes(label_codes[group][own], is_label[group][own])[0], values[group][own]
-
-
 def consistency_of_classes(
     gold: Column, sample: Column, label: Column, p: Column, seed: Column, n_resamples: Column
 ) -> Column:
@@ -135,6 +119,44 @@ def consistency_of_classes(
     scalars = zip(groups, draws(seed, n_resamples), strict=True)
     rows = [consistency.consistency(*group, *drawn) for group, drawn in scalars]
     return structs(rows, consistency.Consistency._fields)
+
+
+def consistency_over_wordings(
+    gold: Column, sample: Column, variant: Column, unit: Column, label: Column, p: Column
+) -> Column:
+    """Returns bounds of each group's pooled consistency for other samples and wordings, as structs of `Interval`.
+
+    Entries without gold are left out; a NULL label is N/A.
+    """
+    columns = {"gold": gold, "sample": sample, "variant": variant, "unit": unit, "label": label, "p": p}
+    rows = [consistency_wordings(*group) for group in _coded("consistency_wordings", columns)]
+    return structs(rows, resampling.Interval._fields)
+
+
+def shares_of_disagreement(sample: Column, variant: Column, unit: Column, label: Column, n_answers: Column) -> Column:
+    """Returns the shares of wording, noise and item of each group, with their bounds; a NULL label is the class N/A."""
+    columns = {"sample": sample, "variant": variant, "unit": unit, "label": label, "n_answers": n_answers}
+    rows = [disagreement_shares(*group) for group in _coded("disagreement_shares", columns)]
+    return structs(rows, DisagreementShares._fields)
+
+
+def _coded(function: str, columns: dict[str, Column]) -> Iterator[list[NDArray[Any]]]:
+    """Yields the complete entries of each group: its last column as floats, the others as dense codes; a label may be NULL."""
+    entries = flattened(function, columns)
+    lists = dict(zip(columns, entries.lists, strict=True))
+    kept = all_present([array for name, array in lists.items() if name != "label"])
+    measured = doubles(entries.lists[-1])
+    codes = {name: integers(array) for name, array in list(lists.items())[:-1]}
+    is_label = present(lists["label"])
+    for group in entries.groups():
+        own = kept[group]
+        yield [
+            *(
+                dense_codes(each[group][own], is_label[group][own] if name == "label" else None)[0]
+                for name, each in codes.items()
+            ),
+            measured[group][own],
+        ]
 
 
 def mean_consistency(gold: Column, sample: Column, label: Column, p: Column) -> Column:
@@ -182,10 +204,3 @@ def two_way_interval(sample: Column, variant: Column, family: Column, value: Col
         samples, variants, own = (dense_codes(each)[0] for each in units)
         rows.append(resampling.two_way_interval(samples, variants, values, own))
     return structs(rows, resampling.TwoWayMean._fields)
-
-
-def jackknife_half_width(replicate: Column) -> Column:
-    """Returns the half-width of the jackknife-t interval of each list of leave-one-out figures."""
-    entries = flattened("jackknife_half_width", {"replicate": replicate})
-    figures = doubles(entries.lists[0])
-    return null_for_nan([resampling.jackknife_half_width(figures[group]) for group in entries.groups()])

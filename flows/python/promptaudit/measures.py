@@ -77,7 +77,8 @@ class ConsistencyResult:
         consistency: 1 - mean total variation distance over all ordered pairs of samples of a class, pooled over the
             classes, in [0, 1]; `consistency_distinct` leaves out pairs of a sample with itself.
         consistency_std: standard deviation of 1 - TVD over the ordered pairs, ddof 0.
-        low: lower bound of the bootstrap's 95 % interval of `consistency`; NaN where a class has fewer than 20 samples.
+        low: lower bound of the 95 % interval of `consistency` for other samples of each class, these wordings; NaN where every
+            class has fewer than 20 samples.
         high: its upper bound.
         by_class: columns `gold_label`, `n_samples`, `consistency`, `consistency_distinct`.
     """

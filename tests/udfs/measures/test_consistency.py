@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import t
 
 from udfs.measures import pairs
-from udfs.measures.consistency import AnswerShares, Consistency, bootstrap_consistency, consistency, mean_consistency
+from udfs.measures.consistency import (
+    AnswerShares,
+    Consistency,
+    SampleJackknife,
+    bootstrap_consistency,
+    consistency,
+    distance_sums,
+    mean_consistency,
+)
 from udfs.resampling import generator, weights
 
 Table = NDArray[np.float64]
@@ -126,7 +135,63 @@ def test_the_interval_surrounds_the_published_figure_and_keeps_to_its_seed() -> 
     assert consistency_of(p, gold, 400) == figure
 
 
-def test_no_interval_for_a_class_below_twenty_samples() -> None:
-    p, gold = random_table(2, 300)
-    gold = np.append(np.zeros(281, np.int64), np.ones(19, np.int64))
-    assert np.isnan(consistency_of(p, gold, 50).low)
+def test_a_rare_class_takes_no_interval_away_but_its_own() -> None:
+    p, _ = random_table(2, 300)
+    assert np.isnan(consistency_of(p[:19], np.zeros(19, np.int64), 50).low)
+    rare = np.append(np.zeros(281, np.int64), np.ones(19, np.int64))
+    figure = consistency_of(p, rare, 400)
+    assert figure.low < figure.consistency < figure.high
+    assert np.isnan(consistency_of(p, np.arange(300) // 15, 50).low)  # all twenty classes have fifteen samples
+
+
+def test_unanimous_samples_are_not_certain() -> None:
+    # with one sample that shares nothing the 41 have 2 * 40 of 41^2 ordered pairs at distance 1; the distance sums are 1 forty
+    # times and 40 once, so that V = 4 / 41^4 * 41 * 40 / 39^2 * (40 * (1 - 80/41)^2 + (40 - 80/41)^2)
+    figure = consistency_of(np.tile([1.0, 0.0], (40, 1)), np.zeros(40, np.int64), 100)
+    variance = 4 / 41**4 * 41 * 40 / 39**2 * (40 * (1 - 80 / 41) ** 2 + (40 - 80 / 41) ** 2)
+    assert figure.consistency == figure.high == 1
+    assert figure.low == pytest.approx(1 - 80 / 41**2 - t.ppf(0.975, 40) * np.sqrt(variance))
+    assert figure.low == pytest.approx(0.8562, abs=1e-4)
+
+
+def test_the_added_sample_is_in_the_largest_class() -> None:
+    gold = np.append(np.zeros(60, np.int64), np.ones(25, np.int64))
+    figure = consistency_of(np.eye(2)[gold], gold, 100)
+    added = {
+        k: SampleJackknife.of(np.concatenate(distances), np.array(sizes))
+        for k, distances, sizes in (
+            (0, [np.ones(60), [60.0], np.zeros(25)], [61, 25]),
+            (1, [np.zeros(60), np.ones(25), [25.0]], [60, 26]),
+        )
+    }
+    lows = [
+        each.consistency - t.ppf(0.975, each.degrees_of_freedom) * np.sqrt(each.variance) for each in added.values()
+    ]
+    assert lows[0] < lows[1]
+    assert figure.low == pytest.approx(lows[0])
+
+
+def test_samples_that_differ_much_have_the_percentiles_alone() -> None:
+    p, gold = random_table(3, 300)
+    sample, label, share = entries(p)
+    figure = consistency(gold[sample], sample, label, share, 11, 200)
+    replicates = bootstrap_consistency(AnswerShares.from_entries(gold[sample], sample, label, share), 11, 200)
+    assert (figure.low, figure.high) == tuple(np.percentile(replicates, [2.5, 97.5]))
+
+
+def test_the_jackknife_over_samples_equals_leaving_out_one_after_the_other() -> None:
+    p, gold = random_table(5, 40)
+    sample, label, share = entries(p)
+    shares = AnswerShares.from_entries(gold[sample], sample, label, share)
+    own = SampleJackknife.of(distance_sums(shares), shares.class_size)
+    n_pairs = float((np.bincount(gold) ** 2).sum())
+    variance = 0.0
+    for k in range(3):
+        distances = 1 - similarities(p[gold == k])
+        n = len(distances)
+        pairs = ~np.eye(n - 1, dtype=bool)
+        without = [np.delete(np.delete(distances, i, 0), i, 1)[pairs].mean() for i in range(n)]
+        variance += (n * (n - 1) / n_pairs) ** 2 * (n - 1) * np.var(without)
+    assert own.variance == pytest.approx(variance)
+    assert own.consistency == pytest.approx(by_pairs(p, gold)[0])
+    assert own.degrees_of_freedom == 37

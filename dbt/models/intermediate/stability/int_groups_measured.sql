@@ -9,6 +9,11 @@ labels as (
     where {{ in_this_build() }}
 ),
 
+wordings as (
+    select * from {{ ref('int_wordings_shared') }}
+    where {{ in_this_build() }}
+),
+
 families as (
     select * from {{ ref('int_families_shared') }}
     where {{ in_this_build() }}
@@ -96,6 +101,36 @@ consistencies as (
     group by all
 ),
 
+wordings_by_gold as (
+    select
+        wordings.*,
+        labels.label_index as gold_index
+    from wordings
+    inner join labels
+        on
+            wordings.audit_run_id = labels.audit_run_id
+            and wordings.task_id = labels.task_id
+            and wordings.gold_label = labels.label
+),
+
+consistencies_over_wordings as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        consistency_wordings(
+            list(gold_index),
+            list(sample_index),
+            list(wording_index),
+            list(family_index),
+            list(label_index),
+            list(p_wording)
+        ) as consistency_wordings
+    from wordings_by_gold
+    group by all
+),
+
 -- numbered among the cells that have a figure
 cells_with_gold as (
     select
@@ -139,12 +174,14 @@ final as (
         sensitivities.*,
         consistency_rates.consistency_rate,
         consistencies.consistency,
+        consistencies_over_wordings.consistency_wordings,
         accuracies.micro_f1,
         invalids.invalid_rate
     from sensitivities
     inner join invalids using (audit_run_id, model_id, task_id, strategy)
     inner join consistency_rates using (audit_run_id, model_id, task_id, strategy)
     left join consistencies using (audit_run_id, model_id, task_id, strategy)
+    left join consistencies_over_wordings using (audit_run_id, model_id, task_id, strategy)
     left join accuracies using (audit_run_id, model_id, task_id, strategy)
 )
 

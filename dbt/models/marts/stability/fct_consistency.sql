@@ -9,6 +9,11 @@ runs as (
     where {{ in_this_build() }}
 ),
 
+wordings as (
+    select * from {{ ref('int_wordings_shared') }}
+    where {{ in_this_build() }}
+),
+
 classes as (
     select
         by_gold.audit_run_id,
@@ -30,21 +35,44 @@ classes as (
     group by all
 ),
 
-final as (
+classes_over_wordings as (
     select
         audit_run_id,
         model_id,
         task_id,
         strategy,
         gold_label,
-        measured.consistency as consistency,
-        measured.low as consistency_low,
-        measured.high as consistency_high,
-        measured.consistency_std as consistency_std,
-        measured.consistency_distinct as consistency_distinct,
-        n_samples,
+        consistency_wordings(
+            -- one gold class a row
+            list(0),
+            list(sample_index),
+            list(wording_index),
+            list(family_index),
+            list(label_index),
+            list(p_wording)
+        ) as bounds
+    from wordings
+    group by all
+),
+
+final as (
+    select
+        classes.audit_run_id,
+        classes.model_id,
+        classes.task_id,
+        classes.strategy,
+        classes.gold_label,
+        classes.measured.consistency as consistency,
+        classes.measured.low as consistency_low,
+        classes.measured.high as consistency_high,
+        classes_over_wordings.bounds.low as consistency_wordings_low,
+        classes_over_wordings.bounds.high as consistency_wordings_high,
+        classes.measured.consistency_std as consistency_std,
+        classes.measured.consistency_distinct as consistency_distinct,
+        classes.n_samples,
         {{ measure_version() }}
     from classes
+    inner join classes_over_wordings using (audit_run_id, model_id, task_id, strategy, gold_label)
 )
 
 select * from final

@@ -1,0 +1,301 @@
+"""Disagreement between answers, parted into what wordings, repetitions and samples make of it, with jackknife intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.resampling import (
+    FEWEST_BEARING,
+    MIN_UNITS,
+    bearing_samples,
+    jackknife_variance,
+    n_effective,
+    two_part_half_width,
+)
+
+_NO_DISAGREEMENT = 1e-12  # a share of pairs below it is rounding
+
+
+class DisagreementShares(NamedTuple):
+    """The shares of wording, noise and item, each with its bounds for other samples, and for other wordings too."""
+
+    wording_share: float = np.nan
+    wording_share_low: float = np.nan
+    wording_share_high: float = np.nan
+    wording_share_wordings_low: float = np.nan
+    wording_share_wordings_high: float = np.nan
+    noise_share: float = np.nan
+    noise_share_low: float = np.nan
+    noise_share_high: float = np.nan
+    noise_share_wordings_low: float = np.nan
+    noise_share_wordings_high: float = np.nan
+    item_share: float = np.nan
+    item_share_low: float = np.nan
+    item_share_high: float = np.nan
+    item_share_wordings_low: float = np.nan
+    item_share_wordings_high: float = np.nan
+
+
+def disagreement_shares(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    unit: NDArray[np.int64],
+    label: NDArray[np.int64],
+    n_answers: NDArray[np.float64],
+) -> DisagreementShares:
+    """Returns how much of all disagreement is due to the wording, to repetition noise and to the samples being different.
+
+    D_repeat is the share of disagreeing pairs of asks of one (sample, variant), as the mean over those asked at least
+    twice; D_variant that of pairs of variants of one sample, as the mean over samples; D_sample that of pairs of samples.
+    wording = (D_variant - D_repeat) / D_sample, noise = D_repeat / D_sample, item = (D_sample - D_variant) / D_sample.
+
+    `low`, `high` are for other samples under these wordings: share -+ t_{N-1} sqrt(V_samples), V_samples the jackknife
+    variance over samples. `wordings_low`, `wordings_high` are for other samples and other wordings: share -+ t
+    sqrt(V_samples + V_units), V_units the jackknife variance over units of wordings, with the degrees of freedom of
+    Satterthwaite. What sample and wording do together is in both variances, so that these bounds err on the wide side.
+
+    Where fewer than FEWEST_BEARING samples bear V_samples, a bound is never inside that of the same data with one added
+    sample: whose asks are a coin between the two commonest labels, or whose wordings are, or that gives a label of its
+    own throughout. So unanimous samples are not taken for certain.
+
+    Args:
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes.
+        unit: shape (n,), dense codes of the units of the jackknife over wordings, one for each variant: the variant
+            itself, or what several variants have in common.
+        label: shape (n,), dense codes, N/A being one of them.
+        n_answers: shape (n,), how often the variant gave the sample the label, above 0; each (sample, variant, label)
+            stands at most once.
+
+    Returns:
+        The three shares sum to 1; each may lie outside [0, 1] by chance, as may its bounds. All NaN where no sample has
+        two variants that were asked twice, where no two samples disagree and without answers; bounds NaN where fewer
+        than two shares without a sample are defined, bounds for other wordings below MIN_UNITS units.
+    """
+    if len(n_answers) == 0:
+        return DisagreementShares()
+    answers = _Answers.of(sample, variant, label, n_answers)
+    every = answers.summed(np.ones(len(answers.sample), np.bool_))
+    plain = answers.samples(every)
+    shares = plain.shares()
+    if plain.n_repeated.max() < 2 or np.isnan(shares).all():
+        return DisagreementShares()
+    of_units, units_free = np.full(len(shares), np.nan), np.nan
+    n_units = int(unit.max()) + 1
+    if n_units >= MIN_UNITS:
+        unit_of = np.empty(int(variant.max()) + 1, np.int64)
+        unit_of[variant] = unit
+        own_unit = unit_of[answers.variant]
+        without = [answers.samples(every.less(answers.summed(own_unit == each))).shares() for each in range(n_units)]
+        units_free = n_effective(unit_of) - 1
+        of_units = np.array([jackknife_variance(each) for each in np.stack(without, 1)])
+    tables = (plain, *plain.with_one_added())
+    bounds = np.stack([table.bounds(of_units, units_free) for table in tables])
+    bounds[1:, plain.n_bearing() >= FEWEST_BEARING] = np.nan
+    low, high = np.fmin.reduce(bounds[:, :, ::2]), np.fmax.reduce(bounds[:, :, 1::2])
+    ends = np.stack([low, high], axis=2).reshape(len(shares), -1)
+    ends[np.isnan(bounds[0])] = np.nan
+    return DisagreementShares(*np.column_stack([shares, ends]).ravel().tolist())
+
+
+class _Sums(NamedTuple):
+    """Sums over variants: of shares for each (sample, label), of the rest for each sample."""
+
+    p: NDArray[np.float64]
+    p_squares: NDArray[np.float64]
+    n_variants: NDArray[np.float64]
+    repeat: NDArray[np.float64]
+    n_repeated: NDArray[np.float64]
+
+    def less(self, other: _Sums) -> _Sums:
+        """Returns the sums over the variants that the other has not."""
+        return _Sums(*(own - others for own, others in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Answers by cell (sample, variant), and by entry (sample, variant, label).
+
+    Attributes:
+        sample: per cell.
+        variant: per cell.
+        repeat: per cell, share of disagreeing pairs of asks; NaN for one ask.
+        cell: per entry.
+        slot: per entry, its (sample, label).
+        p: per entry, share of the cell's answers with the label.
+        slot_sample: per (sample, label).
+        slot_label: per (sample, label).
+    """
+
+    sample: NDArray[np.int64]
+    variant: NDArray[np.int64]
+    repeat: NDArray[np.float64]
+    cell: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    p: NDArray[np.float64]
+    slot_sample: NDArray[np.int64]
+    slot_label: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        sample: NDArray[np.int64],
+        variant: NDArray[np.int64],
+        label: NDArray[np.int64],
+        n_answers: NDArray[np.float64],
+    ) -> _Answers:
+        """Returns the answers of the arguments of `disagreement_shares`."""
+        n_variants, n_labels = int(variant.max()) + 1, int(label.max()) + 1
+        cell, cell_keys = dense_codes(sample * n_variants + variant)
+        slot, slot_keys = dense_codes(sample * n_labels + label)
+        n_asks = np.bincount(cell, weights=n_answers)
+        agreeing = np.bincount(cell, weights=n_answers * (n_answers - 1))
+        return cls(
+            sample=cell_keys // n_variants,
+            variant=cell_keys % n_variants,
+            repeat=1 - agreeing / np.where(n_asks > 1, n_asks * (n_asks - 1), np.nan),
+            cell=cell,
+            slot=slot,
+            p=n_answers / n_asks[cell],
+            slot_sample=slot_keys // n_labels,
+            slot_label=slot_keys % n_labels,
+        )
+
+    def summed(self, is_in: NDArray[np.bool_]) -> _Sums:
+        """Returns the sums over the cells that are in."""
+        n_samples = int(self.sample[-1]) + 1
+        of_entry = is_in[self.cell]
+        slot, p = self.slot[of_entry], self.p[of_entry]
+        is_repeated = is_in & ~np.isnan(self.repeat)
+        repeated = self.sample[is_repeated]
+        return _Sums(
+            p=_summed(slot, p, len(self.slot_sample)),
+            p_squares=_summed(self.slot_sample[slot], p * p, n_samples),
+            n_variants=np.bincount(self.sample[is_in], minlength=n_samples).astype(np.float64),
+            repeat=_summed(repeated, self.repeat[is_repeated], n_samples),
+            n_repeated=np.bincount(repeated, minlength=n_samples).astype(np.float64),
+        )
+
+    def samples(self, sums: _Sums) -> _Samples:
+        """Returns the samples that have an answer."""
+        is_asked = sums.n_variants > 0
+        number = np.cumsum(is_asked) - 1
+        kept = is_asked[self.slot_sample]
+        slot_sample = self.slot_sample[kept]
+        n_pairs = np.where(sums.n_variants > 1, sums.n_variants * (sums.n_variants - 1), np.nan)
+        agreeing = np.bincount(self.slot_sample, weights=sums.p * sums.p) - sums.p_squares
+        return _Samples(
+            repeat=sums.repeat[is_asked],
+            n_repeated=sums.n_repeated[is_asked],
+            variant=(1 - agreeing / n_pairs)[is_asked],
+            sample=number[slot_sample],
+            label=self.slot_label[kept],
+            p=sums.p[kept] / sums.n_variants[slot_sample],
+        )
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """What the shares are made of.
+
+    Attributes:
+        repeat: per sample, sum over variants of the share of disagreeing pairs of asks.
+        n_repeated: per sample, variants asked at least twice.
+        variant: per sample, share of disagreeing pairs of variants; NaN for one variant.
+        sample: per entry (sample, label).
+        label: per entry.
+        p: per entry, mean over variants of the label's share.
+    """
+
+    repeat: NDArray[np.float64]
+    n_repeated: NDArray[np.float64]
+    variant: NDArray[np.float64]
+    sample: NDArray[np.int64]
+    label: NDArray[np.int64]
+    p: NDArray[np.float64]
+
+    def shares(self) -> NDArray[np.float64]:
+        """Returns the shares of wording, noise and item, shape (3,)."""
+        nothing = np.zeros(1)
+        return self._shares_less(nothing, nothing, nothing, nothing, nothing, len(self.repeat))[:, 0]
+
+    def shares_without_each(self) -> NDArray[np.float64]:
+        """Returns the shares without each sample, shape (3, n_samples)."""
+        is_paired = ~np.isnan(self.variant)
+        total = np.bincount(self.label, weights=self.p)
+        # a sample agrees with the others in p_ic (P_c - p_ic) pairs a label, each of them in both orders
+        agreeing = _summed(self.sample, 2 * self.p * (total[self.label] - self.p), len(self.repeat))
+        return self._shares_less(
+            self.repeat,
+            self.n_repeated,
+            np.where(is_paired, self.variant, 0.0),
+            is_paired.astype(np.float64),
+            agreeing,
+            len(self.repeat) - 1,
+        )
+
+    def _shares_less(
+        self,
+        repeat: NDArray[np.float64],
+        n_repeated: NDArray[np.float64],
+        variant: NDArray[np.float64],
+        n_paired: NDArray[np.float64],
+        agreeing: NDArray[np.float64],
+        n_samples: int,
+    ) -> NDArray[np.float64]:
+        """The shares of the sums less these, of n_samples samples."""
+        total = np.bincount(self.label, weights=self.p)
+        n_pairs = n_samples * (n_samples - 1)
+        d_repeat = _quotient(self.repeat.sum() - repeat, self.n_repeated.sum() - n_repeated)
+        d_variant = _quotient(np.nansum(self.variant) - variant, (~np.isnan(self.variant)).sum() - n_paired)
+        d_sample = 1 - _quotient(total @ total - self.p @ self.p - agreeing, np.full(agreeing.shape, float(n_pairs)))
+        d_sample = np.where(d_sample > _NO_DISAGREEMENT, d_sample, np.nan)
+        return np.stack([d_variant - d_repeat, d_repeat, d_sample - d_variant]) / d_sample
+
+    def n_bearing(self) -> NDArray[np.float64]:
+        """Returns how many samples bear the variance over samples of each share, shape (3,)."""
+        return np.array([bearing_samples(each[~np.isnan(each)]) for each in self.shares_without_each()])
+
+    def bounds(self, of_units: NDArray[np.float64], units_free: float) -> NDArray[np.float64]:
+        """Returns low, high, wordings_low and wordings_high of each share, shape (3, 4)."""
+        rows = []
+        for share, without, units in zip(self.shares(), self.shares_without_each(), of_units, strict=True):
+            variance, free = jackknife_variance(without), int((~np.isnan(without)).sum()) - 1
+            own = two_part_half_width(variance, 0.0, free, 1)
+            wide = two_part_half_width(variance, float(units), free, units_free)
+            rows.append([share - own, share + own, share - wide, share + wide])
+        return np.array(rows)
+
+    def with_one_added(self) -> list[_Samples]:
+        """Returns the same with one more sample: one of noise, one of wordings, and one that gives a label of its own."""
+        n_labels = int(self.label.max()) + 1
+        by_share = np.argsort(-np.bincount(self.label, weights=self.p, minlength=n_labels), kind="stable")
+        pair = np.append(by_share, n_labels)[:2]
+        return [self._with(0.5, 0.5, pair), self._with(0.0, 0.5, pair), self._with(0.0, 0.0, np.array([n_labels + 1]))]
+
+    def _with(self, repeat: float, variant: float, labels: NDArray[np.int64]) -> _Samples:
+        """The same with one more sample of these disagreements that gives the labels equally often."""
+        n_repeated = float(np.median(self.n_repeated))
+        return _Samples(
+            repeat=np.append(self.repeat, n_repeated * repeat),
+            n_repeated=np.append(self.n_repeated, n_repeated),
+            variant=np.append(self.variant, variant),
+            sample=np.append(self.sample, np.full(len(labels), len(self.repeat))),
+            label=np.append(self.label, labels),
+            p=np.append(self.p, np.full(len(labels), 1 / len(labels))),
+        )
+
+
+def _summed(code: NDArray[np.int64], values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Sums of the values of each code, shape (n,)."""
+    return np.bincount(code, weights=values, minlength=n).astype(np.float64, copy=False)
+
+
+def _quotient(dividend: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """NaN for a divisor of 0."""
+    return np.asarray(np.divide(dividend, divisor, out=np.full(dividend.shape, np.nan), where=divisor > 0))
