@@ -77,9 +77,9 @@ def prompt_stability(
     Args:
         sample: shape (n,), any codes.
         annotator: shape (n,), any codes; annotators join in ascending order.
-        replicate: shape (n,), any codes; several give one alpha each, and the mean over those that count
-            (`replicates.counted_replicates`) is published. Which count is decided on the whole data, series by series:
-            the intervals average over the same ones.
+        replicate: shape (n,), any codes; several give one alpha each. Of those that every annotator has an entry of, the
+            mean over the ones that count (`replicates.counted_replicates`) is published. Which count is decided on the
+            whole data, series by series: the intervals average over the same ones.
         label: shape (n,), position in numbers; -1 for a missing label, whose annotator counts all the same.
         numbers: shape (n_labels,), the labels as numbers, ascending at ordinal level (where order alone counts) and at
             interval level; any at nominal.
@@ -90,7 +90,8 @@ def prompt_stability(
         is_all_alone: give the row `all` alone, with the jackknife over samples as its only interval; a fraction of the time.
 
     Returns:
-        `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2. `pss` in (-1, 1]: 1 and
+        `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2, and where no
+        replicate has all annotators. `pss` in (-1, 1]: 1 and
         degenerate without any variation, NaN with nothing pairable (`is_degenerate` None).
         `pss_low`, `pss_high`: jackknife-t over samples on ln(1 - alpha). `low` is the smaller of that and the same with
         one unit added, split evenly between the two commonest labels, so that unanimous data are not taken for

@@ -228,6 +228,21 @@ def test_replicates_that_do_not_count_change_no_figure(level: Level, left_out: C
     assert alone.pss == pytest.approx(expected, abs=1e-9)
 
 
+def test_a_replicate_that_an_annotator_lacks_is_left_out() -> None:
+    first, second = random_codes(1, missing=0.0), random_codes(3, missing=0.0)
+    replicate, annotator, unit = np.indices((2, 4, 12))
+    label = np.stack([first, second])
+    is_asked = (replicate == 0) | (annotator != 2)
+
+    def rows(is_there: NDArray[np.bool_]) -> list[StabilityRow]:
+        columns = (each[is_there] for each in (unit, annotator, replicate, label))
+        return prompt_stability(*columns, NUMBERS, "nominal", is_balanced=False, seed=1, n_resamples=20)
+
+    assert rows(is_asked)[-1] == stability(first, n_resamples=20)[-1]
+    # the one has the first replicate, the others the second: nothing to pair
+    assert rows((replicate == 0) == (annotator == 2)) == []
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_degenerate_replicates_alone_give_one(level: Level) -> None:
     row = stability(np.stack([np.full((3, 12), 2), np.full((3, 12), 1)]), level, n_resamples=10)[-1]

@@ -28,49 +28,11 @@ planned as (
 ),
 
 -- who never answered is no annotator: the k-th of the figures is the k-th that spoke
-answered as (
+asks as (
     select planned.*
     from planned
     inner join formats using (audit_run_id, model_id, prompt_variant_id, repetition)
     where formats.n_landed > formats.n_error
-),
-
-speaking as (
-    select
-        audit_run_id,
-        scope,
-        group_model_id,
-        task_id,
-        strategy,
-        group_temperature,
-        count(distinct annotator) as n_speaking
-    from answered
-    group by all
-),
-
--- a replicate that some annotators answered and others did not would compare fewer of them
-asks as (
-    select answered.*
-    from answered
-    inner join speaking
-        on
-            answered.audit_run_id = speaking.audit_run_id
-            and answered.scope = speaking.scope
-            and answered.group_model_id is not distinct from speaking.group_model_id
-            and answered.task_id = speaking.task_id
-            and answered.strategy = speaking.strategy
-            and answered.group_temperature is not distinct from speaking.group_temperature
-    qualify
-        count(*) over (
-            partition by
-                answered.audit_run_id,
-                answered.scope,
-                answered.group_model_id,
-                answered.task_id,
-                answered.strategy,
-                answered.group_temperature,
-                answered.replicate
-        ) = speaking.n_speaking
 ),
 
 annotators as (
