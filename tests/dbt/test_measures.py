@@ -26,7 +26,7 @@ from models_registry.registry import load_registry
 from tests.support.awkward_answers import Case, all_cases
 from tests.support.slow_measures import entropy, inter, inter_model, intra, stability
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the independent reference, over 38 awkward audits
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the independent reference, over 41 awkward audits
 
 TOLERANCE = 1e-9
 CASES = {case.name: case for case in all_cases()}

@@ -1,6 +1,7 @@
 -- One row per run, model, prompt variant, sample, label (-1 is N/A) and what missing asks are counted as (na or modal), of the
 -- groups that lack answers to some of their asks: how often the label was given or counted, its share, and its part of p_tau.
 -- Counted as modal, a missing ask has the label that the sample got most often, and where a sample got none, the group's.
+{{ config(materialized='view') }}
 with formats as (
     select * from {{ ref('int_answer_formats') }}
     where {{ in_this_build() }}
