@@ -12,6 +12,7 @@
     'int_answers_scored',
     'int_judges_verified',
     'int_model_sets',
+    'int_scores_rectified',
     'int_verdicts_counted',
     'int_verdicts_read',
     'rpt_accuracy_spreads',

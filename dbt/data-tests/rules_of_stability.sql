@@ -7,6 +7,7 @@
     'int_annotations_listed',
     'int_disagreement_shares',
     'int_groups_measured',
+    'int_missing_bounded',
     'rpt_class_sensitivities',
     'rpt_measures_by_wordings',
     'rpt_pair_distances',

@@ -124,7 +124,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     ),
     "rule_against_judge": (
         templates.spread_of_rule_and_judge,
-        ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "DOUBLE[]", "DOUBLE", "BIGINT", "INTEGER"],
+        [*["BIGINT[]"] * 2, *["DOUBLE[]"] * 3, "DOUBLE", "BIGINT", "INTEGER"],
         doubles_struct(RuleAgainstJudge._fields),
     ),
     "ranking_consistency": (

@@ -123,6 +123,11 @@ def count(value: int | None) -> str:
     return ABSENT if value is None else f"{value:,}"
 
 
+def counted_of(value: int | None, planned: int | None) -> str:
+    """Returns a count, with the number planned behind it where that is another: `499 of 500`."""
+    return count(value) if planned in (None, value) else f"{count(value)} of {count(planned)}"
+
+
 def when(value: datetime | None) -> str:
     """Returns an instant in UTC to the second."""
     return ABSENT if value is None else f"{value:%Y-%m-%d %H:%M:%S} UTC"

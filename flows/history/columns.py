@@ -17,7 +17,7 @@ BY_METHOD = {
     "accuracy": ("accuracy_mean", "null", "null"),
     "accuracy_std": ("accuracy_std_corrected", "accuracy_std_corrected_low", "accuracy_std_corrected_high"),
 }
-COUNTS = ("n_samples", "n_variants", "n_variants_quarantined", "n_repetitions", "measure_version")
+COUNTS = ("n_samples", "n_samples_planned", "n_variants", "n_variants_quarantined", "n_repetitions", "measure_version")
 
 
 class Source(NamedTuple):
@@ -46,7 +46,9 @@ def source_of(ask: Ask, measure: str) -> Source:
         msg = f"no measure '{measure[:80]}'{nearest(measure, known)}"
         raise UsageError(msg)
     low, high = (f"figures.{end}" if (end := f"{measure}_{side}") in columns else "null" for side in ("low", "high"))
-    counts = ", ".join(f"figures.{column}" for column in COUNTS)
+    counts = ", ".join(
+        f"figures.{column}" for column in COUNTS if column in columns
+    )  # later than some published copies
     own = f"figures.strategy, figures.{measure} as figure, {low} as low, {high} as high, {counts}"
     declared = mart_columns("rpt_audit").get(measure)  # None: a column of a later version, or of one's own
     whose = measure if declared is None else declared.estimate

@@ -42,6 +42,7 @@ class Night:
     low: float | None = None
     high: float | None = None
     n_samples: int | None = None
+    n_samples_planned: int | None = None
     n_variants: int | None = None
     n_variants_quarantined: int | None = None
     n_repetitions: int | None = None
@@ -189,6 +190,7 @@ def _night(names: Row, row: Row | None, last: Row | None, verdict: Row) -> Night
         low=_finite(row["low"]),
         high=_finite(row["high"]),
         n_samples=row["n_samples"],
+        n_samples_planned=row.get("n_samples_planned"),
         n_variants=row["n_variants"],
         n_variants_quarantined=row.get("n_variants_quarantined"),
         n_repetitions=row.get("n_repetitions"),

@@ -12,7 +12,8 @@ from flows.warehouse.sql import over, sql
 
 MOST_NIGHTS = 60  # in the report
 COMPARISONS = {"marts.rpt_run_comparisons", "raw.comparisons"}
-# column, its word; a figure over fewer of these is another figure (sensitivity above all)
+# column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned
+# counts: one that is lost to an error keeps no two nights apart
 DENOMINATORS = (
     ("n_samples", "samples"), ("n_variants", "variants"), ("n_variants_quarantined", "quarantined"),
     ("n_repetitions", "asks"), ("measure_version", "measures version"),
@@ -54,11 +55,17 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
 def differs(before: Row, now: Row) -> str:
     """Returns in words how two nights' denominators differ: `variants 30 → 12`; an empty text where the nights compare."""
     changes = [
-        f"{word} {_counted(before[name])} → {_counted(now[name])}"
+        f"{word} {_counted(_planned(before, name))} → {_counted(_planned(now, name))}"
         for name, word in DENOMINATORS
-        if name in before and name in now and before[name] != now[name]
+        if name in before and name in now and _planned(before, name) != _planned(now, name)
     ]
     return ", ".join(changes)
+
+
+def _planned(row: Row, name: str) -> int | None:
+    """A row's count; of samples the number planned, where the version that derived it tells it from those measured."""
+    planned: int | None = row.get(f"{name}_planned")
+    return row[name] if planned is None else planned
 
 
 def night_names(times: Sequence[datetime], steps: Sequence[str] = STEPS) -> list[str]:

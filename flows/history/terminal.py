@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from flows.display.figures import ABSENT, LONG, NAME, count, cut, interval, number, usd
+from flows.display.figures import ABSENT, LONG, NAME, count, counted_of, cut, interval, number, usd
 from flows.history.nights import DATED, night_names
 from models_registry.mart_columns import mart_columns
 
@@ -133,11 +133,12 @@ def nights_table(history: History, series: Series) -> Table:
 
 
 def size(night: Night) -> str:
-    """Returns the counts that a figure is of: `500 × 30 × 2`, quarantined variants beside them."""
+    """Returns the counts that a figure is of: `500 × 30 × 2`, `499 of 500 × 30 × 2`, quarantined variants beside them."""
     if night.n_samples is None:
         return ABSENT
-    parts = (night.n_samples, night.n_variants, night.n_repetitions)
-    counts = " × ".join(count(part) for part in parts if part is not None)
+    parts = (night.n_variants, night.n_repetitions)
+    samples = counted_of(night.n_samples, night.n_samples_planned)
+    counts = " × ".join([samples, *(count(part) for part in parts if part is not None)])
     return f"{counts}, {count(night.n_variants_quarantined)} quarantined" if night.n_variants_quarantined else counts
 
 

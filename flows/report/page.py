@@ -18,6 +18,7 @@ from flows.report.sections.agreement import agreement
 from flows.report.sections.disagreements import disagreements
 from flows.report.sections.format_gate import gate
 from flows.report.sections.gate_rules import checked
+from flows.report.sections.missing_answers import missing_answers
 from flows.report.sections.nights import trend
 from flows.report.sections.order import measured
 from flows.report.sections.rankings import rankings
@@ -127,7 +128,7 @@ def sections(data: ReportData) -> Content:
     judged = judged_sections(data)
     n_first = 1 if data.judging.comparisons else 0  # what a run with judges was made for
     over_nights = trend(data)
-    of_run = [*changes(data.changes), *over_nights, *judged[n_first:]]
+    of_run = [*changes(data.changes), *missing_answers(data.scorecard), *over_nights, *judged[n_first:]]
     measures = (*guide.measures(), *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
     return Content(
         first=[*checked(data.gate), *judged[:n_first]], of_run=of_run, measured=measured(data), measures=measures

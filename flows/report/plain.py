@@ -52,7 +52,7 @@ def _headings() -> list[str]:
 
 def _score(of: Traced) -> list[str]:
     names = (code(cut(of.row[name], NAME)) for name in ("model_id", "task_id", "strategy"))
-    size = f"{of.count('n_samples')} × {of.count('n_variants')}"
+    size = f"{plain(of.samples())} × {of.count('n_variants')}"
     figures = (plain(_figure(of, column)) for column in compact_measures())
     return [*names, cell(size), *map(cell, figures), code(of.number("sensitivity").row)]
 

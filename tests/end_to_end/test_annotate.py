@@ -217,21 +217,40 @@ def test_the_judge_is_verified(audited: tuple[Path, Ended]) -> None:
     # where ann and bob contradict each other nobody knows: these 5 rows say nothing of the judge
     known = [row for row in rows if row[3] >= RULED_BY_BOB or row[3] % WRONG_OF_BOB != 0]
 
-    def weight(item: str) -> float:
+    statuses = sql(folder, "select prediction_id, answer_status = 'valid' as is_valid from marts.fct_predictions")
+    is_valid = {row["prediction_id"]: row["is_valid"] for row in statuses}
+
+    def weight(item: str, among: set[str]) -> float:
         """The predictions that an answer stands for: its own, and its share of those of its kind that nobody knows."""
-        alike = [other for other, *_ in rows if said[other]["pattern"] == said[item]["pattern"]]
+        alike = [other for other in among if said[other]["pattern"] == said[item]["pattern"]]
         asked = [other for other, *_ in known if other in alike]
         return float(said[item]["n"] * sum(said[o]["n"] for o in alike) / sum(said[o]["n"] for o in asked))
 
-    def share_of_matches(is_right: bool) -> float:
-        heavy = [(weight(item), judge) for item, ann, judge, _ in known if ann == is_right]
-        return sum(w for w, judge in heavy if judge) / sum(w for w, _ in heavy)
+    def share_of_matches(is_right: bool, among: set[str]) -> float | None:
+        heavy = [(weight(item, among), judge) for item, ann, judge, _ in known if ann == is_right and item in among]
+        return sum(w for w, judge in heavy if judge) / sum(w for w, _ in heavy) if heavy else None
 
+    def index(among: set[str]) -> float | None:
+        passed, let_through = (share_of_matches(is_right, among) for is_right in (True, False))
+        return None if passed is None or let_through is None else passed - let_through
+
+    everything = {item for item, *_ in rows}
+    in_format = {item for item in everything if is_valid[item]}
+    formats = (in_format, everything - in_format)
+    least = min(
+        sum(ann == right and item in own for item, ann, *_ in known) for own in formats for right in (True, False)
+    )
     for row in sql(folder, "select * from marts.rpt_rule_against_judge"):
         n_right = sum(ann for _, ann, _, _ in known)
         assert (row["n_ruled_right"], row["n_ruled_by_people"]) == (n_right, len(known))
-        assert row["judge_state"] == ("verified" if min(n_right, len(known) - n_right) >= 10 else "judge_unverified")
-        assert row["youden_index"] == pytest.approx(share_of_matches(is_right=True) - share_of_matches(is_right=False))
+        is_verified = min(n_right, len(known) - n_right) >= 10
+        assert row["judge_state"] == ("verified" if is_verified else "judge_unverified")
+        assert row["youden_index"] == pytest.approx(index(everything))
+        found = [row["youden_index_in_format"], row["youden_index_out_of_format"]]
+        assert found == [pytest.approx(index(own)) for own in formats]
+        by_format = is_verified and least >= 10 and min(found) > 0
+        by = "index_by_format" if by_format else "one_index" if is_verified else None
+        assert row["rectified_by"] == (None if row["spread_judge_rectified"] is None else by)
 
 
 def test_it_says_what_landed(audited: tuple[Path, Ended]) -> None:

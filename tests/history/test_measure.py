@@ -67,7 +67,8 @@ def test_figures_are_the_marts_at_full_precision(week: tuple[Path, list[str]], m
     assert json.loads(json.dumps(rows)) == rows  # as JSON has it already, times too
     assert list(rows[0]) == [
         "audit_id", "measure", "model_id", "task_id", "strategy", "audit_run_id", "started_at", "figure", "low", "high",
-        "n_samples", "n_variants", "n_variants_quarantined", "n_repetitions", "is_comparable", "differs", "verdict", "reason",
+        "n_samples", "n_samples_planned", "n_variants", "n_variants_quarantined", "n_repetitions", "is_comparable",
+        "differs", "verdict", "reason",
     ]  # fmt: skip
 
 

@@ -56,6 +56,10 @@ class Case:
         """Samples of a task, answered or not."""
         return len({answer.sample for answer in (*self.answers, *self.absent) if answer.task == task})
 
+    def golds(self, task: str) -> dict[str, str | None]:
+        """The gold label of each sample of a task, answered or not."""
+        return {answer.sample: answer.gold for answer in (*self.answers, *self.absent) if answer.task == task}
+
     def groups(self) -> dict[tuple[str, str, str], Group]:
         """By model, task and strategy, without quarantined variants."""
         found = {}
@@ -213,6 +217,8 @@ def all_cases() -> list[Case]:
     texts = ("it's", 'a, "b"', "naïve ☕", "東京", "{c}")
     whole_grid = answered(31, AB, wordings(3), n_samples=6)
     lost = [a for a in whole_grid if a.sample == "s2" and a.variant == 1]
+    never = answered(41, ABCD, UNEQUAL, n_samples=9, missing_rate=0.1)
+    silent = [a for a in never if a.sample in {"s1", "s4"}]
     three = answered(32, ABCD, wordings(5), models=("m1", "m2", "m3"), n_samples=7)
     alike = [replace(a, instruction="alike") if a.variant >= 3 else a for a in three]
     steady = [
@@ -313,6 +319,23 @@ def all_cases() -> list[Case]:
                 partly, lambda a: a.model == "m2" and (a.repetition == 3 or (a.repetition == 2 and a.variant == 1))
             ),
         ),
+        Case(
+            "second_repetition_cut_short",
+            ABCD,
+            _without(
+                answered(39, ABCD, wordings(4, (1, 2, 3)), n_samples=10),
+                lambda a: a.repetition == 2 and a.sample not in {"s0", "s1", "s2", "s3"},
+            ),
+        ),
+        Case(
+            "first_repetition_without_variation",
+            ABCD,
+            [
+                replace(a, completion="b") if a.repetition == 1 else a
+                for a in answered(40, ABCD, UNEQUAL, n_samples=9, missing_rate=0.05)
+            ],
+        ),
+        Case("samples_never_answered", ABCD, _without(never, lambda a: a in silent), absent=silent),
         Case("quarantined", ABCD, noisy, max_invalid_rate=0.3),
         Case(
             "quarantined_original",

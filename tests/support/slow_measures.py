@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean, pstdev
 
@@ -218,6 +218,34 @@ class Group:
         """Share of answers that are no label."""
         return mean([float(self.label(answer) is None) for answer in self.answers])
 
+    def completed(self, gold: dict[str, str | None], *, is_modal: bool) -> Group:
+        """The group with every missing ask answered: by N/A, or by what the sample was given most often, else the group.
+
+        `gold` has every sample that was to be asked.
+        """
+        answers = list(self.answers)
+        given = {(answer.sample, answer.key, answer.repetition) for answer in answers}
+        for sample, right in gold.items():
+            own = [answer for answer in self.answers if answer.sample == sample]
+            said = self._commonest(own or self.answers) if is_modal else None
+            answers += [
+                replace(
+                    self.answers[0], sample=sample, completion=said or "no label", temperature=key[0], variant=key[1],
+                    repetition=repetition, gold=right,
+                )
+                for key, repetitions in self.planned.items()
+                for repetition in repetitions
+                if (sample, key, repetition) not in given
+            ]  # fmt: skip
+        group = Group(answers, self.planned, self.labels, self.level)
+        group.original, group.instruction = self.original, self.instruction
+        return group
+
+    def _commonest(self, answers: Sequence[Answer]) -> str | None:
+        """The label of most answers, of equally common ones the first of the card, N/A last."""
+        given = [self.label(answer) for answer in answers]
+        return max(self.classes, key=given.count)
+
     # ---- wording, noise, item: pairs of single asks
 
     def variant_disagreement(self) -> float | None:
@@ -325,13 +353,19 @@ def annotation(group: Group, answer: Answer, annotation_filter: str) -> Hashable
 def stability(
     group: Group, annotators: Sequence[Annotator], annotation_filter: str
 ) -> dict[tuple[str, int], Stability]:
-    """Cumulative and adjacent for k from 2, and all; annotators who never answered are none."""
+    """Cumulative and adjacent for k from 2, and all; annotators who never answered are none.
+
+    A replicate that some of them lack is none, as it is where there are none at all: then nobody is an annotator.
+    """
     annotators = [one for one in annotators if any(one.answers.values())]
     level = "nominal" if annotation_filter == "verbatim" else group.level
-    replicates = sorted({replicate for one in annotators for replicate in one.answers})
+    everywhere = sorted({replicate for one in annotators for replicate in one.answers})
+    replicates = [r for r in everywhere if all(one.answers.get(r) for one in annotators)]
+    if not replicates:
+        annotators = []
 
     def figure(chosen: Sequence[Annotator]) -> Stability:
-        alphas, varied, pairable, n_annotations = [], [], set(), 0
+        pairable: list[dict[str, list[Hashable]]] = []
         for replicate in replicates:
             units: dict[str, list[Hashable]] = defaultdict(list)
             for one in chosen:
@@ -339,15 +373,19 @@ def stability(
                     value = annotation(group, answer, annotation_filter)
                     if value is not None:
                         units[sample].append(value)
-            kept = {sample: unit for sample, unit in units.items() if len(unit) >= 2}
-            pairable |= set(kept)
-            n_annotations += sum(len(unit) for unit in kept.values())
-            found = alpha(list(kept.values()), level)
-            if found is not None:
-                alphas.append(found)
-                varied.append(len({value for unit in kept.values() for value in unit}) > 1)
+            pairable.append({sample: unit for sample, unit in units.items() if len(unit) >= 2})
+        most = max(len(units) for units in pairable)
+        large = [units for units in pairable if units and len(units) >= most / 2]
+        varied = [units for units in large if len({value for unit in units.values() for value in unit}) > 1]
+        counted = varied or large
         wordings = len({one.wording for one in chosen})
-        return Stability(mean(alphas), not any(varied) if alphas else None, len(pairable), n_annotations, wordings)
+        return Stability(
+            mean([found for units in counted if (found := alpha(list(units.values()), level)) is not None]),
+            not varied if counted else None,
+            len({sample for units in counted for sample in units}),
+            sum(len(unit) for units in counted for unit in units.values()),
+            wordings,
+        )
 
     rows = {}
     for k in range(2, len(annotators) + 1):

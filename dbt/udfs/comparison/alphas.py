@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from udfs.comparison.figures import Counts, Figures, Floats, Pair, blocks, exchanged_sums
 from udfs.resampling import mean_defined
 from udfs.stability.krippendorff import Level, alpha, interval_expected, ordinal_positions
+from udfs.stability.replicates import is_large_enough, mean_of_varied
 
 _SAMPLES_AT_ONCE = 256
 
@@ -71,9 +72,18 @@ class AlphaSums:
             return alpha(rest[0], n, interval_expected(n, self.numbers @ counts, np.square(self.numbers) @ counts))
         return alpha(rest[0], n, n * n - np.einsum("cb,cb->b", counts, counts))
 
+    def is_degenerate(self, totals: Floats) -> NDArray[np.bool_]:
+        """Returns whether only one label occurs in each run: shape (n_columns, n_runs) gives (n_runs,)."""
+        return np.asarray(np.count_nonzero(totals[: len(self.numbers)], axis=0) == 1)
+
 
 class Alphas:
-    """The measures `pss_inter` and `pss_intra`: the mean over groups of the mean over replicates of alpha."""
+    """The measures `pss_inter` and `pss_intra`: the mean over groups of the mean over replicates of alpha.
+
+    As in `prompt_stability`, a replicate counts where it is large enough, by the samples that are pairable in both runs,
+    and where its labels vary. The latter is decided in each run and draw, so that the measure stays one function of a
+    run's labels, which the exchange of runs needs.
+    """
 
     def __init__(
         self,
@@ -100,12 +110,12 @@ class Alphas:
         self.n_units = n_units
         self._numbers, self._level = numbers, level
         self._sums = AlphaSums(numbers, level)
-        self._groups = groups
-        self._units = units
         n_labels = len(numbers)
-        is_rated = [((part >= 0) & (part < n_labels)).sum(axis=1) >= 2 for group in groups for part in group]
-        self.n_samples: tuple[int, ...] = (int(np.logical_or.reduce([rated.all(axis=0) for rated in is_rated]).sum()),)
-        self._columns = [[self._run_columns(part, n_labels) for part in group] for group in groups]
+        self._groups = [_large_replicates(group, n_labels) for group in groups]
+        self._units = units
+        is_rated = [_is_pairable(part, n_labels) for group in self._groups for part in group]
+        self.n_samples: tuple[int, ...] = (int(np.logical_or.reduce(is_rated).sum()),)
+        self._columns = [[self._run_columns(part, n_labels) for part in group] for group in self._groups]
 
     def _run_columns(self, part: NDArray[np.int16], n_labels: int) -> tuple[Floats, Floats]:
         """Each run's columns of one replicate, shape (N, n_columns) each."""
@@ -151,14 +161,15 @@ class Alphas:
     def _means(self, totals: Sequence[Sequence[Pair]]) -> Pair:
         """Mean over groups of the mean over replicates of alpha, from the sums of each, shape (n_draws, n_columns)."""
         first, second = (
-            mean_defined(
-                np.stack(
-                    [mean_defined(np.stack([self._sums.alphas(pair[run].T) for pair in group])) for group in totals]
-                )
-            )[None]
+            mean_defined(np.stack([self._mean_of_group([pair[run].T for pair in group]) for group in totals]))[None]
             for run in (0, 1)
         )
         return first, second
+
+    def _mean_of_group(self, totals: Sequence[Floats]) -> Floats:
+        """Mean over replicates of alpha, from the sums of each, shape (n_columns, n_draws)."""
+        figures = np.stack([self._sums.alphas(of_replicate) for of_replicate in totals])
+        return mean_of_varied(figures, np.stack([self._sums.is_degenerate(of_replicate) for of_replicate in totals]))
 
     def _dealt_sums(self, part: NDArray[np.int16], chosen: Floats) -> Pair:
         """Sums of the columns over samples: of the annotators chosen, and of the others."""
@@ -191,3 +202,16 @@ class Alphas:
             is_single = n_values == 1
             for c, count in enumerate(counts):
                 totals[:, c] -= (count * is_single).sum(axis=1)
+
+
+def _is_pairable(part: NDArray[np.int16], n_labels: int) -> NDArray[np.bool_]:
+    """Whether each sample has two labels in both runs, shape (N,), from the labels of one replicate."""
+    return np.asarray((((part >= 0) & (part < n_labels)).sum(axis=1) >= 2).all(axis=0))
+
+
+def _large_replicates(group: Sequence[NDArray[np.int16]], n_labels: int) -> list[NDArray[np.int16]]:
+    """The replicates that are large enough; all of them where nothing is pairable in both runs."""
+    is_large = is_large_enough(np.array([_is_pairable(part, n_labels).sum() for part in group]))
+    if not is_large.any():
+        return list(group)
+    return [part for part, is_one in zip(group, is_large, strict=True) if is_one]

@@ -18,17 +18,27 @@ def scoring_spread(sample: Column, variant: Column, value: Column, seed: Column,
 
 
 def spread_of_rule_and_judge(
-    sample: Column, variant: Column, rule: Column, judge: Column, youden: Column, seed: Column, n_resamples: Column
+    sample: Column,
+    variant: Column,
+    rule: Column,
+    judge: Column,
+    rectified: Column,
+    youden: Column,
+    seed: Column,
+    n_resamples: Column,
 ) -> Column:
-    """Returns the spreads of each group under a rule and a judge as structs of `RuleAgainstJudge`, on the cells both have."""
-    columns = {"sample": sample, "variant": variant, "rule": rule, "judge": judge}
+    """Returns the spreads of each group under a rule and a judge as structs of `RuleAgainstJudge`, on the cells both have.
+
+    `rectified` is NaN, not NULL, where it is unknown: an entry with a NULL in any list is left out.
+    """
+    columns = {"sample": sample, "variant": variant, "rule": rule, "judge": judge, "rectified": rectified}
     groups = present_groups("rule_against_judge", columns)
     scalars = zip(doubles(youden).tolist(), draws(seed, n_resamples), strict=True)
     rows = [
         rule_against_judge.rule_against_judge(
-            dense_codes(samples)[0], dense_codes(variants)[0], by_rule, by_judge, index, *drawn
+            dense_codes(samples)[0], dense_codes(variants)[0], by_rule, by_judge, by_kind, index, *drawn
         )
-        for (samples, variants, by_rule, by_judge), (index, drawn) in zip(groups, scalars, strict=True)
+        for (samples, variants, by_rule, by_judge, by_kind), (index, drawn) in zip(groups, scalars, strict=True)
     ]
     return structs(rows, rule_against_judge.RuleAgainstJudge._fields)
 

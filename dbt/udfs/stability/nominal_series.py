@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from udfs.resampling import mean_defined
 from udfs.stability.krippendorff import alpha
 from udfs.stability.ratings import DENSE_UP_TO, Ratings, UnitCounts
+from udfs.stability.replicates import counted_replicates
 
 _BATCHED_CELLS = 1 << 20  # series x labels x units: beyond it a series at a time takes less memory and no more time
 
@@ -36,13 +37,15 @@ class SeriesAlphas:
     """The alphas of every series and what their intervals need; arrays over series, NaN where undefined.
 
     Attributes:
-        alpha: mean over the replicates that have one.
+        alpha: mean over the replicates that count.
         variance: of the jackknife over units.
         grown_alpha: the same with one unit more, split between the two commonest labels.
         grown_variance: of that.
-        n_units: units that are pairable in any replicate.
-        n_annotations: their values over all replicates.
-        is_degenerate: whether only one label occurs in each replicate.
+        n_units: units that are pairable in any replicate that counts.
+        n_annotations: their values over these replicates.
+        is_degenerate: whether only one label occurs in each of these replicates.
+        n_disagreeing: units with more than one label in any of them.
+        is_counted: shape (n_series, n_replicates), the replicates that count, as of `replicates.counted_replicates`.
     """
 
     alpha: NDArray[np.float64]
@@ -52,6 +55,8 @@ class SeriesAlphas:
     n_units: NDArray[np.int64]
     n_annotations: NDArray[np.int64]
     is_degenerate: NDArray[np.bool_]
+    n_disagreeing: NDArray[np.int64]
+    is_counted: NDArray[np.bool_]
 
 
 def series_alphas(replicates: Sequence[Ratings], unit_counts: Sequence[UnitCounts]) -> SeriesAlphas | None:
@@ -63,33 +68,38 @@ def series_alphas(replicates: Sequence[Ratings], unit_counts: Sequence[UnitCount
     if not 0 < 2 * first.codes.size * first.n_labels <= _BATCHED_CELLS or len(first.codes) > DENSE_UP_TO:
         return None
     prepared = [_Replicate.of(ratings, n) for ratings, n in zip(replicates, unit_counts, strict=True)]
-    figures = np.stack([each.alphas() for each in prepared])
     grown = [each.grown() for each in prepared]
-    grown_figures = np.stack([each.alphas() for each in grown])
-    is_undefined = np.isnan(figures)
-    grown_figures[is_undefined] = np.nan
-    is_unit = np.logical_or.reduce([each.n_values > 0 for each in prepared])
-    whole = mean_defined(figures)
-    left_out = mean_defined(np.stack([each.leave_one_out() for each in prepared]))
-    without = np.stack([each.leave_one_out() for each in grown])
-    without[is_undefined] = np.nan
-    grown_left_out = np.append(mean_defined(without), whole[:, None], axis=1)
+    is_unit = np.stack([each.n_values > 0 for each in prepared])
+    is_degenerate = np.stack([np.count_nonzero(each.totals, axis=1) == 1 for each in prepared])
+    is_counted = counted_replicates(is_unit.sum(axis=2), is_degenerate)
+    is_unit &= is_counted[:, :, None]
+    whole = _mean_counted([each.alphas() for each in prepared], is_counted)
+    left_out = _mean_counted([each.leave_one_out() for each in prepared], is_counted)
+    without = _mean_counted([each.leave_one_out() for each in grown], is_counted)
+    is_unit_of_any = np.logical_or.reduce(is_unit)
+    n_values = np.stack([each.n_values for each in prepared])
+    is_disagreeing = np.stack([each.squares < each.n_values**2 for each in prepared])
     return SeriesAlphas(
         alpha=whole,
-        variance=_jackknife_variances(left_out, is_unit),
-        grown_alpha=mean_defined(grown_figures),
+        variance=_jackknife_variances(left_out, is_unit_of_any),
+        grown_alpha=_mean_counted([each.alphas() for each in grown], is_counted),
         grown_variance=_jackknife_variances(
-            grown_left_out, np.append(is_unit, np.ones((len(whole), 1), np.bool_), axis=1)
+            np.append(without, whole[:, None], axis=1),
+            np.append(is_unit_of_any, np.ones((len(whole), 1), np.bool_), axis=1),
         ),
-        n_units=is_unit.sum(axis=1),
-        n_annotations=np.sum([each.n_values.sum(axis=1) for each in prepared], axis=0),
-        is_degenerate=np.logical_and.reduce(
-            [
-                (np.count_nonzero(each.totals, axis=1) == 1) | np.isnan(own)
-                for each, own in zip(prepared, figures, strict=True)
-            ]
-        ),
+        n_units=is_unit_of_any.sum(axis=1),
+        n_annotations=np.where(is_unit, n_values, 0).sum(axis=(0, 2)),
+        is_degenerate=np.logical_and.reduce(is_degenerate | ~is_counted),
+        n_disagreeing=np.logical_or.reduce(is_disagreeing & is_unit).sum(axis=1),
+        is_counted=is_counted.T,
     )
+
+
+def _mean_counted(figures: Sequence[NDArray[np.float64]], is_counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Mean over replicates that count, of figures of shape (n_series, ...) each."""
+    by_replicate = np.stack(figures)
+    by_replicate[~is_counted] = np.nan
+    return mean_defined(by_replicate)
 
 
 def _jackknife_variances(left_out: NDArray[np.float64], is_unit: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from udfs.stability.ratings import (
     unit_counts_of_all,
     without_each_annotator,
 )
+from udfs.stability.replicates import counted_replicates
 from udfs.stability.resamples import bootstrap_alphas, cell_alphas
 
 __all__ = ["MISSING", "StabilityRow", "prompt_stability"]
@@ -76,7 +77,9 @@ def prompt_stability(
     Args:
         sample: shape (n,), any codes.
         annotator: shape (n,), any codes; annotators join in ascending order.
-        replicate: shape (n,), any codes; several give one alpha each, and their mean is published.
+        replicate: shape (n,), any codes; several give one alpha each. Of those that every annotator has an entry of, the
+            mean over the ones that count (`replicates.counted_replicates`) is published. Which count is decided on the
+            whole data, series by series: the intervals average over the same ones.
         label: shape (n,), position in numbers; -1 for a missing label, whose annotator counts all the same.
         numbers: shape (n_labels,), the labels as numbers, ascending at ordinal level (where order alone counts) and at
             interval level; any at nominal.
@@ -87,7 +90,8 @@ def prompt_stability(
         is_all_alone: give the row `all` alone, with the jackknife over samples as its only interval; a fraction of the time.
 
     Returns:
-        `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2. `pss` in (-1, 1]: 1 and
+        `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2, and where no
+        replicate has all annotators. `pss` in (-1, 1]: 1 and
         degenerate without any variation, NaN with nothing pairable (`is_degenerate` None).
         `pss_low`, `pss_high`: jackknife-t over samples on ln(1 - alpha). `low` is the smaller of that and the same with
         one unit added, split evenly between the two commonest labels, so that unanimous data are not taken for
@@ -95,7 +99,7 @@ def prompt_stability(
         `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at
         most 300,000 labels. `pss_z_*`: `normal_interval` of the same resamples. `pss_wordings_*`: samples and annotators
         together, for `all` and K >= 3.
-        `n_samples`: units pairable in any replicate; `n_annotations`: their labels over all replicates.
+        `n_samples`: units pairable in any replicate that counts; `n_annotations`: their labels over these replicates.
 
     Raises:
         ValueError: an unknown level.
@@ -115,27 +119,29 @@ def prompt_stability(
     all_series = cumulative_and_adjacent(len(replicates[0].codes))
     shown = is_shown(len(replicates[0].codes))
     has_units = replicates[0].codes.shape[1] > 0
+    jackknives = dict(_jackknives(replicates, all_series, np.flatnonzero(shown).tolist()))
     boot = np.full((len(all_series), 2), np.nan)
     if has_units and n_resamples > 0:
-        boot = percentile_interval(bootstrap_alphas(replicates, seed, n_resamples))
+        is_counted = np.zeros((len(replicates), len(all_series)), np.bool_)
+        for index, jackknife in jackknives.items():
+            is_counted[:, index] = jackknife.is_counted
+        boot = percentile_interval(bootstrap_alphas(replicates, seed, n_resamples, is_counted))
 
     rows = []
-    everyone = None
-    for index, jackknife in _jackknives(replicates, all_series, np.flatnonzero(shown).tolist()):
+    for index, jackknife in jackknives.items():
         series = all_series[index]
         rows.append(_row(series.name, series.stop, jackknife, Interval(*boot[index].tolist())))
-        if series.name == "cumulative":
-            everyone = jackknife
     last = len(all_series) // 2 - 1
-    if everyone is not None:
-        cells = published = wordings = UNDEFINED
-        if has_units and n_resamples > 0:
-            resampled = cell_alphas(replicates, seed, n_resamples)
-            cells, published = Interval(*percentile_interval(resampled).tolist()), normal_interval(resampled)
-        if len(replicates[0].codes) >= 3:
-            wordings = everyone.interval(annotator_alphas(replicates))
-        boot_all = Interval(*boot[last].tolist())
-        rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, published, wordings))
+    everyone = jackknives[last]
+    counted = [ratings for ratings, is_one in zip(replicates, everyone.is_counted, strict=True) if is_one]
+    cells = published = wordings = UNDEFINED
+    if counted and n_resamples > 0:
+        resampled = cell_alphas(counted, seed, n_resamples)
+        cells, published = Interval(*percentile_interval(resampled).tolist()), normal_interval(resampled)
+    if counted and len(replicates[0].codes) >= 3:
+        wordings = everyone.interval(annotator_alphas(counted))
+    boot_all = Interval(*boot[last].tolist())
+    rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, published, wordings))
     return rows
 
 
@@ -145,21 +151,20 @@ def _jackknives(
     """The position and the jackknife of each series that is shown."""
     counts = [unit_counts(ratings.codes) for ratings in replicates]
     numbers, level = replicates[0].numbers, replicates[0].level
-    is_disagreeing = np.logical_or.reduce([n.squares < n.n_values**2 for n in counts])
     at_once = series_alphas(replicates, counts) if level == "nominal" else None
     if at_once is not None:
-        n_disagreeing = is_disagreeing.sum(axis=1).tolist()
         columns = [getattr(at_once, field.name).tolist() for field in fields(at_once)]
-        for index, row in enumerate(zip(*columns, n_disagreeing, strict=True)):
+        for index, row in enumerate(zip(*columns, strict=True)):
             yield index, UnitJackknife(*row)
         return
+    is_disagreeing = np.stack([n.squares < n.n_values**2 for n in counts])
     for index in shown:
         series = all_series[index]
         tables = [
             series_table(ratings.codes[series.start : series.stop], n.n_values[index], n.squares[index], numbers, level)
             for ratings, n in zip(replicates, counts, strict=True)
         ]
-        yield index, unit_jackknife(tables, is_disagreeing[index])
+        yield index, unit_jackknife(tables, is_disagreeing[:, index])
 
 
 def _jackknife_of_all(replicates: Sequence[Ratings]) -> UnitJackknife:
@@ -169,7 +174,7 @@ def _jackknife_of_all(replicates: Sequence[Ratings]) -> UnitJackknife:
         series_table(ratings.codes, n.n_values, n.squares, ratings.numbers, ratings.level)
         for ratings, n in zip(replicates, counts, strict=True)
     ]
-    return unit_jackknife(tables, np.logical_or.reduce([n.squares < n.n_values**2 for n in counts]))
+    return unit_jackknife(tables, np.stack([n.squares < n.n_values**2 for n in counts]))
 
 
 def _row(
@@ -242,7 +247,7 @@ def _jackknife_variance(left_out: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class UnitJackknife:
-    """The alpha of one series, averaged over replicates, with its jackknife over units."""
+    """The alpha of one series, averaged over the replicates that count, with its jackknife over units."""
 
     alpha: float
     variance: float
@@ -252,6 +257,7 @@ class UnitJackknife:
     n_annotations: int
     is_degenerate: bool
     n_disagreeing: int
+    is_counted: Sequence[bool]
 
     def interval(self, annotator_figures: NDArray[np.float64] | None = None) -> Interval:
         """Returns bounds for other samples, or with alphas less each annotator for other samples and other annotators."""
@@ -269,14 +275,19 @@ class UnitJackknife:
 
 
 def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.bool_]) -> UnitJackknife:
-    """Returns the jackknife over units of a series, from its replicates' tables and which units disagree inside in any."""
-    figures = [table.alpha() for table in tables]
-    defined = [(table, a) for table, a in zip(tables, figures, strict=True) if not np.isnan(a)]
-    is_unit = np.logical_or.reduce([table.n_values > 0 for table in tables])
+    """Returns the jackknife over units of a series.
+
+    Args:
+        tables: of each replicate, over the same units.
+        is_disagreeing: shape (n_replicates, n_units), which units have more than one label in the replicate.
+    """
+    is_degenerate = np.array([np.count_nonzero(table.label_counts) == 1 for table in tables])
+    is_counted = counted_replicates(np.array([np.count_nonzero(table.n_values) for table in tables]), is_degenerate)
+    kept = [table for table, is_one in zip(tables, is_counted, strict=True) if is_one]
+    is_unit = np.logical_or.reduce([table.n_values > 0 for table in kept or tables])
     alpha = variance = grown_alpha = grown_variance = np.nan
-    if defined:
-        kept = [table for table, _ in defined]
-        alpha = float(np.mean([a for _, a in defined]))
+    if kept:
+        alpha = float(np.mean([table.alpha() for table in kept]))
         variance = _jackknife_variance(_mean_left_out(kept)[is_unit])
         grown = [table.with_unit(typical_split(table)) for table in kept]
         grown_alpha = float(np.mean([table.alpha() for table in grown]))
@@ -287,9 +298,10 @@ def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.boo
         grown_alpha=grown_alpha,
         grown_variance=grown_variance,
         n_units=int(is_unit.sum()),
-        n_annotations=int(sum(table.n_values.sum() for table in tables)),
-        is_degenerate=all(np.count_nonzero(table.label_counts) == 1 for table, _ in defined),
-        n_disagreeing=int(is_disagreeing.sum()),
+        n_annotations=int(sum(table.n_values.sum() for table in kept)),
+        is_degenerate=bool(is_degenerate[is_counted].all()),
+        n_disagreeing=int(is_disagreeing[is_counted].any(axis=0).sum()),
+        is_counted=is_counted.tolist(),
     )
 
 

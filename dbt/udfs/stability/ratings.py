@@ -69,7 +69,7 @@ def ratings_by_replicate(
     level: Level,
     cut_rng: np.random.Generator | None,
 ) -> list[Ratings]:
-    """Returns one table a replicate, over the same annotators and units, both in ascending order of their codes.
+    """Returns tables of replicates, over the same annotators and units, both in ascending order of their codes.
 
     Args:
         sample: shape (n,), any codes.
@@ -82,13 +82,17 @@ def ratings_by_replicate(
             by a draw from it; an annotator without labels leaves the replicate without any.
 
     Returns:
-        Tables without the units that have fewer than two labels in every replicate.
+        Tables of the replicates that every annotator has an entry of, without the units that have fewer than two labels in
+        each of these. None where no replicate has all annotators.
     """
     unit, units = dense_codes(sample)
     row, annotators = dense_codes(annotator)
     layer, layers = dense_codes(replicate)
     codes = np.full((len(layers), len(annotators), len(units)), MISSING, np.int64)
     codes[layer, row, unit] = label
+    is_there = np.zeros(codes.shape[:2], np.bool_)
+    is_there[layer, row] = True
+    codes = codes[is_there.all(axis=1)]
     if cut_rng is not None:
         for table in codes:
             _cut_to_smallest(table, cut_rng)

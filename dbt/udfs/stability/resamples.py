@@ -14,6 +14,7 @@ from udfs.stability.krippendorff import alpha, interval_expected, ordinal_positi
 from udfs.stability.leave_one_out import OrdinalTable, series_table
 from udfs.stability.nominal_series import series_counts
 from udfs.stability.ratings import DENSE_UP_TO, MISSING, Ratings, cumulative_and_adjacent, is_shown, unit_counts
+from udfs.stability.replicates import mean_of_varied
 
 MAX_CELL_RESAMPLES = 200
 MAX_CELLS = 300_000
@@ -110,8 +111,15 @@ class _Replicate:
         first = np.take_along_axis(self.rows, given.argmax(axis=0)[None], axis=0)[0]
         return np.where(given.sum(axis=0) == 1, first, MISSING)
 
-    def alphas(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Returns alphas of every series in every resample: (n_series, n_resamples) from weights (n_units, n_resamples)."""
+    def alphas(self, weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Returns alphas of every series in every resample and whether only one label occurs in it.
+
+        Args:
+            weight: shape (n_units, n_resamples).
+
+        Returns:
+            Shape (n_series, n_resamples) each.
+        """
         if self.n_values is None:  # every unit has a label of every annotator, and weights sum to the units
             sizes = [series.stop - series.start for series in cumulative_and_adjacent(len(self.codes))]
             n_values = np.outer(sizes, weight.sum(axis=0))
@@ -128,8 +136,11 @@ class _Replicate:
                 sums = self.counts.reshape(-1, n_units).astype(light.dtype) @ light
                 counts = sums.astype(np.float64).reshape(n_series, n_rows, weight.shape[1])
                 expected = n_values**2 - np.einsum("scb,scb->sb", counts, counts)
-                return alpha(observed, n_values, expected if private is None else expected - private)
+                if private is not None:
+                    expected -= private
+                return alpha(observed, n_values, expected), expected == 0
         figures = np.full(n_values.shape, np.nan)
+        is_degenerate = np.zeros(n_values.shape, np.bool_)
         shown = is_shown(len(self.codes))
         for index, sums in self._label_sums(light):
             if not shown[index]:
@@ -150,7 +161,8 @@ class _Replicate:
                 if private is not None:
                     expected -= private[index]
             figures[index] = alpha(disagreement, n, expected)
-        return figures
+            is_degenerate[index] = expected == 0
+        return figures, is_degenerate
 
 
 def _unit_coincidences(table: OrdinalTable) -> tuple[NDArray[np.int64], csc_matrix]:
@@ -161,13 +173,16 @@ def _unit_coincidences(table: OrdinalTable) -> tuple[NDArray[np.int64], csc_matr
     return pairs, csc_matrix(products / np.maximum(table.n_values - 1, 1))
 
 
-def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int) -> NDArray[np.float64]:
+def bootstrap_alphas(
+    replicates: Sequence[Ratings], seed: int, n_resamples: int, is_counted: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
     """Returns alphas of every series over seeded resamples of units, the same units for all series and replicates.
 
     Args:
-        replicates: tables over the same annotators and units; alphas are averaged over those where alpha is defined.
+        replicates: tables over the same annotators and units; alphas are averaged by `replicates.mean_of_varied`.
         seed: of the draws.
         n_resamples: B.
+        is_counted: shape (n_replicates, 2 (K - 1)), the replicates that count in each series; None counts all.
 
     Returns:
         Shape (2 (K - 1), B), series as in `cumulative_and_adjacent`; 1 where a resample has no variation, NaN where it
@@ -177,7 +192,13 @@ def bootstrap_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int)
     n_units = replicates[0].codes.shape[1]
     n_rows = n_units + max(replicate.n_rows for replicate in prepared)
     drawn = resampled_units(seed, _UNITS, [n_units], n_resamples, n_rows)
-    parts = [mean_defined(np.stack([replicate.alphas(weight) for replicate in prepared])) for weight in drawn]
+    parts = []
+    for weight in drawn:
+        by_replicate = [replicate.alphas(weight) for replicate in prepared]
+        figures = np.stack([of_replicate for of_replicate, _ in by_replicate])
+        if is_counted is not None:
+            figures[~is_counted] = np.nan
+        parts.append(mean_of_varied(figures, np.stack([is_degenerate for _, is_degenerate in by_replicate])))
     return np.concatenate(parts, axis=1)
 
 

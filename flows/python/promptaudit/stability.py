@@ -171,7 +171,8 @@ def inter_pss(  # noqa: PLR0913 - one choice each
         paraphrase: `rules()` (the default), or a callable of (instruction, n, temperature) that gives rewordings.
         temperatures: how freely to reword, from 0; at each of them the original is an annotator too.
         variants: rewordings at each temperature.
-        repetitions: how often each wording is asked; one alpha each, and their mean is the score.
+        repetitions: how often each wording is asked; one alpha each. The score is the mean over those in which answers vary
+            and that have at least half as many pairable samples as the largest.
         labels: as of `intra_pss`.
         level: as of `intra_pss`.
         audit: the name of the audit.

@@ -73,6 +73,13 @@ class Traced:
         """Returns the column as a whole number."""
         return self.cell(column, count(self.row[column]))
 
+    def samples(self) -> Printed:
+        """Returns how many samples were measured, with the number planned behind it where that is another."""
+        planned = self.row.get("n_samples_planned")  # a copy that an earlier version published lacks it
+        if planned in (None, self.row["n_samples"]):
+            return self.count("n_samples")
+        return self.count("n_samples"), " of ", self.count("n_samples_planned")
+
     def percent(self, column: str) -> Cell:
         """Returns the column as a rate."""
         return self.cell(column, percent(self.row[column]))

@@ -69,8 +69,10 @@ SCORING = (
     ),
     Measure(
         "Rectified",
-        "The judge's spread divided by its Youden index (share of right answers it calls right, plus share of wrong ones it "
-        "calls wrong, less 1) where people ruled on the same answers.",
+        "The judge's spread without its own errors, where people ruled on the same answers: each verdict less the share of "
+        "wrong answers it calls right, over its Youden index (share of right answers it calls right, plus share of wrong ones "
+        "it calls wrong, less 1), both apart for answers in and out of format. Where people ruled on too few of either, the "
+        "spread divided by one index, which takes the judge to err alike under all templates.",
         HERE,
     ),
     Measure(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flows.display.figures import ABSENT, NAME, cut, ranged
 from flows.history.nights import DATED, Nights, differs, night_names
 from flows.report.blocks.blocks import Block, Panel, Section, by
-from flows.report.blocks.cells import Printed, Traced
+from flows.report.blocks.cells import Printed, Traced, parts
 from flows.report.charts import panels
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, Column, figure, table, words
@@ -22,7 +22,7 @@ NEWS = ("regressed", "changed")
 
 
 def _size(of: Traced) -> Printed:
-    return of.count("n_samples"), " × ", of.count("n_variants"), " × ", of.count("n_repetitions")
+    return *parts(of.samples()), " × ", of.count("n_variants"), " × ", of.count("n_repetitions")
 
 
 _COLUMNS = (

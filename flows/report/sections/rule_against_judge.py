@@ -26,6 +26,7 @@ FINDINGS: dict[Finding, str] = {
 }
 MOST_NAMED = 8  # of those with the same finding
 VERIFIED = "verified"
+BY_FORMAT = "index_by_format"
 HALF = 0.5  # of the spread: above it "most"
 _NEEDED = ("spread_rule", "spread_rule_low", "spread_judge", "spread_judge_low", "difference_low", "difference_high")
 
@@ -35,6 +36,7 @@ class Compared:
     """Rule less judge as it is to be read: rectified where people ruled on the judge, plain where not."""
 
     spread_judge: float
+    spread_judge_low: float
     difference_low: float
     difference_high: float
     share: float | None
@@ -49,8 +51,11 @@ def compared(row: Row) -> Compared | None:
         return None
     is_rectified = row["judge_state"] == VERIFIED and row["difference_rectified_low"] is not None
     end = "_rectified" if is_rectified else ""
+    low = row.get(f"spread_judge{end}_low")
     return Compared(
         spread_judge=row[f"spread_judge{end}"],
+        # an earlier version divided by one index: whether 0 is in is the same
+        spread_judge_low=row["spread_judge_low"] if low is None else low,
         difference_low=row[f"difference{end}_low"],
         difference_high=row[f"difference{end}_high"],
         share=row[f"share_removed{end}"],
@@ -75,7 +80,7 @@ def finding(row: Row) -> Finding:
     figures = compared(row)
     if figures is None:
         return "unmeasured"
-    is_rules, is_judges = row["spread_rule_low"] > 0, row["spread_judge_low"] > 0
+    is_rules, is_judges = row["spread_rule_low"] > 0, figures.spread_judge_low > 0
     if not is_rules:
         return "only_judge" if is_judges or figures.difference_high < 0 else "none"
     if figures.difference_high < 0:
@@ -149,8 +154,14 @@ def vouched(row: Row) -> str:
     """Returns how far a judge's own errors are known."""
     youden, ruled = row["youden_index"], row["n_ruled_by_people"] or 0
     answers = f"{count(ruled)} answers that people ruled on"
+    if is_told_apart(row):
+        in_format, out_of_format = (number(row[f"youden_index_{which}_format"]) for which in ("in", "out_of"))
+        return (
+            f"Its own errors are taken out by its Youden indices of {in_format} on answers in format and {out_of_format} on "
+            f"others, from {answers}, taken as known."
+        )
     if row["judge_state"] == VERIFIED:
-        return f"Its own errors are taken out by its Youden index of {number(youden)} on {answers}, taken as known."
+        return f"Its own errors are taken out by one Youden index of {number(youden)} on {answers}, taken as known."
     if youden is not None and youden > 0:
         return f"The judge is unverified: {answers} are too few of right and of wrong ones."
     if youden is not None:
@@ -159,6 +170,11 @@ def vouched(row: Row) -> str:
         return f"The judge is unverified: the {answers} are all right or all wrong."
     unknown = "" if errors_on_controls(row) is not None else ", and no controls show how often it errs"
     return f"The judge is unverified: nobody has ruled beside it{unknown}."
+
+
+def is_told_apart(row: Row) -> bool:
+    """Returns whether a judge's errors are taken out apart for answers in and out of format; not so in earlier versions."""
+    return row.get("rectified_by") == BY_FORMAT
 
 
 def why_unmeasured(row: Row) -> str:

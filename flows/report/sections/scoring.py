@@ -13,7 +13,7 @@ from flows.report.gather import ReportData
 from flows.report.gather_judging import is_judge, is_rule
 from flows.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
 from flows.report.sections.room import point
-from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
+from flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, is_told_apart, why_no_share
 from flows.warehouse import Row
 from flows.warehouse.figure_names import row_id
 
@@ -143,8 +143,20 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
     if row["youden_index"] is not None or row["n_ruled_by_people"]:
         ruled = of.count("n_ruled_by_people")
         vouching.append(("Youden index ", of.number("youden_index"), " on ", ruled, " answers that people ruled on"))
+    if is_told_apart(row):
+        indices = (
+            of.number("youden_index_in_format"),
+            " in format, ",
+            of.number("youden_index_out_of_format"),
+            " out of it",
+        )
+        vouching.append(("rectified by the Youden index of each format: ", *indices))
+    elif row["spread_judge_rectified"] is not None:
+        vouching.append("rectified by one Youden index")
     if row["spread_judge_rectified"] is not None:
-        vouching.append(("rectified: corrected spread ", of.number("spread_judge_rectified")))
+        end = "spread_judge_rectified"
+        bounds = parts(of.bounds(end)) if f"{end}_low" in row else ()  # not in a copy of an earlier version
+        vouching.append(("rectified: corrected spread ", of.number(end), " ", *bounds))
     if row["share_removed_rectified"] is not None:
         bounds = parts(of.bounds("share_removed_rectified", "share"))
         vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *bounds))

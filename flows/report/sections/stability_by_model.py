@@ -6,16 +6,18 @@ from functools import partial
 
 from flows.display.figures import NAME, cut, number, span
 from flows.report.blocks.blocks import Section
+from flows.report.blocks.cells import plain
 from flows.report.charts import panels
 from flows.report.gather import ReportData
-from flows.report.sections.columns import MODEL, STRATEGY, bounds, figure, table, tally
+from flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table
 from flows.report.sections.reasons import why_no_answers, why_open
 from flows.report.sections.room import Chart, Drawn, Room, colour
 from flows.warehouse import Row
 
 _SCOPES = (("pss_intra", "PSS intra", "by repetition"), ("pss_inter", "PSS inter", "by wording"))
 _COLUMNS = (
-    MODEL, STRATEGY, tally("Samples", "n_samples"), figure("PSS intra", "pss_intra"), bounds("pss_intra"),
+    MODEL, STRATEGY, Column("Samples", lambda of: plain(of.samples()), is_figure=True),
+    figure("PSS intra", "pss_intra"), bounds("pss_intra"),
     figure("PSS inter", "pss_inter"), bounds("pss_inter"),
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
 from flows.report.blocks.blocks import by
-from flows.report.sections.rule_against_judge import VERIFIED, findings
+from flows.report.sections.rule_against_judge import VERIFIED, findings, is_told_apart
 from flows.report.terminal.tables import Named, tables
 from flows.warehouse import Row
 
@@ -72,4 +72,8 @@ def vouching(row: Row) -> str:
     line = f"{cut(row['judge'], NAME)}: wrong on controls: {', '.join(rates) or 'none shown'}"
     if row["judge_state"] != VERIFIED:
         return f"{line}; judge_unverified: its own errors may remove spread too"
-    return f"{line}; Youden index {number(row['youden_index'])} on {count(row['n_ruled_by_people'])} answers of people"
+    line = f"{line}; Youden index {number(row['youden_index'])} on {count(row['n_ruled_by_people'])} answers of people"
+    if is_told_apart(row):
+        in_format, out_of_format = (number(row[f"youden_index_{which}_format"]) for which in ("in", "out_of"))
+        return f"{line}, {in_format} in format and {out_of_format} out of it: rectified by each"
+    return line

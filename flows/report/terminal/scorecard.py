@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from flows.display.figures import NAME, count, cut, in_unit, interval, number
+from flows.display.figures import NAME, count, counted_of, cut, in_unit, interval, number
 from flows.report.gather import rows
 from flows.report.gather_judging import comparisons
 from flows.report.queries import query
+from flows.report.terminal.missing_answers import missing_of_rows
 from flows.report.terminal.rule_against_judge import comparisons_of_tasks
 from flows.report.terminal.tables import tables
 from flows.warehouse import Row, Warehouse
@@ -50,6 +51,7 @@ def drawn(scores: list[Row], compared: list[Row], width: int) -> Iterator[Render
         (row["model_id"], f"{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}", cells(row)) for row in scores
     ]
     yield from tables("model\ntask · strategy", columns(), named, width)
+    yield from missing_of_rows(scores, width)
     yield from comparisons_of_tasks(compared, width)
 
 
@@ -68,7 +70,8 @@ def _heading(measure: MartColumn) -> str:
 
 def cells(row: Row) -> tuple[str, ...]:
     """Returns a row's printed figures in the order of `columns`, the interval on a second line."""
-    size = f"{count(row['n_samples'])} ×\n{count(row['n_variants'])}"
+    samples = counted_of(row["n_samples"], row.get("n_samples_planned")).replace(" of ", " of\n")
+    size = f"{samples} ×\n{count(row['n_variants'])}"
     return (size, *(_cell(row, measure) for measure in compact_measures()))
 
 

@@ -13,6 +13,7 @@ from flows.report.sections.rule_against_judge import (
     vouched,
     why_no_share,
 )
+from flows.report.terminal.rule_against_judge import vouching
 from udfs.templates.rule_against_judge import rule_against_judge
 from udfs.templates.spread import spread
 
@@ -50,7 +51,8 @@ def world(seed: int, phrasing: float, effect: float, judge_errs: float = 0.0) ->
     rule = (is_right & is_read).astype(float).ravel()
     judge = (is_right ^ (rng.random(shape) < judge_errs)).astype(float).ravel()
     samples, variants = (np.asarray(codes.ravel(), np.int64) for codes in np.indices(shape))
-    compared = rule_against_judge(samples, variants, rule, judge, np.nan, 1, N_RESAMPLES)._asdict()
+    unknown = np.full(rule.shape, np.nan)
+    compared = rule_against_judge(samples, variants, rule, judge, unknown, np.nan, 1, N_RESAMPLES)._asdict()
     intervals = {}
     for name, value in (("rule", rule), ("judge", judge)):
         found = spread(samples, variants, value, 1, N_RESAMPLES)
@@ -141,8 +143,29 @@ def test_a_verified_judge_is_read_by_its_rectified_figures() -> None:
                "share_removed_rectified_high": 0.9}  # fmt: skip
     assert finding(row(**removed)) == "most"  # what controls say gives way to what people say
     assert conclusion(row(**removed)).endswith(
-        "by its Youden index of 0.500 on 60 answers that people ruled on, taken as known."
+        "by one Youden index of 0.500 on 60 answers that people ruled on, taken as known."
     )
+
+
+def test_a_judge_whose_errors_are_told_apart_by_format() -> None:
+    apart = {
+        "judge_state": "verified", "rectified_by": "index_by_format", "youden_index": 0.7, "youden_index_in_format": 0.9,
+        "youden_index_out_of_format": 0.6, "n_ruled_by_people": 80, "spread_judge": 0.06, "spread_judge_low": 0.04,
+        "spread_judge_rectified": 0.01, "spread_judge_rectified_low": 0.0, "spread_judge_rectified_high": 0.03,
+        "difference_rectified_low": 0.1, "difference_rectified_high": 0.2, "share_removed_rectified": 0.95,
+        "share_removed_rectified_low": 0.8, "share_removed_rectified_high": 1.0,
+    }  # fmt: skip
+    assert finding(row(**apart)) == "most"
+    assert conclusion(row(**apart)).endswith(
+        "by its Youden indices of 0.900 on answers in format and 0.600 on others, from 80 answers that people ruled on, "
+        "taken as known."
+    )
+    # the spread that its harshness makes is none of the answers'
+    none = {"spread_rule_low": 0.0, "difference_rectified_low": -0.01}
+    assert finding(row(**apart | none)) == "none"
+    assert finding(row(**apart | none | {"spread_judge_rectified_low": 0.01})) == "only_judge"
+    assert "0.900 in format and 0.600 out of it" in vouching(row(**apart))
+    assert "in format" not in vouching(row(**apart | {"rectified_by": "one_index"}))
 
 
 def test_what_vouches_for_a_judge_is_said() -> None:

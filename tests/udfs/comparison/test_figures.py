@@ -16,6 +16,7 @@ from tests.udfs.comparison.plain_runs import (
     with_samples,
 )
 from udfs.comparison import measured as module
+from udfs.comparison.alphas import Alphas
 from udfs.comparison.measured import measured
 from udfs.stability.krippendorff import Level
 
@@ -74,6 +75,25 @@ def test_shares_too_fine_to_count_are_sorted(monkeypatch: pytest.MonkeyPatch) ->
     for draw in ("exchanged", "resampled"):
         assert np.allclose(getattr(counted, draw)(moves), getattr(sorted_, draw)(moves), atol=1e-9, equal_nan=True)
     assert np.allclose(counted.dealt(chosen), sorted_.dealt(chosen), atol=1e-9, equal_nan=True)
+
+
+def test_repetitions_that_do_not_count_in_pss_inter() -> None:
+    """Of the base run the second repetition has one label alone, of both runs the third has few samples."""
+    rng = np.random.default_rng(3)
+    full = rng.integers(0, 3, (2, 3, 12)).astype(np.int16)
+    flat = np.stack([np.full((3, 12), 1), rng.integers(0, 3, (3, 12))]).astype(np.int16)
+    few = np.where(np.arange(12) < 5, rng.integers(0, 3, (2, 3, 12)), -1).astype(np.int16)
+    alphas = Alphas("pss_inter", [[full, flat, few]], [np.arange(3)], NUMBERS, "nominal", 6)
+    base, candidate = alphas.resampled(np.ones((1, 12)))
+    of_full, of_flat = (
+        [krippendorff_alpha(labels.T.tolist(), "nominal") for labels in replicate] for replicate in (full, flat)
+    )
+    assert base[0, 0] == pytest.approx(of_full[0], abs=1e-9)
+    assert candidate[0, 0] == pytest.approx((of_full[1] + of_flat[1]) / 2, abs=1e-9)
+    assert alphas.n_samples == (12,)
+    # rows that change places take their labels along: exchanged as a whole, the figures are
+    moved = alphas.exchanged(np.ones((1, 12)))
+    assert (moved[0][0, 0], moved[1][0, 0]) == pytest.approx((candidate[0, 0], base[0, 0]), abs=1e-12)
 
 
 def test_resampled_samples_as_if_they_stood_several_times() -> None:

@@ -209,6 +209,61 @@ def test_replicates_are_averaged() -> None:
     assert rows[-1].pss_boot_low < rows[-1].pss < rows[-1].pss_boot_high
 
 
+def small(codes: Codes) -> Codes:
+    """Fewer pairable units than half of the 12 that there are."""
+    return np.where(np.arange(12) < 5, codes, MISSING)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("left_out", [np.full((4, 12), 2), small(random_codes(2, missing=0.0))])
+def test_replicates_that_do_not_count_change_no_figure(level: Level, left_out: Codes) -> None:
+    first, second = random_codes(1, missing=0.0), random_codes(3, missing=0.0)
+    with_it, without = (
+        stability(np.stack(codes), level, n_resamples=30) for codes in ((first, left_out, second), (first, second))
+    )
+    assert [astuple(row) for row in with_it] == [pytest.approx(astuple(row), nan_ok=True) for row in without]
+    expected = np.mean([plain_alpha(codes, level) for codes in (first, second)])
+    assert with_it[-1].pss == pytest.approx(expected, abs=1e-9)
+    (alone,) = stability(np.stack([first, left_out, second]), level, is_all_alone=True)
+    assert alone.pss == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_replicate_that_an_annotator_lacks_is_left_out() -> None:
+    first, second = random_codes(1, missing=0.0), random_codes(3, missing=0.0)
+    replicate, annotator, unit = np.indices((2, 4, 12))
+    label = np.stack([first, second])
+    is_asked = (replicate == 0) | (annotator != 2)
+
+    def rows(is_there: NDArray[np.bool_]) -> list[StabilityRow]:
+        columns = (each[is_there] for each in (unit, annotator, replicate, label))
+        return prompt_stability(*columns, NUMBERS, "nominal", is_balanced=False, seed=1, n_resamples=20)
+
+    assert rows(is_asked)[-1] == stability(first, n_resamples=20)[-1]
+    # the one has the first replicate, the others the second: nothing to pair
+    assert rows((replicate == 0) == (annotator == 2)) == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_degenerate_replicates_alone_give_one(level: Level) -> None:
+    row = stability(np.stack([np.full((3, 12), 2), np.full((3, 12), 1)]), level, n_resamples=10)[-1]
+    assert (row.pss, row.is_degenerate, row.n_samples, row.n_annotations) == (1, True, 12, 72)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_resample_without_variation_in_one_replicate_is_about_the_other(level: Level) -> None:
+    varied, nearly = random_codes(1, missing=0.0), np.zeros((4, 12), np.int64)
+    nearly[0, 0] = 1  # a resample without the first unit has one label
+    pair = [Ratings(codes, NUMBERS, level) for codes in (varied, nearly)]
+    got = bootstrap_alphas(pair, seed=3, n_resamples=12)[2]
+    weight = weights(generator(3, 2), 12, 12)
+    assert {True, False} == set((weight[0] == 0).tolist())
+    for b in range(12):
+        parts = [plain_alpha(varied, level, weight[:, b])]
+        if weight[0, b]:
+            parts.append(plain_alpha(nearly, level, weight[:, b]))
+        assert got[b] == pytest.approx(np.mean(parts), abs=1e-9)
+
+
 @given(st.integers(0, 100_000), st.sampled_from(LEVELS))
 @settings(max_examples=25, deadline=None)
 def test_order_of_samples_and_spelling_of_labels_change_nothing(seed: int, level: Level) -> None:

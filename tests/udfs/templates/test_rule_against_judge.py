@@ -12,10 +12,13 @@ from udfs.templates.spread import spread
 Table = NDArray[np.float64]
 
 
-def compared(rule: Table, judge: Table, youden: float = np.nan, n_resamples: int = 400) -> RuleAgainstJudge:
+def compared(
+    rule: Table, judge: Table, youden: float = np.nan, n_resamples: int = 400, rectified: Table | None = None
+) -> RuleAgainstJudge:
     """Of two tables of questions x templates."""
     sample, variant = np.indices(rule.shape).reshape(2, -1)
-    return rule_against_judge(sample, variant, rule.ravel(), judge.ravel(), youden, 7, n_resamples)
+    by_kind = np.full(rule.shape, np.nan) if rectified is None else rectified
+    return rule_against_judge(sample, variant, rule.ravel(), judge.ravel(), by_kind.ravel(), youden, 7, n_resamples)
 
 
 def right(rng: np.random.Generator, n: int, accuracies: Table) -> Table:
@@ -140,8 +143,52 @@ def test_cells_that_either_lacks_are_left_out() -> None:
 def test_no_rectified_figures_without_a_judge_better_than_chance(youden: float) -> None:
     rule = right(np.random.default_rng(9), 50, np.linspace(0.2, 0.9, 6))
     got = compared(rule, rule, youden, 50)
-    assert np.isnan(got[10:17]).all()
+    assert np.isnan(got[10:19]).all()
     assert got.share_removed == 0
+
+
+def judged_by_format(rng: np.random.Generator, harshness: float, n: int = 200) -> tuple[Table, Table, Table, float]:
+    """Rule, judge, the judge rectified by format, and its one Youden index, of a model that no template changes.
+
+    From none to 60 % of its answers are malformed, by template: the rule reads none of these. The judge passes 95 % of right
+    answers and 5 % of wrong ones, of malformed right ones less by the harshness.
+    """
+    is_right = np.repeat(rng.random((n, 1)) < 0.7, 12, axis=1)
+    is_malformed = rng.random((n, 12)) < np.linspace(0, 0.6, 12)
+    passes = np.where(is_malformed, 0.95 - harshness, 0.95)
+    judge = np.asarray(rng.random((n, 12)) < np.where(is_right, passes, 0.05), np.float64)
+    rule = np.asarray(is_right & ~is_malformed, np.float64)
+    return rule, judge, (judge - 0.05) / (passes - 0.05), float(judge[is_right].mean() - judge[~is_right].mean())
+
+
+@pytest.mark.parametrize(("harshness", "raw", "by_one", "by_format"), [(0.3, 0.7, 0.63, 0.94), (0.0, 0.97, 0.97, 0.97)])
+def test_a_judge_harsher_on_malformed_answers(harshness: float, raw: float, by_one: float, by_format: float) -> None:
+    rng = np.random.default_rng(11)
+    shares = []
+    for _ in range(40):
+        rule, judge, rectified, youden = judged_by_format(rng, harshness)
+        one, apart = compared(rule, judge, youden, 40), compared(rule, judge, youden, 40, rectified)
+        shares.append((one.share_removed, one.share_removed_rectified, apart.share_removed_rectified))
+        assert apart.share_removed == one.share_removed
+    assert np.mean(shares, axis=0) == pytest.approx([raw, by_one, by_format], abs=0.04)
+
+
+def test_the_rectified_spread_is_that_of_the_rectified_table() -> None:
+    rule, judge, rectified, youden = judged_by_format(np.random.default_rng(12), 0.3)
+    got = compared(rule, judge, youden, 200, rectified)
+    sample, variant = np.indices(rule.shape).reshape(2, -1)
+    own = spread(sample, variant, rectified.ravel(), 7, 200)
+    assert got.spread_judge_rectified == own.std_corrected
+    assert (got.spread_judge_rectified_low, got.spread_judge_rectified_high) == pytest.approx(
+        (own.std_corrected_low, own.std_corrected_high), abs=0.002
+    )
+    assert got.difference_rectified == got.spread_rule - got.spread_judge_rectified
+    # with equal rates for both kinds it is the division by their index
+    even = compared(rule, judge, 0.8, 200, (judge - 0.1) / 0.8)
+    assert even[10:19] == pytest.approx(compared(rule, judge, 0.8, 200)[10:19])
+    # a cell without it leaves the one index
+    rectified[0, 0] = np.nan
+    assert compared(rule, judge, youden, 200, rectified) == compared(rule, judge, youden, 200)
 
 
 def test_edges() -> None:
@@ -150,9 +197,9 @@ def test_edges() -> None:
     assert undrawn.difference == 0
     assert np.isnan([undrawn.difference_low, undrawn.share_removed]).all()
     one_sample, one_template = compared(rule[:1], rule[:1], 0.8), compared(rule[:, :1], rule[:, :1], 0.8)
-    assert np.isnan([*one_sample[:8], *one_sample[10:17]]).all()
+    assert np.isnan([*one_sample[:8], *one_sample[10:19]]).all()
     assert one_sample.std_rule >= 0
-    assert np.isnan(one_template[:17]).all()
+    assert np.isnan(one_template[:19]).all()
     nothing = compared(rule, np.full(rule.shape, np.nan))
-    assert np.isnan(nothing[:17]).all()
-    assert nothing[17:] == (0, 0)
+    assert np.isnan(nothing[:19]).all()
+    assert nothing[19:] == (0, 0)

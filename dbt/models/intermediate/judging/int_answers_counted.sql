@@ -1,4 +1,4 @@
--- One row per run, task and answer that somebody ruled on: how many predictions say it.
+-- One row per run, task and answer that somebody ruled on: how many predictions say it, and whether it is in format.
 with labelled as (
     select * from {{ ref('int_predictions_labelled') }}
     where {{ in_this_build() }}
@@ -19,7 +19,8 @@ final as (
         labelled.audit_run_id,
         labelled.task_id,
         md5(concat_ws(chr(0), labelled.sample_id, coalesce(variants.reader, ''), labelled.completion_md5)) as answer,
-        count(*) as n_predictions
+        count(*) as n_predictions,
+        bool_or(labelled.answer_status = 'valid') as is_in_format
     from labelled
     inner join variants using (audit_run_id, prompt_variant_id)
     semi join verdicts

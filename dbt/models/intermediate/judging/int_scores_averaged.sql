@@ -33,7 +33,7 @@ ruled_in_part as (
 scores as (
     select
         *,
-        coalesce(unscored_kind in ('no_answer', 'not_judged', 'not_weighed', 'judge_failed'), false) as is_missing,
+        {{ is_missing_score('unscored_kind') }} as is_missing,
         coalesce(is_correct::integer::double, score) as worth
     from scored
     anti join ruled_in_part using (audit_run_id, task_id, sample_id, scoring_method)

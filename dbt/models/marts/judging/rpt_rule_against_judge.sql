@@ -1,5 +1,6 @@
 -- One row per run, model, task, rule and judge: the spread of accuracy over templates under each, and what the judge removes.
--- A judge that errs removes spread of itself: where people ruled enough, its Youden index takes that back (rectified).
+-- A judge that errs removes spread of itself: where people ruled enough, its error rates take that back (rectified), apart for
+-- answers in and out of format where they ruled enough on both, else in one Youden index.
 with averaged as (
     select * from {{ ref('int_scores_averaged') }}
     where {{ in_this_build() }}
@@ -12,6 +13,11 @@ runs as (
 
 judged as (
     select * from {{ ref('int_judges_verified') }}
+    where {{ in_this_build() }}
+),
+
+rectified as (
+    select * from {{ ref('int_scores_rectified') }}
     where {{ in_this_build() }}
 ),
 
@@ -43,6 +49,9 @@ measured as (
         any_value(judged.youden_index) as youden_index,
         any_value(judged.n_ruled_right) as n_ruled_right,
         any_value(judged.n_ruled_wrong) as n_ruled_wrong,
+        any_value(judged.youden_index_in_format) as youden_index_in_format,
+        any_value(judged.youden_index_out_of_format) as youden_index_out_of_format,
+        any_value(judged.rectified_by) as rectified_by,
         coalesce(any_value(judged.judge_state), 'judge_unverified') as judge_state,
         {%- for accuracy in ['accuracy', 'accuracy_scored'] %}
             rule_against_judge(
@@ -50,6 +59,7 @@ measured as (
                 list(rules.variant),
                 list(rules.{{ accuracy }}),
                 list(judges.{{ accuracy }}),
+                list({{ "coalesce(rectified.accuracy_rectified, 'nan')" if accuracy == 'accuracy' else "'nan'::double" }}),
                 any_value(if(judged.judge_state = 'verified', judged.youden_index, null)),
                 any_value(runs.seed),
                 any_value(runs.n_resamples)
@@ -72,6 +82,13 @@ measured as (
             rules.audit_run_id = judged.audit_run_id
             and rules.task_id = judged.task_id
             and judges.scoring_method = judged.judge
+    left join rectified
+        on
+            judges.audit_run_id = rectified.audit_run_id
+            and judges.model_id = rectified.model_id
+            and judges.prompt_variant_id = rectified.prompt_variant_id
+            and judges.sample_index = rectified.sample_index
+            and judges.scoring_method = rectified.judge
     where {{ kind_of_rater('rules.scoring_method') }} = 'rule'
     group by rules.audit_run_id, rules.model_id, rules.task_id, rules.scoring_method, judges.scoring_method
     -- a rule that none of a model's answers can be held against, as where its engine weighs no options, is not compared
@@ -115,6 +132,8 @@ final as (
             {%- endfor %}
         {%- endfor %}
         measured.by_accuracy.spread_judge_rectified,
+        measured.by_accuracy.spread_judge_rectified_low,
+        measured.by_accuracy.spread_judge_rectified_high,
         {%- for figure in ['difference_rectified', 'share_removed_rectified'] %}
             {%- for ending in ['', '_low', '_high'] %}
                 if(measured.is_rule_graded, null, measured.by_accuracy.{{ figure }}{{ ending }}) as {{ figure }}{{ ending }},
@@ -128,7 +147,10 @@ final as (
                     as {{ figure }}_scored{{ ending }},
             {%- endfor %}
         {%- endfor %}
+        if(measured.by_accuracy.spread_judge_rectified is null, null, measured.rectified_by) as rectified_by,
         measured.youden_index,
+        measured.youden_index_in_format,
+        measured.youden_index_out_of_format,
         coalesce(measured.n_ruled_right, 0)::integer as n_ruled_right,
         coalesce(measured.n_ruled_wrong, 0)::integer as n_ruled_wrong,
         coalesce(measured.n_ruled_right + measured.n_ruled_wrong, 0)::integer as n_ruled_by_people,

@@ -29,6 +29,11 @@ predictions as (
     where {{ in_this_build() }}
 ),
 
+answers as (
+    select * from {{ ref('int_predictions_labelled') }}
+    where answer_status != 'error' and {{ in_this_build() }}
+),
+
 samples as (
     select * from {{ ref('fct_sensitivity') }}
     where {{ in_this_build() }}
@@ -49,13 +54,31 @@ shares as (
     where {{ in_this_build() }}
 ),
 
+bounded as (
+    select * from {{ ref('int_missing_bounded') }}
+    where {{ in_this_build() }}
+),
+
+samples_measured as (
+    select
+        answers.audit_run_id,
+        answers.model_id,
+        answers.task_id,
+        answers.strategy,
+        count(distinct answers.sample_index) as n_samples
+    from answers
+    inner join measured_variants using (audit_run_id, model_id, prompt_variant_id)
+    where not measured_variants.is_quarantined
+    group by all
+),
+
 counted as (
     select
         formats.audit_run_id,
         formats.model_id,
         formats.task_id,
         formats.strategy,
-        max(formats.n_planned) as n_samples,
+        max(formats.n_planned) as n_samples_planned,
         count(distinct formats.prompt_variant_id) as n_variants,
         count(distinct formats.prompt_variant_id) filter (measured_variants.is_quarantined) as n_variants_quarantined,
         count(distinct wordings.family_index) filter (not measured_variants.is_quarantined) as n_wording_families,
@@ -122,7 +145,8 @@ final as (
         counted.model_id,
         counted.task_id,
         counted.strategy,
-        counted.n_samples,
+        coalesce(samples_measured.n_samples, 0) as n_samples,
+        counted.n_samples_planned,
         counted.n_variants,
         counted.n_variants_quarantined,
         counted.n_wording_families,
@@ -184,11 +208,18 @@ final as (
             when measured.invalid_rate.high is not null
                 then least(1, counted.invalid_rate - measured.invalid_rate.mean + measured.invalid_rate.high)
         end as invalid_rate_high,
+        {%- for measure in ['sensitivity', 'consistency', 'micro_f1', 'invalid_rate'] %}
+            {%- for counted_as in ['na', 'modal'] %}
+                bounded.{{ measure }}_if_missing_{{ counted_as }},
+            {%- endfor %}
+        {%- endfor %}
         costs.cost_usd,
         {{ measure_version() }}
     from counted
     inner join runs using (audit_run_id)
+    left join samples_measured using (audit_run_id, model_id, task_id, strategy)
     left join measured using (audit_run_id, model_id, task_id, strategy)
+    left join bounded using (audit_run_id, model_id, task_id, strategy)
     left join sensitivities using (audit_run_id, model_id, task_id, strategy)
     left join shares using (audit_run_id, model_id, task_id, strategy)
     left join stability using (audit_run_id, model_id, task_id, strategy)

@@ -1,0 +1,64 @@
+"""The section on missing answers: what the scorecard's measures would be, were they all N/A or all the commonest label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from flows.report.blocks.blocks import Section
+from flows.report.blocks.cells import Printed, Traced
+from flows.report.sections.columns import MODEL, STRATEGY, Column, table, words
+from flows.warehouse import Row
+from models_registry.mart_columns import MartColumn, mart_columns
+
+MART = "rpt_audit"
+BOUNDED = ("sensitivity", "consistency", "micro_f1", "invalid_rate")
+AS_NA, AS_MODAL = "if_missing_na", "if_missing_modal"
+
+
+def lacking(scorecard: Iterable[Row]) -> list[Row]:
+    """Returns the rows of rpt_audit that have bounds: those of groups with asks that nobody answered."""
+    return [row for row in scorecard if row.get(f"invalid_rate_{AS_NA}") is not None]
+
+
+def n_unanswered(row: Row) -> int:
+    """Returns the asks of a row of rpt_audit without an answer: not landed, or ended in an error."""
+    return int(row["n_planned"] - row["n_landed"] + row["n_error"])
+
+
+def bounded(row: Row) -> Iterator[MartColumn]:
+    """Yields the measures of a row of rpt_audit that have bounds, in the scorecard's order."""
+    columns = mart_columns(MART)
+    return (columns[name] for name in BOUNDED if row[f"{name}_{AS_NA}"] is not None)
+
+
+def missing_answers(scorecard: list[Row]) -> list[Section]:
+    """Returns the section where answers are missing; none where every ask was answered."""
+    rows = lacking(scorecard)
+    if not rows:
+        return []
+    section = Section(
+        "missing",
+        "Missing answers",
+        "Asks that ended in an error or never landed are in no measure. Beside each figure stands what it would be with all of "
+        "them N/A, and with all of them the label that the sample got most often.",
+    )
+    for _, block, own in section.of_tasks(rows):
+        lines = [
+            {**row, "measure": column.name, "label": column.label, "n_unanswered": f"{n_unanswered(row):,}"}
+            for row in own
+            for column in bounded(row)
+        ]
+        block.tables.append(table("Measures and their bounds", _COLUMNS, lines, MART, n_heads=3, is_open=True))
+    return [section]
+
+
+def _bound(of: Traced, end: str) -> Printed:
+    return of.measure(mart_columns(MART)[f"{of.row['measure']}_{end}"])
+
+
+_COLUMNS = (
+    MODEL, STRATEGY, words("Measure", "label"), Column("Unanswered asks", lambda of: of.row["n_unanswered"], is_figure=True),
+    Column("Without them", lambda of: of.measure(mart_columns(MART)[of.row["measure"]]), is_figure=True),
+    Column("All N/A", lambda of: _bound(of, AS_NA), is_figure=True),
+    Column("All the commonest label", lambda of: _bound(of, AS_MODAL), is_figure=True),
+)  # fmt: skip

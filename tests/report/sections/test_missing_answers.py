@@ -1,0 +1,64 @@
+"""Bounds of missing answers, as the page and the terminal print them."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console, Group
+
+from flows.report.blocks.cells import plain
+from flows.report.sections.missing_answers import missing_answers
+from flows.report.terminal import missing_answers as terminal
+from flows.report.terminal import scorecard
+
+GAPS = {
+    "sensitivity_if_missing_na": 0.412, "sensitivity_if_missing_modal": 0.25, "consistency_if_missing_na": None,
+    "consistency_if_missing_modal": None, "micro_f1_if_missing_na": 0.5, "micro_f1_if_missing_modal": 0.625,
+    "invalid_rate_if_missing_na": 0.2, "invalid_rate_if_missing_modal": 0.1,
+}  # fmt: skip
+
+
+def row(model: str, **columns: Any) -> dict[str, Any]:
+    return {
+        "audit_run_id": "r", "model_id": model, "task_id": "t", "strategy": "simple", "n_planned": 1200, "n_landed": 1100,
+        "n_error": 5, "n_samples": 39, "n_samples_planned": 40, "n_variants": 30, "sensitivity": 0.3, "consistency": None,
+        "micro_f1": 0.55, "invalid_rate": 0.12, **dict.fromkeys(GAPS), **columns,
+    }  # fmt: skip
+
+
+def test_the_section_stands_only_where_answers_are_missing() -> None:
+    assert missing_answers([row("whole")]) == []
+    assert missing_answers([{"model_id": "m", "task_id": "t"}]) == []  # a copy of an earlier version
+    (section,) = missing_answers([row("whole"), row("gaps", **GAPS)])
+    (block,) = section.blocks
+    (found,) = block.tables
+    assert [[plain(cell) for cell in line] for line in found.rows] == [
+        ["gaps", "simple", "Sensitivity", "105", "0.300", "0.412", "0.250"],
+        ["gaps", "simple", "micro-F1", "105", "0.550", "0.500", "0.625"],
+        ["gaps", "simple", "Invalid rate", "105", "12.0 %", "20.0 %", "10.0 %"],
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_the_terminal_has_both_bounds(width: int) -> None:
+    assert list(terminal.missing_of_rows([row("whole")], width)) == []
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(
+        Group(*terminal.missing_of_rows([row("gaps", **GAPS)], width))
+    )
+    for figure in ("105", "0.412", "0.250", "0.500", "0.625", "20.0 %", "10.0 %"):
+        assert figure in out.getvalue()
+    assert terminal.cells(row("gaps", **GAPS))[2] == "–"
+
+
+def test_samples_measured_stand_before_those_planned_where_they_differ() -> None:
+    bare = row("m") | dict.fromkeys(
+        f"{measure}{end}"
+        for measure in ("sensitivity_corrected", "consistency", "pss_intra", "pss_inter")
+        for end in ("", "_low", "_high")
+    )
+    bare |= {"micro_f1_std": None, "wording_share": None, "cost_usd": None}
+    assert scorecard.cells(bare)[0] == "39 of\n40 ×\n30"
+    assert scorecard.cells({**bare, "n_samples": 40})[0] == "40 ×\n30"
