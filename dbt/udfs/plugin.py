@@ -91,7 +91,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     # prompt stability
     "prompt_stability": (
         stability.prompt_stability,
-        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "VARCHAR[]", "VARCHAR", "BOOLEAN", "BIGINT", "INTEGER"],
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "VARCHAR[]", "VARCHAR", "BOOLEAN", "BIGINT", "INTEGER"],
         f"{row_type(StabilityRow)}[]",
     ),
     "prompt_stability_of_all": (

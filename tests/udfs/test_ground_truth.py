@@ -40,7 +40,7 @@ def test_pss_of_repetitions(con: duckdb.DuckDBPyConnection, name: str, kind: str
             from read_parquet($file)
         )
         select unnest(prompt_stability(
-            list((hash(sample_id) // 2)::bigint), list(repetition), list(1), list(label), $level, false, 1, 20))
+            list((hash(sample_id) // 2)::bigint), list(repetition), list(repetition), list(1), list(label), $level, false, 1, 20))
         from labelled
     """
     file = str(GROUND_TRUTH / expected["file"])
@@ -56,7 +56,7 @@ def test_pss_of_repetitions(con: duckdb.DuckDBPyConnection, name: str, kind: str
 def test_pss_of_prompt_variants(con: duckdb.DuckDBPyConnection, name: str) -> None:
     query = """
         select paraphrase_temperature, prompt_stability(
-            list(sample_id::bigint), list(variant_index), list(1), list(nullif(trim(completion), '')),
+            list(sample_id::bigint), list(variant_index), list(variant_index), list(1), list(nullif(trim(completion), '')),
             'nominal', false, 1, 20)[-1]
         from read_parquet($file) group by paraphrase_temperature
     """

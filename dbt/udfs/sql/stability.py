@@ -19,6 +19,7 @@ from udfs.stability.krippendorff import LEVELS, Level
 def prompt_stability(
     sample: Column,
     annotator: Column,
+    family: Column,
     replicate: Column,
     label: Column,
     level: Column,
@@ -31,7 +32,9 @@ def prompt_stability(
     Raises:
         ValueError: an unknown level, or labels that are no numbers at ordinal or interval level.
     """
-    return _stability(sample, annotator, replicate, label, level, is_balanced, seed, n_resamples, is_all_alone=False)
+    return _stability(
+        sample, annotator, family, replicate, label, level, is_balanced, seed, n_resamples, is_all_alone=False
+    )
 
 
 def prompt_stability_of_all(
@@ -40,12 +43,15 @@ def prompt_stability_of_all(
     """Returns the row `all` of `prompt_stability` of each group, uncut and without resamples; none below two annotators."""
     n = len(level)
     uncut, no_draws = pa.array([False] * n), pa.nulls(n, pa.int64())
-    return _stability(sample, annotator, replicate, label, level, uncut, no_draws, no_draws, is_all_alone=True)
+    return _stability(
+        sample, annotator, annotator, replicate, label, level, uncut, no_draws, no_draws, is_all_alone=True
+    )
 
 
 def _stability(
     sample: Column,
     annotator: Column,
+    family: Column,
     replicate: Column,
     label: Column,
     level: Column,
@@ -55,12 +61,12 @@ def _stability(
     *,
     is_all_alone: bool,
 ) -> Column:
-    columns = {"sample": sample, "annotator": annotator, "replicate": replicate, "label": label}
+    columns = {"sample": sample, "annotator": annotator, "family": family, "replicate": replicate, "label": label}
     entries = flattened("prompt_stability", columns)
-    kept = all_present(entries.lists[:2])
-    samples, annotators, replicates = (integers(array) for array in entries.lists[:3])
-    is_replicate, is_label = present(entries.lists[2]), present(entries.lists[3])
-    encoded = entries.lists[3].dictionary_encode()
+    kept = all_present(entries.lists[:3])
+    samples, annotators, families, replicates = (integers(array) for array in entries.lists[:4])
+    is_replicate, is_label = present(entries.lists[3]), present(entries.lists[4])
+    encoded = entries.lists[4].dictionary_encode()
     # in the order of their spelling, so that draws and ties do not depend on the order of the rows
     order = pc.array_sort_indices(encoded.dictionary)
     spelled = encoded.dictionary.take(order)
@@ -91,10 +97,16 @@ def _stability(
         )
         is_cut = bool(balanced) and table.is_uneven()
         # a model that always answers with a label has one table under every filter
-        key = table.key(is_cut, *drawn)
+        own_families = families[group][own]
+        key = table.key(own_families, is_cut, *drawn)
         if key not in known:
             known[key] = stability.prompt_stability(
-                *table, is_balanced=is_cut, seed=drawn[0], n_resamples=drawn[1], is_all_alone=is_all_alone
+                *table,
+                is_balanced=is_cut,
+                seed=drawn[0],
+                n_resamples=drawn[1],
+                family=own_families,
+                is_all_alone=is_all_alone,
             )
         tables.append(known[key])
     return row_lists(tables, stability.StabilityRow)
@@ -117,7 +129,7 @@ class _Table(NamedTuple):
         counts = np.bincount(cells[self.label != stability.MISSING], minlength=int(cells.max(initial=-1)) + 1)
         return bool(len(np.unique(counts)) > 1)
 
-    def key(self, is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
+    def key(self, family: NDArray[np.int64], is_cut: bool, seed: int, n_resamples: int) -> bytes:  # noqa: FBT001 - the parts of a key
         """Returns a key that is equal for tables of equal rows, in whatever order and whatever nominal labels are called."""
         order = np.lexsort((self.replicate, self.annotator, self.sample))
         label = self.label[order]
@@ -125,7 +137,8 @@ class _Table(NamedTuple):
             _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
             label = np.where(label == stability.MISSING, stability.MISSING, np.argsort(np.argsort(first))[inverse])
         digest = hashlib.blake2b(repr((self.level, is_cut, seed, n_resamples)).encode())
-        for part in (self.sample[order], self.annotator[order], self.replicate[order], label, self.numbers):
+        units = (self.sample[order], self.annotator[order], family[order], self.replicate[order])
+        for part in (*units, label, self.numbers):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.digest()
 

@@ -8,7 +8,17 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.resampling import UNDEFINED, Interval, generator, mean_defined, percentile_interval, t_quantile
+from udfs.codes import dense_codes
+from udfs.resampling import (
+    MIN_UNITS,
+    UNDEFINED,
+    Interval,
+    generator,
+    mean_defined,
+    n_effective,
+    percentile_interval,
+    t_quantile,
+)
 from udfs.stability.krippendorff import LEVELS, Level
 from udfs.stability.leave_one_out import SeriesTable, series_table
 from udfs.stability.nominal_series import alphas_without_each, series_alphas
@@ -70,6 +80,7 @@ def prompt_stability(
     is_balanced: bool,
     seed: int,
     n_resamples: int,
+    family: NDArray[np.int64] | None = None,
     is_all_alone: bool = False,
 ) -> list[StabilityRow]:
     """Returns every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
@@ -87,6 +98,8 @@ def prompt_stability(
         is_balanced: cut every annotator to the smallest number of labels first, by a seeded draw.
         seed: of all draws.
         n_resamples: B; 0 leaves the bootstrap intervals undefined.
+        family: shape (n,), codes of the annotator's family, which is left out as one where annotators are wordings; None:
+            every annotator is its own.
         is_all_alone: give the row `all` alone, with the jackknife over samples as its only interval; a fraction of the time.
 
     Returns:
@@ -98,7 +111,7 @@ def prompt_stability(
         certain; it is not below -1, where no alpha lies. `high` is 1 with fewer than five disagreeing units.
         `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at
         most 300,000 labels. `pss_z_*`: `normal_interval` of the same resamples. `pss_wordings_*`: samples and annotators
-        together, for `all` and K >= 3.
+        together, for `all` and three families or more.
         `n_samples`: units pairable in any replicate that counts; `n_annotations`: their labels over these replicates.
 
     Raises:
@@ -138,8 +151,9 @@ def prompt_stability(
     if counted and n_resamples > 0:
         resampled = cell_alphas(counted, seed, n_resamples)
         cells, published = Interval(*percentile_interval(resampled).tolist()), normal_interval(resampled)
-    if counted and len(replicates[0].codes) >= 3:
-        wordings = everyone.interval(annotator_alphas(counted))
+    families = _families(annotator, family)
+    if counted and families.max() + 1 >= MIN_UNITS:
+        wordings = everyone.interval(family_alphas(counted, families), n_effective(families))
     boot_all = Interval(*boot[last].tolist())
     rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, published, wordings))
     return rows
@@ -224,9 +238,30 @@ def normal_interval(resampled: NDArray[np.float64]) -> Interval:
     return Interval(float(alphas.mean() - half), float(alphas.mean() + half))
 
 
-def annotator_alphas(replicates: Sequence[Ratings]) -> NDArray[np.float64]:
-    """Returns mean alpha over replicates without each annotator, of shape (n_annotators,); NaN where it is undefined."""
-    return mean_defined(np.array([_without_each(ratings) for ratings in replicates]))
+def _families(annotator: NDArray[np.int64], family: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The dense code of each annotator's family, annotators in ascending order."""
+    annotators, first = np.unique(annotator, return_index=True)
+    return np.arange(len(annotators)) if family is None else dense_codes(family[first])[0]
+
+
+def family_alphas(replicates: Sequence[Ratings], families: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Returns mean alpha over replicates without each family of annotators, of shape (n_families,); NaN where it is undefined.
+
+    Args:
+        replicates: over the same annotators.
+        families: shape (n_annotators,), dense codes.
+    """
+    if families.max() + 1 == len(families):
+        return mean_defined(np.array([_without_each(ratings) for ratings in replicates]))[np.argsort(families)]
+    left = [families != each for each in range(int(families.max()) + 1)]
+    return mean_defined(np.array([[_alpha_of(ratings, others) for others in left] for ratings in replicates]))
+
+
+def _alpha_of(ratings: Ratings, is_in: NDArray[np.bool_]) -> float:
+    """The alpha of some annotators of a replicate."""
+    codes = ratings.codes[is_in]
+    counts = unit_counts_of_all(codes)
+    return series_table(codes, counts.n_values, counts.squares, ratings.numbers, ratings.level).alpha()
 
 
 def _without_each(ratings: Ratings) -> NDArray[np.float64]:
@@ -259,17 +294,20 @@ class UnitJackknife:
     n_disagreeing: int
     is_counted: Sequence[bool]
 
-    def interval(self, annotator_figures: NDArray[np.float64] | None = None) -> Interval:
-        """Returns bounds for other samples, or with alphas less each annotator for other samples and other annotators."""
+    def interval(self, without_each: NDArray[np.float64] | None = None, n_families: float = np.inf) -> Interval:
+        """Returns bounds for other samples, or with alphas less each family for other samples and other annotators.
+
+        `n_families` is how many families of equal size tell as much.
+        """
         if np.isnan(self.alpha):
             return UNDEFINED
-        added, n_most = 0.0, np.inf
-        if annotator_figures is not None:
-            if np.isnan(annotator_figures).any():
+        added = 0.0
+        if without_each is not None:
+            if np.isnan(without_each).any():
                 return UNDEFINED
-            added, n_most = _jackknife_variance(annotator_figures), len(annotator_figures)
-        plain = log_interval(self.alpha, self.variance + added, min(self.n_units, n_most) - 1)
-        grown = log_interval(self.grown_alpha, self.grown_variance + added, min(self.n_units + 1, n_most) - 1)
+            added = _jackknife_variance(without_each)
+        plain = log_interval(self.alpha, self.variance + added, min(self.n_units, n_families) - 1)
+        grown = log_interval(self.grown_alpha, self.grown_variance + added, min(self.n_units + 1, n_families) - 1)
         high = 1.0 if self.n_disagreeing < FEW_DISAGREEING else plain.high
         return Interval(max(-1.0, float(np.fmin(plain.low, grown.low))), high)
 

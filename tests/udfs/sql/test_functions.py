@@ -46,7 +46,7 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
         "mean_consistency([x], [x], [x], [1])",
         "consistency_wordings([x], [x], [x], [x], [x], [1])",
         "disagreement_shares([x], [x], [x], [x], [1])",
-        "prompt_stability([x], [x], [x], ['a'], 'nominal', false, 1, 10)",
+        "prompt_stability([x], [x], [x], [x], ['a'], 'nominal', false, 1, 10)",
         "prompt_stability_of_all([x], [x], [x], ['a'], 'nominal')",
         "measures_by_wordings([x], [x], [x], [x], [1], 3, 1)",
         "pair_distances([x], [x], [1], 1)",
@@ -72,7 +72,7 @@ def test_no_entries_give_null_figures(con: duckdb.DuckDBPyConnection, lists: str
     assert one(con, f"mean_consistency({lists}, [])") == []
     assert one(con, f"consistency_wordings({lists}, [], [], []).low") is None
     assert one(con, f"disagreement_shares({lists}, [], []).item_share") is None
-    assert one(con, f"prompt_stability({lists}, [], 'nominal', false, 1, 10)") == []
+    assert one(con, f"prompt_stability({lists}, [], [], 'nominal', false, 1, 10)") == []
     assert one(con, f"prompt_stability_of_all({lists}, [], 'nominal')") == []
     assert one(con, f"two_way_interval({lists}, []).mean") is None
     assert one(con, f"measures_by_wordings({lists}, [], [], 3, 1)") == []
@@ -148,7 +148,7 @@ def test_samples_without_gold_are_left_out(con: duckdb.DuckDBPyConnection) -> No
 def test_prompt_stability_of_three_annotators(con: duckdb.DuckDBPyConnection) -> None:
     # units aab, bbb: alpha 1 - (2/6)/(16/30); the third annotator is first by its code, -4
     call = """prompt_stability(
-        [1, 1, 1, 2, 2, 2], [3, 8, -4, 3, 8, -4], [NULL, NULL, NULL, NULL, NULL, NULL],
+        [1, 1, 1, 2, 2, 2], [3, 8, -4, 3, 8, -4], [3, 8, -4, 3, 8, -4], [NULL, NULL, NULL, NULL, NULL, NULL],
         ['a', 'a', 'b', 'b', 'b', 'b'], 'nominal', false, 1, 100)"""
     rows = con.sql(f"select unnest({call}, recursive := true)").fetchall()
     assert [(row[0], row[1]) for row in rows] == [
@@ -166,7 +166,7 @@ def test_prompt_stability_of_three_annotators(con: duckdb.DuckDBPyConnection) ->
 
 def test_missing_labels_count_their_annotator(con: duckdb.DuckDBPyConnection) -> None:
     labels = "list(case when a < 2 then s % 2 || 'x' end)"
-    call = f"prompt_stability(list(s), list(a), list(1), {labels}, 'nominal', {{}}, 1, 50)"
+    call = f"prompt_stability(list(s), list(a), list(a), list(1), {labels}, 'nominal', {{}}, 1, 50)"
     table = "from range(30) s(s), range(3) a(a)"
     rows = con.sql(f"select unnest({call.format('false')}, recursive := true) {table}").fetchall()
     assert [(row[1], row[2], row[-2]) for row in rows if row[0] == "cumulative"] == [(2, 1.0, 30), (3, 1.0, 30)]
@@ -177,7 +177,8 @@ def test_missing_labels_count_their_annotator(con: duckdb.DuckDBPyConnection) ->
 
 
 def test_ordinal_labels_are_ranks_not_text(con: duckdb.DuckDBPyConnection) -> None:
-    call = "prompt_stability([1, 1, 2, 2, 3, 3], [1, 2, 1, 2, 1, 2], [1, 1, 1, 1, 1, 1], {}, {}, false, 1, 0)[1].pss"
+    two = "[1, 2, 1, 2, 1, 2]"
+    call = f"prompt_stability([1, 1, 2, 2, 3, 3], {two}, {two}, [1, 1, 1, 1, 1, 1], {{}}, {{}}, false, 1, 0)[1].pss"
     spread, ranked = "['2', '10', '1', '1', '30', '30']", "['2', '3', '1', '1', '4', '4']"
     assert one(con, call.format(spread, "'ordinal'")) == pytest.approx(one(con, call.format(ranked, "'ordinal'")))
     assert one(con, call.format(spread, "'interval'")) != one(con, call.format(ranked, "'interval'"))
@@ -193,7 +194,7 @@ def test_every_alpha_of_the_four_coders(con: duckdb.DuckDBPyConnection) -> None:
             ) t(coder, l))
     """)
     for level, published in (("nominal", 0.743421), ("ordinal", 0.815388), ("interval", 0.849107)):
-        call = f"prompt_stability(list(unit), list(coder), list(1), list(label::varchar), '{level}', false, 1, 200)"
+        call = f"prompt_stability(list(unit), list(coder), list(coder), list(1), list(label::varchar), '{level}', false, 1, 200)"
         figures = con.sql(f"select {call}[-1] from coders").fetchone()
         assert figures is not None
         row = figures[0]
@@ -207,7 +208,7 @@ def test_groups_of_one_query_equal_groups_alone(con: duckdb.DuckDBPyConnection) 
         create table asked as select g, s, a, (hash(s, a // (1 + g)) % 3)::varchar as label
         from range(5) g(g), range(20) s(s), range(4) a(a)
     """)
-    call = "prompt_stability(list(s), list(a), list(1), list(label), 'nominal', false, 7, 100)"
+    call = "prompt_stability(list(s), list(a), list(a), list(1), list(label), 'nominal', false, 7, 100)"
     together = dict(con.sql(f"select g, {call} from asked group by g").fetchall())
     for g in range(5):
         alone = con.sql(f"select {call} from (from asked where g = {g} order by hash(s + a))").fetchone()
@@ -228,12 +229,12 @@ def test_labels_that_are_no_numbers_are_refused(
     con: duckdb.DuckDBPyConnection, labels: str, level: str, message: str
 ) -> None:
     with pytest.raises(duckdb.Error, match=message):
-        one(con, f"prompt_stability([1, 1], [1, 2], [1, 1], {labels}, '{level}', false, 1, 0)")
+        one(con, f"prompt_stability([1, 1], [1, 2], [1, 2], [1, 1], {labels}, '{level}', false, 1, 0)")
 
 
 def test_no_nan_leaves(con: duckdb.DuckDBPyConnection) -> None:
     figures = con.sql("""
-        select unnest(prompt_stability([1, 2], [1, 2], [1, 1], ['a', 'b'], 'nominal', false, 1, 10), recursive := true)
+        select unnest(prompt_stability([1, 2], [1, 2], [1, 2], [1, 1], ['a', 'b'], 'nominal', false, 1, 10), recursive := true)
     """).fetchall()
     assert all(value is None or value == value for row in figures for value in row)  # noqa: PLR0124 - NaN is not itself
 

@@ -359,3 +359,30 @@ def test_all_series_at_once_equal_one_after_another(monkeypatch: pytest.MonkeyPa
     one_by_one = stability(codes, n_resamples=30)
     for ours, plain in zip(at_once, one_by_one, strict=True):
         assert astuple(ours)[1:] == pytest.approx(astuple(plain)[1:], abs=1e-13, nan_ok=True)
+
+
+@pytest.mark.parametrize("level", ["nominal", "interval"])
+def test_copies_of_an_annotator_say_no_more_where_they_are_a_family(level: Level) -> None:
+    rng = np.random.default_rng(2)
+    codes = np.where(rng.random((8, 40)) < 0.3, rng.integers(0, 3, (8, 40)), rng.integers(0, 3, 40))
+
+    def everyone(table: NDArray[np.int64], family: NDArray[np.int64] | None) -> StabilityRow:
+        annotator, sample = (axis.ravel() for axis in np.indices(table.shape))
+        return prompt_stability(
+            sample, annotator, np.zeros(table.size, np.int64), table.ravel(), np.arange(3.0), level,
+            is_balanced=False, seed=1, n_resamples=0, family=None if family is None else family[annotator],
+        )[-1]  # fmt: skip
+
+    alone, own = everyone(codes, None), everyone(codes, np.arange(8))
+    assert (alone.pss_wordings_low, alone.pss_wordings_high) == (own.pss_wordings_low, own.pss_wordings_high)
+    twice = np.repeat(codes, 2, axis=0)
+    apart, together = everyone(twice, None), everyone(twice, np.arange(16) // 2)
+    assert together.pss_wordings_low < apart.pss_wordings_low
+    without = [everyone(np.delete(twice, [2 * k, 2 * k + 1], axis=0), None).pss for k in range(8)]
+    spread = 7 * float(np.var(without))
+    plain = everyone(twice, np.zeros(16, np.int64))
+    assert np.isnan(plain.pss_wordings_low)
+    # the interval over samples, widened by the families' variance: on ln(1 - alpha), with the fewer degrees of freedom
+    se_samples = np.log((1 - plain.pss_low) / (1 - plain.pss)) * (1 - plain.pss) / t.ppf(0.975, 39)
+    half = t.ppf(0.975, 7) * np.sqrt(se_samples**2 + spread) / (1 - plain.pss)
+    assert together.pss_wordings_low == pytest.approx(1 - (1 - plain.pss) * np.exp(half), abs=0.01)

@@ -19,6 +19,7 @@ final as (
         annotators.group_temperature as paraphrase_temperature,
         list(measured.sample_index) as samples,
         list(annotators.annotator) as annotators,
+        list(measured.family_index) as families,
         list(annotators.replicate) as replicates,
         list(measured.annotation) as annotations,
         list(measured.completion_md5) as completions

@@ -35,6 +35,7 @@ listed as (
         prompt_stability(
             lists.samples,
             lists.annotators,
+            lists.families,
             lists.replicates,
             if(filters.annotation_filter = 'verbatim', lists.completions, lists.annotations),
             if(filters.annotation_filter = 'verbatim', 'nominal', tasks.level),
