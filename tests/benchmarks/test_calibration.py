@@ -1,4 +1,6 @@
-"""The comparison's error rates, power and coverage at full size; figures are printed with what was run.
+"""The comparison's error rates, power and coverage, and the coverage of one night's bounds, at full size.
+
+Figures are printed with what was run.
 
 1,000 pairs of nights a world take an hour or more of two cores. `CALIBRATION_PAIRS=100` runs fewer;
 `CALIBRATION_RESAMPLES` and `CALIBRATION_SIZE` (samples x variants) change the rest.
@@ -33,6 +35,15 @@ from tests.udfs.comparison_worlds import (
     same,
     shares_of,
     true_difference,
+)
+from tests.udfs.one_night_worlds import (
+    SHARES,
+    WORLDS,
+    golds,
+    night_of_consistency,
+    night_of_shares,
+    true_consistency,
+    true_shares,
 )
 from udfs.comparison import Compared
 from udfs.measures.sensitivity import sensitivity_interval
@@ -212,3 +223,60 @@ def test_pss_low_at_95(kind: str) -> None:
         n_between += rows[-1].pss_low <= alpha <= rows[-1].pss_high
     print(f"\n{kind}: pss_low <= .95 in {n_below / N_PAIRS:.3f}, between the bounds in {n_between / N_PAIRS:.3f}")
     assert may_be_at_least(n_below, N_PAIRS, 0.95)
+
+
+def covers(bounds: np.ndarray, truth: np.ndarray | float) -> float:
+    """In what share of the nights the bounds, shape (n_nights, 2), hold the truth."""
+    return float(np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "design"),
+    [
+        ("usual", "even", FULL), ("usual", "rare", Design(200, 12)), ("broken", "even", FULL), ("lexical", "even", FULL),
+        ("families", "even", FULL), ("sure", "even", FULL), ("sure", "even", FEW), ("torn_1", "one", Design(40, 12)),
+        ("torn_1", "rare", Design(200, 12)),
+    ],
+)  # fmt: skip
+def test_bounds_of_consistency_cover(name: str, kind: str, design: Design, workers: Workers) -> None:
+    """Those of samples hold the truth under the night's wordings, a percentile bootstrap in nine of ten; the wider hold any."""
+    world, gold, n_nights = WORLDS[name], golds(kind, design.n_samples), max(1, N_PAIRS // 2)
+    drawn = [np.random.default_rng([seed, 14]) for seed in range(100)]
+    truth = float(
+        np.mean([true_consistency(rng, world, world.wordings(rng, design.n_variants), gold, 150) for rng in drawn])
+    )
+    night = partial(night_of_consistency, world=world, kind=kind, design=design, n_resamples=N_RESAMPLES)
+    nights = workers.each(night, n_nights)
+    bounds = np.array([each.bounds for each in nights])
+    own = covers(bounds[:, :2], np.array([each.truth for each in nights]))
+    others, too_narrow = covers(bounds[:, 2:], truth), covers(bounds[:, :2], truth)
+    widths = np.diff(bounds[:, [0, 1]]).mean(), np.diff(bounds[:, [2, 3]]).mean()
+    print(
+        f"\n{name} {kind} {design.n_samples} x {design.n_variants}: truth {truth:.4f}, {n_nights} nights, B = {N_RESAMPLES}"
+    )
+    print(f"these wordings {own:.3f} (width {widths[0]:.4f}), other wordings {others:.3f} ({widths[1]:.4f}), by the narrower "
+          f"ones {too_narrow:.3f}")  # fmt: skip
+    assert may_be_at_least(round(own * n_nights), n_nights, 0.9)
+    assert may_be_at_least(round(others * n_nights), n_nights, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("name", "design"),
+    [
+        ("usual", FULL), ("uneven", FULL), ("broken", FULL), ("families", FULL), ("noise", FEW), ("sure", FULL), ("sure", FEW),
+        ("split_1", FEW), ("coin_1", FEW),
+    ],
+)  # fmt: skip
+def test_bounds_of_shares_cover_other_wordings(name: str, design: Design, workers: Workers) -> None:
+    world, n_nights = WORLDS[name], max(1, N_PAIRS // 2)
+    truth = true_shares(world, design.n_variants)
+    bounds = np.array(workers.each(partial(night_of_shares, world=world, design=design), n_nights))
+    bounds = bounds[~np.isnan(bounds).any(axis=(1, 2))]
+    print(f"\n{name} {design.n_samples} x {design.n_variants}, {len(bounds)} nights")
+    for k, share in enumerate(SHARES):
+        narrow, wide = covers(bounds[:, k, :2], truth[k]), covers(bounds[:, k, 2:], truth[k])
+        width = np.diff(bounds[:, k, 2:]).mean()
+        print(
+            f"{share}: truth {truth[k]:.4f}, covered {wide:.3f} (width {width:.4f}), by bounds for these wordings {narrow:.3f}"
+        )
+        assert may_be_at_least(round(wide * len(bounds)), len(bounds), 0.93)

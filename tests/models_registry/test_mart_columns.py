@@ -39,6 +39,34 @@ def test_an_end_of_an_interval_is_measured_as_its_estimate_is() -> None:
     assert AUDIT["audit_id"].unit is None
 
 
+ENDS_OF_INTERVALS = [
+    pytest.param(column["name"], column["description"], id=f"{model['name']}.{column['name']}")
+    for path in sorted((dbt_project() / "models" / "marts").glob("*/*.yml"))
+    for model in declared_models(path)
+    for column in model["columns"]
+    if column["name"].endswith(ENDS) and not column["name"].startswith(("similarity", "pss_z", "pss_cell"))
+]
+
+
+@pytest.mark.parametrize(("name", "description"), ENDS_OF_INTERVALS)
+def test_an_end_of_an_interval_says_what_it_is_about(name: str, description: str) -> None:
+    assert "for other samples" in description
+    is_for_other_wordings = name.removesuffix("_low").removesuffix("_high") in (
+        "sensitivity", "sensitivity_corrected", "consistency_rate", "micro_f1", "invalid_rate"
+    )  # fmt: skip
+    if is_for_other_wordings or "_wordings_" in name:
+        assert "and other wordings" in description
+    elif name not in ("value_low", "value_high", "difference_low", "difference_high"):
+        assert "other wordings" not in description
+
+
+def test_bounds_for_other_wordings_belong_to_the_figure() -> None:
+    for measure in ("consistency", "wording_share", "noise_share", "item_share"):
+        for end in ENDS:
+            column = AUDIT[f"{measure}_wordings{end}"]
+            assert (column.interval, column.unit, column.limits) == (measure, "share", AUDIT[measure].limits)
+
+
 def test_the_published_sensitivity_has_the_interval_of_the_corrected_one() -> None:
     assert AUDIT["sensitivity"].estimate == "sensitivity_corrected"
     assert AUDIT["micro_f1"].estimate == "micro_f1"
