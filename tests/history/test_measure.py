@@ -164,6 +164,18 @@ def test_nights_of_other_numbers_do_not_compare(tmp_path_factory: pytest.TempPat
     assert "24 × 4 × 2, 1 quarantined" in text
 
 
+def test_a_sample_that_is_lost_keeps_no_nights_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse, runs = fresh(tmp_path_factory, 3)
+    change(warehouse, f"update marts.rpt_audit set n_samples = 23 where audit_run_id = '{runs[1]}'")
+    change(
+        warehouse, f"update marts.rpt_audit set n_samples = 20, n_samples_planned = 20 where audit_run_id = '{runs[2]}'"
+    )
+    nights = history(Warehouse(warehouse), "sensitivity", **ONE).series[0].nights
+    assert [(night.n_samples, night.n_samples_planned) for night in nights] == [(24, 24), (23, 24), (20, 20)]
+    assert [night.differs for night in nights] == ["", "", "samples 24 → 20"]
+    assert "23 of 24 × 4 × 2" in printed(history(Warehouse(warehouse), "sensitivity", **ONE), 160)
+
+
 def test_verdicts_are_of_the_night_right_before_and_the_newest_of_them(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

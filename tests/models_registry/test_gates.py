@@ -56,6 +56,8 @@ def value_rule(text: str) -> ValueRule:
         ('fleiss_kappa >= 0.6 at kind = "judge and judge"', "fct_judge_agreement", "fleiss_kappa", ()),
         ("fleiss_kappa >= 0.6", "fct_scoring_sensitivity", "fleiss_kappa", ()),
         ("n_samples >= 100", "rpt_audit", "n_samples", ()),
+        ("n_samples_planned >= 100", "rpt_audit", "n_samples_planned", ()),
+        ("sensitivity_if_missing_na <= 0.2", "rpt_audit", "sensitivity_if_missing_na", ()),
         ("n_samples >= 100 at scoring_method = math_equal", "fct_scoring_sensitivity", "n_samples", ()),
     ],
 )  # fmt: skip
