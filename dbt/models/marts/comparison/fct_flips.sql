@@ -3,6 +3,7 @@
 -- Between the two nothing flips, so that a sample at an edge does not flip every night.
 with answers as (
     select * from {{ ref('int_answers_paired') }}
+    where side < 2
 ),
 
 comparisons as (
