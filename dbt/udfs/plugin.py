@@ -145,7 +145,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     ),
     "detectable_difference": (
         comparison.detectable_difference,
-        ["DOUBLE", "DOUBLE", "INTEGER", "DOUBLE", "BOOLEAN", "BOOLEAN"],
+        ["DOUBLE", "DOUBLE", "INTEGER", "DOUBLE", "DOUBLE", "BOOLEAN"],
         "DOUBLE",
     ),
 }

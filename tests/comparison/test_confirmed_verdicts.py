@@ -10,8 +10,11 @@ import pytest
 
 from flows.comparison.compare import Pair, compare
 from flows.evidence.retain import retain
+from flows.evidence.trace.gather import trace
+from flows.evidence.trace.recompute import agrees, recompute
 from flows.marts.publish import publish
 from flows.warehouse import Warehouse
+from flows.warehouse.figure_names import row_id
 from models_registry.cards import FormatLimits
 from tests.support.imported_runs import Recorded, published
 from tests.support.shell import promptaudit
@@ -118,6 +121,28 @@ def test_exchanged_they_are_confirmed_by_the_same_night(compared: Any) -> None:
         assert [back[measure][name] for name in figures] == [row[name] for name in figures], measure
     assert back["label_churn"]["verdict"] == "changed"
     assert back["micro_f1"]["verdict"] == "improved"
+
+
+@pytest.mark.usefixtures("compared")
+def test_confirmed_figures_come_out_of_the_rows_of_all_three_nights(nights: Any) -> None:
+    place, runs = nights
+    warehouse = Warehouse(place / "warehouse/audit.duckdb")
+    rows = warehouse.published.read(
+        "select * from marts.rpt_run_comparisons where base_run_id = $base and candidate_run_id = $candidate",
+        base=runs[SECOND], candidate=runs[ODD],
+    )  # fmt: skip
+    wanted = {"label_churn": "p_value", "micro_f1": "confirming_difference", "sensitivity": "verdict"}
+    traces = [
+        trace(
+            warehouse,
+            row_id("rpt_run_comparisons", row).replace(".", f".{wanted[row['measure']]}.", 1),
+            with_lineage=False,
+        )
+        for row in rows
+        if row["measure"] in wanted
+    ]
+    assert {run["audit_run_id"] for run in traces[0].other_runs} == {runs[FIRST], runs[SECOND]}
+    assert all(agrees(one.value, other) for one, other in zip(traces, recompute(warehouse, traces), strict=True))
 
 
 @pytest.mark.usefixtures("compared")

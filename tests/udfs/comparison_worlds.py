@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from udfs.comparison import Compared, compare_accuracies, compare_answers
+from udfs.comparison import Compared, compare_accuracies, compare_answers, detectable_difference
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -308,6 +308,41 @@ NOTHING_CHANGED = {
     "wordings_anew": World(other_wordings, MODEL),
     "wording_shocks": World(other_shocks, SHOCKED),
 }
+
+
+def less_skilled(base: Model, difference: float, design: Design) -> Model:
+    """The base model with a skill at which micro-F1 is lower by `difference`, in expectation over samples and wordings."""
+
+    def mean_accuracy(model: Model) -> float:
+        figures = []
+        for seed in range(30):
+            effects = effects_of(np.random.default_rng([seed, 3]), design)
+            rows = np.arange(design.n_samples)
+            figures.append(shares_of(effects, model)[rows, :, effects.gold].mean())
+        return float(np.mean(figures))
+
+    low, high = base.skill - 6, base.skill
+    target = mean_accuracy(base) - difference
+    for _ in range(16):
+        middle = (low + high) / 2
+        is_below = mean_accuracy(replace(base, skill=middle)) < target
+        low, high = (middle, high) if is_below else (low, middle)
+    return replace(base, skill=(low + high) / 2)
+
+
+def detected(seed: int, *, world: World, design: Design, n_tests: int, n_resamples: int) -> bool:
+    """Whether micro-F1 of pair `seed` differs by the smallest effect or more, at the level of one of so many tests."""
+    row = compared_pair(seed, world=world, design=design, n_resamples=n_resamples)["micro_f1"]
+    return bool(row.p_value <= 0.05 / n_tests and abs(row.difference) >= MIN_EFFECT)
+
+
+def detectable(world: World, design: Design, n_tests: int, n_pairs: int = 40) -> float:
+    """The median over quiet pairs of the difference of micro-F1 that each would have detected."""
+    rows = [compared_pair(seed, world=world, design=design, n_resamples=400)["micro_f1"] for seed in range(n_pairs)]
+    figures = [
+        detectable_difference(row.standard_error, row.degrees_of_freedom, n_tests, MIN_EFFECT) for row in rows
+    ]  # fmt: skip
+    return float(np.median(figures))
 
 
 def model_with(base: Model, size: str, difference: float, design: Design) -> Model:

@@ -29,7 +29,10 @@ from tests.udfs.comparison_worlds import (
     columns_of,
     compared,
     compared_pair,
+    detectable,
+    detected,
     effects_of,
+    less_skilled,
     other_provider,
     other_shocks,
     other_wordings,
@@ -170,3 +173,14 @@ def test_greater_sensitivity_is_found() -> None:
     louder = World(same, MODEL, replace(MODEL, both_sd=1.8))
     pairs = pairs_of(louder, 30)
     assert sum("sensitivity" in regressed(list(pair.values())) for pair in pairs) >= fewest(30, 0.95)
+
+
+@pytest.mark.parametrize("n_variants", [3, 5])
+def test_a_detectable_difference_is_found_with_few_wordings(n_variants: int) -> None:
+    design, world = Design(n_samples=60, n_variants=n_variants), World(same, MODEL)
+    lower = replace(world, candidate=less_skilled(MODEL, detectable(world, design, 1), design))
+    n_found = sum(
+        detected(seed, world=lower, design=design, n_tests=1, n_resamples=N_RESAMPLES)
+        for seed in range(1000, 1000 + N_PAIRS)
+    )
+    assert fewest(N_PAIRS, 0.9) <= n_found

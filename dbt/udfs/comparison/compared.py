@@ -104,13 +104,13 @@ def detectable_difference(
     n_comparisons: int,
     min_effect: float,
     *,
-    is_one_sided: bool = False,
+    tail: float = TAIL,
     is_confirmed: bool = False,
 ) -> float:
     """Returns the smallest true difference that is found in 90 % among n_comparisons, and beyond the smallest that counts.
 
     It is max(min_effect + z SE, delta SE). delta is the noncentrality at which a t test over nu degrees of freedom at level
-    .05 / m rejects in 90 %, which is t_{1-.025/m} + 1.28 for many; z is 1.28. Where a third night has to confirm the
+    tail / m rejects in 90 %, which is t_{1-tail/m} + 1.28 for many; z is 1.28. Where a third night has to confirm the
     difference, each of the two tests, whose statistics correlate by .5, is to reject in 94.4 %, and z is 1.59.
 
     Args:
@@ -118,7 +118,8 @@ def detectable_difference(
         degrees_of_freedom: nu, of the standard error, >= 1.
         n_comparisons: m, how many comparisons are made together, >= 1.
         min_effect: smallest difference that counts, >= 0.
-        is_one_sided: whether the test is of a rise alone, as that of label_churn is: t_{1-.05/m}.
+        tail: probability beyond the critical value where nothing differs, of one comparison: half the level of a two-sided
+            test, the level of a one-sided one, as that of label_churn is.
         is_confirmed: whether the difference has to hold with a third night too.
 
     Returns:
@@ -134,6 +135,5 @@ def detectable_difference(
         message = f"n_comparisons must be at least 1, got {n_comparisons}"
         raise ValueError(message)
     power = _POWER_OF_TWO if is_confirmed else _POWER
-    tail = (2 if is_one_sided else 1) * TAIL / n_comparisons
-    noncentrality = nctdtrinc(degrees_of_freedom, 1 - power, stdtrit(degrees_of_freedom, 1 - tail))
+    noncentrality = nctdtrinc(degrees_of_freedom, 1 - power, stdtrit(degrees_of_freedom, 1 - tail / n_comparisons))
     return float(max(min_effect + ndtri(power) * standard_error, noncentrality * standard_error))

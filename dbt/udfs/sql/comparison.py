@@ -95,20 +95,20 @@ def detectable_difference(
     degrees_of_freedom: Column,
     n_comparisons: Column,
     min_effect: Column,
-    is_one_sided: Column,
+    tail: Column,
     is_confirmed: Column,
 ) -> Column:
     """Returns the smallest true difference that would be found nine times in ten; NULL without a standard error."""
     rows = zip(
         doubles(standard_error), doubles(degrees_of_freedom), integers(n_comparisons), doubles(min_effect),
-        values_of(is_one_sided), values_of(is_confirmed), strict=True,
+        doubles(tail), values_of(is_confirmed), strict=True,
     )  # fmt: skip
     return null_for_nan(
         [
             comparison.detectable_difference(
-                float(error), float(free), max(1, int(n)), float(effect), is_one_sided=one_sided, is_confirmed=confirmed
+                float(error), float(free), max(1, int(n)), float(effect), tail=float(own_tail), is_confirmed=confirmed
             )
-            for error, free, n, effect, one_sided, confirmed in rows
+            for error, free, n, effect, own_tail, confirmed in rows
         ]
     )
 

@@ -239,9 +239,7 @@ def test_detectable_difference_by_hand() -> None:
     assert detectable_difference(0.01, many, 1, 0) == pytest.approx((1.959964 + 1.281552) * 0.01, abs=1e-6)
     # 1 - .025/50 = .9995 lies at 3.290527, 1 - .05/50 = .999 at 3.090232
     assert detectable_difference(0.01, many, 50, 0) == pytest.approx((3.290527 + 1.281552) * 0.01, abs=1e-6)
-    assert detectable_difference(0.01, many, 50, 0, is_one_sided=True) == pytest.approx(
-        (3.090232 + 1.281552) * 0.01, abs=1e-6
-    )
+    assert detectable_difference(0.01, many, 50, 0, tail=0.05) == pytest.approx((3.090232 + 1.281552) * 0.01, abs=1e-6)
     # beyond the smallest effect that counts, and twice: .944 lies below 1.589268
     assert detectable_difference(0.01, many, 1, 0.02) == pytest.approx(0.02 + 0.01281552, abs=1e-7)
     assert detectable_difference(0.01, many, 1, 0.02, is_confirmed=True) == pytest.approx(0.03589268, abs=1e-7)

@@ -91,6 +91,7 @@ final as (
         held.standard_error,
         held.degrees_of_freedom,
         held.min_effect,
+        held.level,
         held.confirming_run_id,
         held.confirming_difference,
         held.confirming_p_value,

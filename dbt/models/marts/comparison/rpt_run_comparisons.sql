@@ -99,7 +99,7 @@ final as (
             degrees_of_freedom,
             n_tests::integer,
             min_effect,
-            measure = 'label_churn',
+            if(measure = 'label_churn', level, level / 2),
             confirming_run_id is not null
         ) as detectable_difference,
         verdict,
@@ -118,9 +118,7 @@ final as (
                 || case churn_state
                     when 'drift' then 'drift, since the same cells are answered otherwise than when they are asked again'
                     when 'noise' then 'noise, since the same cells differ no more than when they are asked again'
-                    when 'unconfirmed'
-                        then 'noise or a night of its own, since the same cells differ no more from a third night than when they '
-                        || 'are asked again'
+                    when 'unconfirmed' then 'noise, or one night that was other: a third night does not tell the cells apart'
                     else 'drift or noise, which nothing here tells apart'
                 end
                 || coalesce(printf(' (%.1f %% of pairs)', 100 * noise_floor), '')
