@@ -8,3 +8,9 @@
         and not coalesce(list_contains(getvariable('retired_comparison_ids'), {{ column }}), false)
     )
 {%- endmacro %}
+
+{# Deletes the comparisons of this build from a mart before it is built: of one that has no row any more the build would leave
+   what it had. #}
+{% macro delete_compared_in_this_build() -%}
+    {% if is_incremental() %}delete from {{ this }} where {{ compared_in_this_build() }}{% endif %}
+{%- endmacro %}

@@ -149,7 +149,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER"],
         f"{row_type(Compared)}[]",
     ),
-    "detectable_difference": (comparison.detectable_difference, ["DOUBLE", "INTEGER"], "DOUBLE"),
+    "confirm_churn": (
+        comparison.confirm_churn,
+        [*["BIGINT[]"] * 5, "VARCHAR[]", "INTEGER"],
+        "DOUBLE",
+    ),
+    "detectable_difference": (
+        comparison.detectable_difference,
+        ["DOUBLE", "DOUBLE", "INTEGER", "DOUBLE", "DOUBLE", "BOOLEAN"],
+        "DOUBLE",
+    ),
 }
 """SQL name: function, parameter types, return type."""
 
@@ -204,7 +213,7 @@ def _retired(conn: DuckDBPyConnection) -> dict[str, list[str]]:
     runs = [run for (run,) in conn.execute(RETIRED_RUNS).fetchall()]
     if not runs:
         return {}
-    of_them = "list_contains($runs, base_run_id) or list_contains($runs, candidate_run_id)"
+    of_them = "list_has_any($runs, [base_run_id, candidate_run_id, confirming_run_id])"
     rows = conn.execute(f"select comparison_id from raw.comparisons where {of_them}", {"runs": runs}).fetchall()  # noqa: S608
     return {"retired_run_ids": runs, "retired_comparison_ids": [each for (each,) in rows]}
 

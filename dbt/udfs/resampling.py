@@ -83,26 +83,43 @@ def n_effective(unit_of: NDArray[np.int64]) -> float:
     return float(1 / (part @ part))
 
 
-def two_part_half_width(of_samples: float, of_wordings: float, samples_free: float, wordings_free: float) -> float:
-    """Returns the 95 % quantile of t times sqrt(V), V = V_samples + V_wordings, with the degrees of freedom of Satterthwaite.
+def satterthwaite(
+    of_samples: float, of_wordings: float, samples_free: float, wordings_free: float, total: float | None = None
+) -> float:
+    """Returns the degrees of freedom of a variance in two parts, V^2 / (V_samples^2 / f_samples + V_wordings^2 / f_wordings).
 
     Args:
         of_samples: V_samples, >= 0.
         of_wordings: V_wordings, >= 0.
         samples_free: degrees of freedom of V_samples, taken for 1 below that.
         wordings_free: of V_wordings.
+        total: V where it is less than the sum of its parts; None for their sum.
 
     Returns:
-        0 where nothing varies; NaN where a part is undefined.
+        f_samples where nothing varies; NaN where a part is undefined.
 
     Source:
         Satterthwaite 1946.
     """
+    total = of_samples + of_wordings if total is None else total
+    if not total > 0:
+        return total if np.isnan(total) else float(samples_free)
+    uncertain = of_samples**2 / max(samples_free, 1) + of_wordings**2 / max(wordings_free, 1)
+    return float(total**2 / uncertain)
+
+
+def two_part_half_width(of_samples: float, of_wordings: float, samples_free: float, wordings_free: float) -> float:
+    """Returns t times sqrt(V_samples + V_wordings) at 95 %, t with the degrees of freedom of `satterthwaite`.
+
+    The arguments are those of `satterthwaite`.
+
+    Returns:
+        0 where nothing varies; NaN where a part is undefined.
+    """
     total = of_samples + of_wordings
     if not total > 0:
         return total
-    uncertain = of_samples**2 / max(samples_free, 1) + of_wordings**2 / max(wordings_free, 1)
-    return t_quantile(total**2 / uncertain) * float(np.sqrt(total))
+    return t_quantile(satterthwaite(of_samples, of_wordings, samples_free, wordings_free)) * float(np.sqrt(total))
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:
@@ -213,15 +230,14 @@ class TwoWayVariance(NamedTuple):
         return max(samples + self.variants - self.both, samples, self.variants)
 
     def degrees_of_freedom(self, samples: float, n_samples: int) -> float:
-        """Returns V^2 / (V_samples^2 / (N - 1) + V_variants^2 / (Q - 1)), after Satterthwaite; not below N - 1 and Q - 1 both.
+        """Returns those of `satterthwaite`, not fewer than the smaller of N - 1 and Q - 1.
 
         Args:
             samples: V_samples.
             n_samples: N, two or more.
         """
-        fewest = min(n_samples - 1.0, self.n_variants - 1.0)
-        uncertain = samples**2 / (n_samples - 1) + self.variants**2 / max(self.n_variants - 1, 1)
-        return max(fewest, self.total(samples) ** 2 / uncertain) if uncertain > 0 else fewest
+        free = n_samples - 1, self.n_variants - 1
+        return max(min(free), satterthwaite(samples, self.variants, *free, self.total(samples)))
 
 
 def two_way_variance(

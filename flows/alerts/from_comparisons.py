@@ -9,32 +9,20 @@ from typing import Any, Literal
 from flows.alerts.alarms import Place, Problem
 from flows.display.figures import ABSENT, number, usd
 
-CHURN = "label_churn"
-
 
 def problems_of(
     rows: Iterable[Mapping[str, Any]],
-    against: Mapping[str, Literal["last_night", "night_before_last", "baseline", "alarm"]],
-    night_before_last: str | None = None,
+    against: Mapping[str, Literal["last_night", "baseline", "alarm"]],
 ) -> tuple[list[Problem], dict[Place, str]]:
     """Returns what is worse than last night or a baseline, in the order of the rows, and the verdict of every comparison.
 
     Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it: it is told beside
-    another measure of its group that regressed. That answers changed since last night is told only where they changed since
-    the night before last too, else a night that was other and is over would be told a second time; where there is no such
-    night it is not told, and where the two cannot be compared it is.
+    another measure of its group that regressed.
 
-    `against` is what each base run is. One that is only an open alarm's, or the night before last, gives verdicts, by place
-    (model, task, strategy, measure, base run) as `flows.alerts.alarms.changes` takes them, and no problems: what is worse
-    than it stands already.
+    `against` is what each base run is. One that is only an open alarm's gives verdicts, by place (model, task, strategy,
+    measure, base run) as `flows.alerts.alarms.changes` takes them, and no problems: what is worse than it stands already.
     """
     problems, verdicts, rows = [], {}, list(rows)
-    has_earlier = night_before_last is not None
-    is_lasting = {
-        _group(row)[:3]: row["verdict"] != "within_noise"
-        for row in rows
-        if row["measure"] == CHURN and row["base_run_id"] == night_before_last
-    }
     worse = {_group(row) for row in rows if row["verdict"] == "regressed" and row["measure"] != "consistency"}
     for row in rows:
         base = row["base_run_id"]
@@ -42,9 +30,7 @@ def problems_of(
         reference = against[base]
         if row["verdict"] not in ("regressed", "changed"):
             continue
-        if reference == "alarm" or reference == "night_before_last":  # noqa: PLR1714 - mypy follows this
-            continue
-        if row["measure"] == CHURN and reference == "last_night" and not is_lasting.get(_group(row)[:3], has_earlier):
+        if reference == "alarm":
             continue
         if row["measure"] == "consistency" and _group(row) not in worse:
             continue

@@ -12,7 +12,7 @@ A night is begun with its run and finished when it has been told. What a start f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from typing import Any, Literal
 from cronsim import CronSim
 
 from flows.alerts.alarms import Changes, Problem, open_alarms, open_bases, settle
-from flows.alerts.from_comparisons import CHURN, problems_of
+from flows.alerts.from_comparisons import problems_of
 from flows.alerts.message import Message, Night, compose
 from flows.alerts.notify import Delivery, heartbeat, notify, report_link
 from flows.audit import prefect_server
@@ -52,7 +52,7 @@ from models_registry.errors import PromptauditError, WarehouseLocked
 from models_registry.registry import Registry
 
 DAY = timedelta(days=1)
-Against = Literal["last_night", "night_before_last", "baseline", "alarm"]
+Against = Literal["last_night", "baseline", "alarm"]
 NO_CODE = 2  # of an error that has none of its own
 
 _DERIVED = "select audit_run_id from marts.rpt_audit"
@@ -139,7 +139,6 @@ class AfterRun:
     message: Message | None = None
     delivery: Delivery | None = None
     n_retired: int = 0
-    _before: str | None = None
 
     @property
     def warehouse(self) -> Warehouse:
@@ -157,14 +156,9 @@ class AfterRun:
         with self.context.locked():
             self.progress.step("comparing with earlier runs")
             with warehouse.kept_open():
-                self.against, self._before = against, before = _references(warehouse, self.context.audit_id, run)
-                ids = compare(warehouse, [pair_of(base, run, card) for base in against])
-                rows = warehouse.read(sql("nightly", "compared"), ids=ids)
-                if before is not None and before not in against and _has_churned(rows, against):
-                    against[before] = "night_before_last"
-                    ids += compare(warehouse, [pair_of(before, run, card)])
-                    rows = warehouse.read(sql("nightly", "compared"), ids=ids)
-        self.comparison_ids, self.rows = ids, rows
+                self.against = _references(warehouse, self.context.audit_id, run)
+                self.comparison_ids = compare(warehouse, [pair_of(base, run, card) for base in self.against])
+                self.rows = warehouse.read(sql("nightly", "compared"), ids=self.comparison_ids)
 
     def report(self) -> None:
         """Writes the run's page, with what changed."""
@@ -183,7 +177,7 @@ class AfterRun:
         """Settles the alarms, and tells the people of the card what is worth telling."""
         warehouse, run, context, gate = self.warehouse, self.audit_run_id, self.context, self.outcome
         with context.locked(), warehouse.kept_open():
-            worse, verdicts = problems_of(self.rows, self.against, self._before)
+            worse, verdicts = problems_of(self.rows, self.against)
             self.changes = settle(warehouse, context.audit_id, run, [*worse, *_gate_problems(gate)], verdicts)
             (started,) = warehouse.read(sql("nightly", "started"), run=run)
         night = Night(
@@ -416,27 +410,16 @@ def _finish_older(context: NightContext, run: str, finished_at: datetime) -> Non
         context.progress.warn(f"the night of run {run} stays unfinished: {error}")
 
 
-def _references(warehouse: Warehouse, audit_id: str, run: str) -> tuple[dict[str, Against], str | None]:
-    """Returns the runs tonight is compared with, and as what, and the night before last.
-
-    They are last night's, the pinned baselines and those of open alarms. The night before last is looked at where answers
-    changed since last night.
-    """
-    earlier = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "earlier_nights"), run=run)]
-    bases: dict[str, Against] = dict.fromkeys(earlier[:1], "last_night")
+def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Against]:
+    """Returns the runs tonight is compared with, and as what: last night's, the pinned baselines and those of open alarms."""
+    last = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "last_night"), run=run)]
+    bases: dict[str, Against] = dict.fromkeys(last, "last_night")
     for row in warehouse.read(sql("nightly", "baselines"), audit=audit_id, run=run):
         bases.setdefault(row["audit_run_id"], "baseline")
     for base in open_bases(open_alarms(warehouse, audit_id, run)):
         bases.setdefault(base, "alarm")
     derived = {row["audit_run_id"] for row in warehouse.read(f"{_DERIVED} group by all")}
-    against = {base: reference for base, reference in bases.items() if base in derived and base != run}
-    return against, earlier[1] if len(earlier) > 1 else None
-
-
-def _has_churned(rows: Sequence[Mapping[str, Any]], against: Mapping[str, Against]) -> bool:
-    """Returns whether the same cells are answered otherwise than last night."""
-    churned = [row for row in rows if row["measure"] == CHURN and row["verdict"] == "changed"]
-    return any(against[row["base_run_id"]] == "last_night" for row in churned)
+    return {base: reference for base, reference in bases.items() if base in derived and base != run}
 
 
 def _gate_problems(gate: GateResult) -> list[Problem]:

@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -30,6 +30,7 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     6: "alter table if exists raw.nights add column scheduled_at timestamp;",  # a version before the fourth has none yet
     7: "",  # a table alone
     8: "alter table raw.prompt_variants add column model_ids varchar[];",
+    9: "alter table if exists raw.comparisons add column confirming_run_id varchar;",  # as above
 }
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")

@@ -269,31 +269,12 @@ def test_findings_are_worse_rows_against_last_night_and_the_baseline() -> None:
 
 
 def test_a_night_that_is_mended_is_no_regression() -> None:
-    churned = {"measure": "label_churn", "verdict": "changed"}
     rows = [
-        row(verdict="improved"), row(measure="sensitivity", verdict="improved"), row(measure="consistency"), row(**churned),
-        row(**churned | {"base_run_id": run(2), "verdict": "within_noise"}),
+        row(verdict="improved"), row(measure="sensitivity", verdict="improved"), row(measure="consistency"),
+        row(measure="label_churn", verdict="within_noise"),
     ]  # fmt: skip
-    findings, _ = problems_of(rows, {run(3): "last_night", run(2): "night_before_last"}, run(2))
+    findings, _ = problems_of(rows, {run(3): "last_night"})
     assert not findings
-
-
-@pytest.mark.parametrize(
-    ("before", "verdict", "is_told"),
-    [
-        (run(2), "changed", True),
-        (run(2), "not_comparable", True),
-        (run(2), "within_noise", False),
-        (None, "changed", False),
-    ],
-)
-def test_answers_that_changed_are_told_where_the_night_before_last_says_so_too(
-    before: str | None, verdict: str, is_told: bool
-) -> None:
-    rows = [row(measure="label_churn", verdict="changed")]
-    rows += [row(measure="label_churn", verdict=verdict, base_run_id=run(2))] * (before is not None)
-    findings, _ = problems_of(rows, {run(3): "last_night", run(2): "night_before_last"}, before)
-    assert [finding.measure for finding in findings] == ["label_churn"] * is_told
 
 
 def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
@@ -325,7 +306,7 @@ def test_consistency_is_told_beside_another_measure_that_regressed() -> None:
     ],
 )  # fmt: skip
 def test_a_comparison_in_one_line(columns: dict[str, object], summary: str) -> None:
-    ((found,), _) = problems_of([row(**columns)], {run(3): "last_night"}, run(2))
+    ((found,), _) = problems_of([row(**columns)], {run(3): "last_night"})
     assert found.summary == summary
 
 

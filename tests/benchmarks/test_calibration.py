@@ -29,8 +29,12 @@ from tests.udfs.comparison_worlds import (
     World,
     asked,
     compared_pair,
+    detectable,
+    detected,
     effects_of,
+    less_skilled,
     model_with,
+    other_shocks,
     regressed,
     same,
     shares_of,
@@ -155,6 +159,22 @@ def test_greater_sensitivity(
         f"SE {np.mean([row.standard_error for row in rows]):.4f}"
     )
     assert may_be_at_least(n_found, n_pairs, 0.9)
+
+
+@pytest.mark.parametrize("n_tests", [1, 8])
+@pytest.mark.parametrize(
+    "world", [World(same, MODEL), World(other_shocks, replace(MODEL, shock_sd=0.3))], ids=["same", "shocks"]
+)
+@pytest.mark.parametrize("size", ["100x3", "100x5", "100x8", "60x12", "200x12"])
+def test_a_detectable_difference_is_found(size: str, world: World, n_tests: int, workers: Workers) -> None:
+    n_samples, n_variants = (int(n) for n in size.split("x"))
+    design = Design(n_samples=n_samples, n_variants=n_variants)
+    smallest = detectable(world, design, n_tests)
+    lower = replace(world, candidate=less_skilled(world.base, smallest, design))
+    work = partial(detected, world=lower, design=design, n_tests=n_tests, n_resamples=N_RESAMPLES * min(n_tests, 4))
+    n_found = sum(workers.each(work, N_PAIRS))
+    print(f"\n{size}, {n_tests} tests: {smallest:.3f} is found in {n_found} of {N_PAIRS}")
+    assert may_be_at_least(n_found, N_PAIRS, 0.85)
 
 
 @pytest.mark.parametrize("name", ["both_sd", "wording_sd", "temperature", "wording_shocks"])

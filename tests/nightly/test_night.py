@@ -72,16 +72,14 @@ def test_a_scheduled_start_that_went_on_with_an_older_night_has_it_as_its_own(wa
 
 def test_a_night_without_a_scorecard_is_stepped_over_and_not_compared_with(tmp_path: Path) -> None:
     made = Gated(tmp_path)
-    older, old, cut_short, tonight = (
-        made.run(name, hours=hours) for name, hours in (("a", 73), ("b", 49), ("c", 25), ("d", 1))
-    )
+    old, tonight = (made.run(name, hours=hours) for name, hours in (("b", 49), ("d", 1)))
+    made.run("c", hours=25)  # without a scorecard
     made.run("e", hours=30, state="running")
     made.run("f", hours=30, origin="trial")
-    for run in (older, old, tonight):
+    for run in (old, tonight):
         made.row("rpt_audit", run)
-    rows = Warehouse(made.written()).read(sql("nightly", "earlier_nights"), run=tonight)
-    assert [row["audit_run_id"] for row in rows] == [old, older]
-    assert cut_short not in {row["audit_run_id"] for row in rows}
+    rows = Warehouse(made.written()).read(sql("nightly", "last_night"), run=tonight)
+    assert [row["audit_run_id"] for row in rows] == [old]
 
 
 def test_a_night_may_last_until_the_next_one_is_due() -> None:

@@ -69,13 +69,14 @@ class Gated:
         state: str = "complete",
         audit: str = "nightly",
         origin: str = "run",
+        plan: str = "p",
         **card: Any,
     ) -> str:
         """A run of so many hours ago, with its card as landed."""
         run = run_id(name)
         cards = {"audits": {audit: {"gate": list(gate), **card}}} if origin == "run" else {}
         (row,) = run_row(
-            audit_run_id=run, audit_id=audit, origin=origin, fingerprint="f", plan_fingerprint="p",
+            audit_run_id=run, audit_id=audit, origin=origin, fingerprint="f", plan_fingerprint=plan,
             card=json.dumps(cards), format_limits="{}", seed=1, n_resamples=0, manifest={},
         ).to_dicts()  # fmt: skip
         row |= {"state": state, "started_at": now() - timedelta(hours=hours)}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from udfs.comparison import Compared, compare_accuracies, compare_answers
+from udfs.comparison import Compared, compare_accuracies, compare_answers, detectable_difference
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -123,6 +123,29 @@ def asked(rng: np.random.Generator, shares: Floats, design: Design) -> Codes:
     return labels
 
 
+def asked_in_batches(
+    rng: np.random.Generator, shares: Floats, design: Design, batch_sd: float, batch_size: int = 50
+) -> Codes:
+    """As `asked`, where the calls of a batch share a shock of `batch_sd` logits for each class.
+
+    Calls are in the order in which a run makes them: a wording is asked of every sample before it is asked again.
+    """
+    if batch_sd == 0:
+        return asked(rng, shares, design)
+    n, q, n_classes = shares.shape
+    n_asks = np.array([design.original_asks, *[design.variant_asks] * (q - 1)])
+    batch = np.arange(n_asks.sum() * n) // batch_size
+    shocks = np.exp(batch_sd * rng.standard_normal((batch[-1] + 1, n_classes)))[batch].reshape(-1, n, n_classes)
+    labels = np.full((n, q, n_asks.max()), NOT_ASKED)
+    for v in range(q):
+        start = n_asks[:v].sum()
+        for repetition in range(n_asks[v]):
+            weight = shares[:, v] * shocks[start + repetition]
+            own = replace(design, n_variants=1, original_asks=1, variant_asks=1)
+            labels[:, v, repetition] = asked(rng, (weight / weight.sum(axis=1, keepdims=True))[:, None], own)[:, 0, 0]
+    return labels
+
+
 def columns_of(nights: Nights, base: Codes, candidate: Codes) -> Answers:
     """Both nights' labels (N, Q, asks) as columns; wordings drawn anew have codes of their own."""
     parts = []
@@ -169,13 +192,13 @@ def compared(answers: Answers, design: Design, *, seed: int, n_resamples: int) -
     return {row.measure: row for row in rows}
 
 
-def q_values(rows: Sequence[Compared]) -> dict[str, float]:
-    """Benjamini-Hochberg over the measures with a p-value."""
-    tested = [row for row in rows if not np.isnan(row.p_value)]
-    if not tested:
-        return {}
-    values = false_discovery_control([row.p_value for row in tested], method="bh")
-    return {row.measure: float(q) for row, q in zip(tested, values, strict=True)}
+def q_values(p_values: Sequence[float]) -> list[float]:
+    """Benjamini-Hochberg over what has a p-value; NaN stays."""
+    q = np.array(p_values, np.float64)
+    tested = ~np.isnan(q)
+    if tested.any():
+        q[tested] = false_discovery_control(q[tested], method="bh")
+    return q.tolist()
 
 
 def is_worse(row: Compared, min_effect: float = MIN_EFFECT) -> bool:
@@ -187,8 +210,8 @@ def is_worse(row: Compared, min_effect: float = MIN_EFFECT) -> bool:
 def regressed(rows: Sequence[Compared]) -> set[str]:
     """Measures that regressed: q <= .05 over the pair's quality measures and the bad way by .02 or more."""
     quality = [row for row in rows if row.measure in WORSE_IS_UP | WORSE_IS_DOWN]
-    q = q_values(quality)
-    return {row.measure for row in quality if is_worse(row) and q.get(row.measure, 1.0) <= 0.05}
+    q = q_values([row.p_value for row in quality])
+    return {row.measure for row, value in zip(quality, q, strict=True) if is_worse(row) and value <= 0.05}
 
 
 def plug_in_sensitivity(labels: Codes, n_classes: int) -> float:
@@ -285,6 +308,41 @@ NOTHING_CHANGED = {
     "wordings_anew": World(other_wordings, MODEL),
     "wording_shocks": World(other_shocks, SHOCKED),
 }
+
+
+def less_skilled(base: Model, difference: float, design: Design) -> Model:
+    """The base model with a skill at which micro-F1 is lower by `difference`, in expectation over samples and wordings."""
+
+    def mean_accuracy(model: Model) -> float:
+        figures = []
+        for seed in range(30):
+            effects = effects_of(np.random.default_rng([seed, 3]), design)
+            rows = np.arange(design.n_samples)
+            figures.append(shares_of(effects, model)[rows, :, effects.gold].mean())
+        return float(np.mean(figures))
+
+    low, high = base.skill - 6, base.skill
+    target = mean_accuracy(base) - difference
+    for _ in range(16):
+        middle = (low + high) / 2
+        is_below = mean_accuracy(replace(base, skill=middle)) < target
+        low, high = (middle, high) if is_below else (low, middle)
+    return replace(base, skill=(low + high) / 2)
+
+
+def detected(seed: int, *, world: World, design: Design, n_tests: int, n_resamples: int) -> bool:
+    """Whether micro-F1 of pair `seed` differs by the smallest effect or more, at the level of one of so many tests."""
+    row = compared_pair(seed, world=world, design=design, n_resamples=n_resamples)["micro_f1"]
+    return bool(row.p_value <= 0.05 / n_tests and abs(row.difference) >= MIN_EFFECT)
+
+
+def detectable(world: World, design: Design, n_tests: int, n_pairs: int = 40) -> float:
+    """The median over quiet pairs of the difference of micro-F1 that each would have detected."""
+    rows = [compared_pair(seed, world=world, design=design, n_resamples=400)["micro_f1"] for seed in range(n_pairs)]
+    figures = [
+        detectable_difference(row.standard_error, row.degrees_of_freedom, n_tests, MIN_EFFECT) for row in rows
+    ]  # fmt: skip
+    return float(np.median(figures))
 
 
 def model_with(base: Model, size: str, difference: float, design: Design) -> Model:

@@ -29,7 +29,10 @@ from tests.udfs.comparison_worlds import (
     columns_of,
     compared,
     compared_pair,
+    detectable,
+    detected,
     effects_of,
+    less_skilled,
     other_provider,
     other_shocks,
     other_wordings,
@@ -269,3 +272,14 @@ def test_shares_cover_other_wordings(name: str) -> None:
         n_covered = sum(night[k].wordings_low <= truth[k] <= night[k].wordings_high for night in nights)
         assert n_covered >= fewest(N_NIGHTS, 0.93), share
     assert sum(night[0].low <= truth[0] <= night[0].high for night in nights) < fewest(N_NIGHTS, 0.93)
+
+
+@pytest.mark.parametrize("n_variants", [3, 5])
+def test_a_detectable_difference_is_found_with_few_wordings(n_variants: int) -> None:
+    design, world = Design(n_samples=60, n_variants=n_variants), World(same, MODEL)
+    lower = replace(world, candidate=less_skilled(MODEL, detectable(world, design, 1), design))
+    n_found = sum(
+        detected(seed, world=lower, design=design, n_tests=1, n_resamples=N_RESAMPLES)
+        for seed in range(1000, 1000 + N_PAIRS)
+    )
+    assert fewest(N_PAIRS, 0.9) <= n_found

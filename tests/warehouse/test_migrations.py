@@ -24,6 +24,7 @@ ADDED: dict[int, dict[str, tuple[str, ...]]] = {  # by the version that brought 
     5: {"audit_runs": ("manifest",)},
     6: {"nights": ("scheduled_at",)},
     8: {"prompt_variants": ("model_ids",)},
+    9: {"comparisons": ("confirming_run_id",)},
 }
 NEW = {
     2: ("rephrasings", "engines", "batches"),
@@ -33,10 +34,11 @@ NEW = {
     6: (),
     7: ("format_validations",),
     8: (),
+    9: (),
 }
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7, 8])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     Warehouse(warehouse).apply_schema()

@@ -8,6 +8,7 @@
     {%- endif -%}
     {%- set key = config.get('unique_key') -%}
     {%- set fresh = adapter.quote(this.identifier ~ '__fresh') -%}
+    {{ run_hooks(pre_hooks) }}
     {%- call statement('main') -%}
         create or replace temporary table {{ fresh }} as (
             {{ compiled_code }}

@@ -16,7 +16,8 @@ renamed as (
         n_resamples,
         seed,
         is_trial,
-        requested_at
+        requested_at,
+        confirming_run_id
     from source
 )
 

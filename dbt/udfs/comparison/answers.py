@@ -144,6 +144,7 @@ def _churn(table: AnswersTable, n_repetitions: int) -> Compared:
         p_value_samples=churn.p_value,
         p_value_variants=np.nan,
         standard_error=churn.standard_error,
+        degrees_of_freedom=churn.n_samples - 1,
         n_samples=churn.n_samples,
         n_variants=table.n_slots,
         n_repetitions=n_repetitions,

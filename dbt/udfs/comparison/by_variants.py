@@ -27,6 +27,7 @@ class ByVariants(NamedTuple):
 
     p_value: Floats
     standard_error: Floats
+    degrees_of_freedom: float  # of the standard errors
     variance: Floats  # what wordings drawn anew add to the interval's; 0 where the runs share them
 
 
@@ -58,19 +59,19 @@ def by_variants(
     n_measures, n_slots = len(difference), figures.n_units // 2
     undefined, none = np.full(n_measures, np.nan), np.zeros(n_measures)
     if n_slots < 2 or n_resamples == 0:
-        return ByVariants(undefined, undefined, none)
+        return ByVariants(undefined, undefined, np.nan, none)
     p_value, error = _exchanged(figures, stratum, difference, p_samples, seed, n_resamples)
     if (stratum != SAME_WORDING).any():
         first, second = (_without_each(half, n_slots) for half in figures.halves())
         shared_by_halves = [_jackknife_covariance(*rows) for rows in zip(first, second, strict=True)]
-        return ByVariants(p_value, error, np.maximum(shared_by_halves, 0.0))
+        return ByVariants(p_value, error, 2 * (n_slots - 1), np.maximum(shared_by_halves, 0.0))
     if n_slots < MIN_EXCHANGED:
         less_one = _without_each(figures, n_slots)
         for k, row in enumerate(less_one[:, 1] - less_one[:, 0]):
             if not np.isnan(row).any():
                 error[k] = np.sqrt(jackknife_variance(row))
                 p_value[k] = _t_test(abs(difference[k]), error[k], n_slots - 1)
-    return ByVariants(p_value, error, none)
+    return ByVariants(p_value, error, n_slots - 1, none)
 
 
 def _t_test(size: float, error: float, degrees_of_freedom: int) -> float:

@@ -44,7 +44,7 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
     A figure over a group is of all answers of the group: what the measures leave out (quarantined variants) is in it, marked.
     """
     wanted = _within(mart, column, row)
-    runs = [row["base_run_id"], row["candidate_run_id"]] if mart in COMPARED else [row["audit_run_id"]]
+    runs = _runs(mart, row)
     parts = ["list_contains($runs, audit_run_id)"]
     if "model_id" in wanted and row.get("base_model_id") is not None:  # one model held against another
         parts.append("model_id in ($of_model, $base_model)")
@@ -63,6 +63,14 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
         wanted["temperature"] = row["paraphrase_temperature"]
     parts += [f"{name} = ${name}" for name in wanted if name in WITHIN]
     return " and ".join(parts), {"runs": runs, **wanted}
+
+
+def _runs(mart: str, row: Mapping[str, Any]) -> list[str]:
+    """Returns the runs that a row is about, of a comparison the candidate last."""
+    if mart not in COMPARED:
+        return [row["audit_run_id"]]
+    runs = [row.get("confirming_run_id"), row["base_run_id"], row["candidate_run_id"]]
+    return [run for run in runs if run is not None]
 
 
 def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -235,9 +235,24 @@ def test_what_is_no_task_is_refused(n_labels: int, level: Level) -> None:
 
 
 def test_detectable_difference_by_hand() -> None:
-    assert detectable_difference(0.01, 1) == pytest.approx((1.959964 + 1.28) * 0.01, abs=1e-7)
-    # 1 - .025/50 = .9995 lies at 3.290527
-    assert detectable_difference(0.01, 50) == pytest.approx((3.290527 + 1.28) * 0.01, abs=1e-7)
-    assert np.isnan(detectable_difference(np.nan, 1))
+    many = 1e6  # where t is normal: .9 lies below 1.281552
+    assert detectable_difference(0.01, many, 1, 0) == pytest.approx((1.959964 + 1.281552) * 0.01, abs=1e-6)
+    # 1 - .025/50 = .9995 lies at 3.290527, 1 - .05/50 = .999 at 3.090232
+    assert detectable_difference(0.01, many, 50, 0) == pytest.approx((3.290527 + 1.281552) * 0.01, abs=1e-6)
+    assert detectable_difference(0.01, many, 50, 0, tail=0.05) == pytest.approx((3.090232 + 1.281552) * 0.01, abs=1e-6)
+    # beyond the smallest effect that counts, and twice: .944 lies below 1.589268
+    assert detectable_difference(0.01, many, 1, 0.02) == pytest.approx(0.02 + 0.01281552, abs=1e-7)
+    assert detectable_difference(0.01, many, 1, 0.02, is_confirmed=True) == pytest.approx(0.03589268, abs=1e-7)
+    assert detectable_difference(0, 4, 1, 0.02) == 0.02
+    assert np.isnan(detectable_difference(np.nan, 4, 1, 0.02))
     with pytest.raises(ValueError, match="at least 1, got 0"):
-        detectable_difference(0.01, 0)
+        detectable_difference(0.01, 4, 0, 0.02)
+
+
+def test_a_detectable_difference_is_found_nine_times_in_ten_by_a_t_test_of_few_degrees_of_freedom() -> None:
+    rng, degrees_of_freedom, n_comparisons = np.random.default_rng(1), 2, 8
+    effect = detectable_difference(1.0, degrees_of_freedom, n_comparisons, 0)
+    mean = effect + rng.standard_normal(20_000)
+    error = np.sqrt(rng.chisquare(degrees_of_freedom, 20_000) / degrees_of_freedom)
+    # t_2 at 1 - .025/8 = .996875: t = (2p - 1) / sqrt(2 p (1 - p)) = 12.590
+    assert np.mean(mean / error > 12.590) == pytest.approx(0.9, abs=0.01)

@@ -16,6 +16,7 @@ differences as (
         paired.candidate_run_id,
         paired.audit_id,
         paired.base_model_id,
+        paired.confirming_run_id,
         paired.min_effect,
         case adjusted.measure
             when 'cost_usd' then paired.max_cost_increase
@@ -28,9 +29,25 @@ differences as (
                 in ('sensitivity', 'invalid_rate', 'accuracy_std', 'cost_usd', 'latency_ms')
                 then adjusted.difference
             else -adjusted.difference
-        end as worse_by
+        end as worse_by,
+        if(
+            adjusted.measure = 'label_churn' and paired.is_of_nights,
+            {{ significance_level_of_nights() }},
+            {{ significance_level() }}
+        ) as level
     from adjusted
     inner join paired using (comparison_id, model_id, task_id, strategy)
+),
+
+-- where there is a confirming night it has to say the same, in the same direction
+held as (
+    select
+        *,
+        difference_p_value <= {{ significance_level() }} and abs(difference) >= min_effect and not coalesce(
+            confirming_p_value <= level and confirming_difference * sign(difference) >= min_effect, true
+        ) as is_unconfirmed,
+        q_value <= level and abs(difference) >= min_effect and not is_unconfirmed as holds
+    from differences
 ),
 
 churned as (
@@ -42,58 +59,65 @@ churned as (
         base as churn_within_a_run,
         case
             when q_value is null then null
-            when q_value <= 0.05 and difference >= min_effect then 'drift'
-            when q_value > 0.05 or difference < min_effect then 'noise'
+            when holds then 'drift'
+            when is_unconfirmed then 'unconfirmed'
+            else 'noise'
         end as churn_state
-    from differences
+    from held
     where measure = 'label_churn'
 ),
 
 final as (
     select
-        differences.comparison_id,
-        differences.base_run_id,
-        differences.candidate_run_id,
-        differences.audit_id,
-        differences.base_model_id,
-        differences.model_id,
-        differences.task_id,
-        differences.strategy,
-        differences.measure,
-        differences.base,
-        differences.candidate,
-        differences.difference,
-        differences.difference_low,
-        differences.difference_high,
-        differences.p_value,
-        differences.p_value_samples,
-        differences.p_value_variants,
-        differences.q_value,
-        differences.n_tests,
-        differences.standard_error,
-        differences.min_effect,
-        differences.n_samples,
-        differences.n_variants,
-        differences.n_repetitions,
-        differences.reason,
+        held.comparison_id,
+        held.base_run_id,
+        held.candidate_run_id,
+        held.audit_id,
+        held.base_model_id,
+        held.model_id,
+        held.task_id,
+        held.strategy,
+        held.measure,
+        held.base,
+        held.candidate,
+        held.difference,
+        held.difference_low,
+        held.difference_high,
+        held.p_value,
+        held.p_value_samples,
+        held.p_value_variants,
+        held.q_value,
+        held.n_tests,
+        held.standard_error,
+        held.degrees_of_freedom,
+        held.min_effect,
+        held.level,
+        held.confirming_run_id,
+        held.confirming_difference,
+        held.confirming_p_value,
+        held.n_samples,
+        held.n_variants,
+        held.n_repetitions,
+        held.reason,
         churned.churn_within_a_run,
         coalesce(churned.churn_state, 'unknown') as churn_state,
         case
-            when differences.reason is not null then 'not_comparable'
-            when differences.measure in ('cost_usd', 'latency_ms') and differences.max_increase is null then 'not_judged'
-            when differences.measure in ('cost_usd', 'latency_ms')
+            when held.reason is not null then 'not_comparable'
+            when held.measure in ('cost_usd', 'latency_ms') and held.max_increase is null then 'not_judged'
+            when held.measure in ('cost_usd', 'latency_ms')
                 then case
-                    when differences.candidate > differences.base * (1 + differences.max_increase) then 'regressed'
-                    when differences.candidate < differences.base * (1 - differences.max_increase) then 'improved'
+                    when held.candidate > held.base * (1 + held.max_increase) then 'regressed'
+                    when held.candidate < held.base * (1 - held.max_increase) then 'improved'
                     else 'within_noise'
                 end
-            when differences.p_value is null then 'not_comparable'
-            when differences.q_value > 0.05 or abs(differences.difference) < differences.min_effect then 'within_noise'
-            when differences.measure = 'label_churn' then 'changed'
-            when differences.worse_by > 0 then 'regressed'
+            when held.p_value is null then 'not_comparable'
+            when not held.holds then 'within_noise'
+            when held.measure = 'label_churn' then 'changed'
+            when held.worse_by > 0 then 'regressed'
             else 'improved'
-        end as verdict
-    from differences
+        end as verdict,
+        coalesce(held.is_unconfirmed, false) as is_unconfirmed
+    from held
     left join churned using (comparison_id, model_id, task_id, strategy)
 )
 

@@ -16,6 +16,7 @@ answered as (
         task_id,
         strategy
     from answers
+    where side < 2
 ),
 
 final as (

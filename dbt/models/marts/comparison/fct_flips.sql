@@ -1,8 +1,10 @@
 -- One row per comparison, model, task, strategy, sample and flip: steady to unsteady and back, right to wrong and back.
 -- Steady: nine answers in ten say the same; unsteady: less than three in four. Right: three in four are; wrong: one in four.
 -- Between the two nothing flips, so that a sample at an edge does not flip every night.
+{{ config(pre_hook='{{ delete_compared_in_this_build() }}') }}
 with answers as (
     select * from {{ ref('int_answers_paired') }}
+    where side < 2
 ),
 
 comparisons as (

@@ -1,5 +1,6 @@
 -- One row per comparison, model, task and thing that the two runs recorded differently.
 -- Model or task is NULL where it holds for every one.
+{{ config(pre_hook='{{ delete_compared_in_this_build() }}') }}
 with comparisons as (
     select * from {{ ref('stg_comparisons') }}
     where {{ compared_in_this_build() }}

@@ -22,6 +22,7 @@ runs as (
             and base_run_id != candidate_run_id
             and cause = 'nothing_changed'
             and verdict = 'within_noise'
+            and measure_version = {{ var('measure_version') }}
     ),
 {%- else -%}
     steady as (
@@ -93,13 +94,21 @@ final as (
         p_value_variants,
         q_value,
         min_effect,
-        detectable_difference(standard_error, n_tests::integer) as detectable_difference,
+        detectable_difference(
+            standard_error,
+            degrees_of_freedom,
+            n_tests::integer,
+            min_effect,
+            if(measure = 'label_churn', level, level / 2),
+            confirming_run_id is not null
+        ) as detectable_difference,
         verdict,
         case
             when reason is not null then reason
             when verdict = 'not_comparable' then 'too little to test'
             when verdict = 'not_judged' then 'no threshold in the audit''s card'
             when cause = 'other_model' then 'two models'
+            when is_unconfirmed then 'not confirmed: it does not hold with a third night'
             when causes is not null
                 then array_to_string(
                     list_transform(causes, lambda each: {{ phrase_of_cause('each.cause') }} || ' (' || each.details || ')'), '; '
@@ -109,6 +118,7 @@ final as (
                 || case churn_state
                     when 'drift' then 'drift, since the same cells are answered otherwise than when they are asked again'
                     when 'noise' then 'noise, since the same cells differ no more than when they are asked again'
+                    when 'unconfirmed' then 'noise, or one night that was other: a third night does not tell the cells apart'
                     else 'drift or noise, which nothing here tells apart'
                 end
                 || coalesce(printf(' (%.1f %% of pairs)', 100 * noise_floor), '')
@@ -119,6 +129,9 @@ final as (
         n_samples,
         n_variants,
         n_repetitions,
+        confirming_run_id,
+        confirming_difference,
+        confirming_p_value,
         {{ measure_version() }}
     from attributed
 )

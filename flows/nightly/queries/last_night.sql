@@ -9,4 +9,4 @@ where
     and earlier.origin = 'run' and runs.state = 'complete'
     and earlier.audit_run_id in (select scorecard.audit_run_id from marts.rpt_audit as scorecard)
 order by earlier.night_number desc
-limit 2
+limit 1
