@@ -32,7 +32,13 @@ RANGES: Mapping[str, Range] = {
 """What figures of each unit can be, unless a column's `range` says otherwise. A rate is a share that is printed in percent."""
 
 ENDS = ("_low", "_high")
-Form = Literal["figure", "interval", "std"]
+Form = Literal["figure", "interval"]
+About = Literal["samples", "samples and wordings"]
+ABOUT: Mapping[About, str] = {
+    "samples": "for other samples, these wordings",
+    "samples and wordings": "for other samples and other wordings",
+}
+"""What an interval is for, as people read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +60,7 @@ class MartColumn:
     guide: str = ""  # what it says, in a sentence
     source: str = ""  # the paper it is from
     ends: tuple[str, str] | None = None  # the columns of its interval
+    about: About | None = None  # what its interval is for
 
     @property
     def estimate(self) -> str:
@@ -143,6 +150,7 @@ def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
         is_in_nights=page.get("nights", False),
         guide=meta.get("guide", ""),
         source=meta.get("source", ""),
+        about=meta.get("about"),
         ends=(low, high) if low in declared and high in declared else None,
     )
 

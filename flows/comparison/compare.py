@@ -101,7 +101,9 @@ def derive(warehouse: Warehouse, comparison_ids: Sequence[str], command: Command
             "where list_contains($ids, comparison_id)",
             ids=some,
         )
-        transform(warehouse, [row["run"] for row in rows if row["run"] is not None], "comparisons", some, command=command)
+        transform(
+            warehouse, [row["run"] for row in rows if row["run"] is not None], "comparisons", some, command=command
+        )
 
 
 def n_tests(warehouse: Warehouse, pair: Pair) -> int:

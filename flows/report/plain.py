@@ -15,7 +15,7 @@ from flows.report.gather import ReportData
 from flows.report.page import MOST_SCORECARD, sections, summary
 from flows.report.sections.format_gate import gate
 from flows.warehouse.figure_names import grains, parse_figure
-from models_registry.mart_columns import MartColumn, compact_measures, scorecard_columns
+from models_registry.mart_columns import MartColumn, compact_measures, mart_columns, scorecard_columns
 
 MOST_LINES = 8  # of a table, in chat
 MOST_FINDINGS = 8
@@ -46,7 +46,9 @@ def markdown(data: ReportData) -> str:
 
 
 def _headings() -> list[str]:
-    measures = (f"{column.label} ± std" if column.compact == "std" else column.label for column in compact_measures())
+    measures = (
+        column.label if column.interval is None else f"{column.label} (corrected)" for column in compact_measures()
+    )
     return ["Model", "Task", "Strategy", "Samples × variants", *measures, "Trace"]
 
 
@@ -58,12 +60,12 @@ def _score(of: Traced) -> list[str]:
 
 
 def _figure(of: Traced, column: MartColumn) -> Printed:
-    if column.compact == "interval" and column.interval is None:
-        return of.ranged(column.name)
-    std = f"{column.name}_std"
-    if column.compact == "std" and of.row[std] is not None:
-        return (of.measure(column), " ± ", of.number(std))
-    return of.measure(column)
+    if column.compact != "interval":
+        return of.measure(column)
+    estimate = mart_columns(of.mart)[column.estimate]
+    bounds = of.bounds_of(estimate)
+    beside = () if estimate.name == column.name or not bounds else (" (", of.measure(estimate), ")")
+    return (of.measure(column), *beside, " ", *parts(bounds)) if bounds else of.measure(column)
 
 
 def _section(section: Section) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models_registry.mart_columns import (
+    ABOUT,
     ENDS,
     SHARE,
     MartColumn,
@@ -24,9 +25,10 @@ def test_a_measure_of_the_scorecard_is_explained_and_has_what_is_printed_beside_
     assert measure.label
     assert measure.guide.endswith(".")
     assert measure.source
-    beside = {"std": [f"{measure.name}_std"], "interval": [measure.estimate + end for end in ENDS], "figure": []}
+    beside = {"interval": [measure.estimate + end for end in ENDS], "figure": []}
     for form in (measure.scorecard, measure.compact):
         assert form is None or set(beside[form]) <= set(AUDIT)
+        assert form != "interval" or mart_columns("rpt_audit")[measure.estimate].about in ABOUT
     if measure.is_in_nights:
         assert measure.direction is not None
         assert measure.ends is not None

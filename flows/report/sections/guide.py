@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from models_registry.mart_columns import scorecard_columns
+from models_registry.mart_columns import ABOUT, MartColumn, scorecard_columns
 
 HUA = "Hua et al. 2025"
 HERE = "promptaudit"
@@ -27,8 +27,15 @@ ACCURACY = Measure(
 
 def measures() -> tuple[Measure, ...]:
     """Returns the scorecard's measures and accuracy by variant, as the page explains them."""
-    own = (Measure(column.label, column.guide, column.source) for column in scorecard_columns() if column.guide)
+    own = (Measure(column.label, _sentence(column), column.source) for column in scorecard_columns() if column.guide)
     return (*own, ACCURACY)
+
+
+def _sentence(column: MartColumn) -> str:
+    """What the measure says, and what its interval is for."""
+    if column.ends is None or column.about is None:
+        return column.guide
+    return f"{column.guide} Its 95 % interval is {ABOUT[column.about]}."
 
 
 NIGHTS = (

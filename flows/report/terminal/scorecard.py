@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from flows.display.figures import NAME, count, counted_of, cut, in_unit, interval, number
+from flows.display.figures import NAME, count, counted_of, cut, in_unit, interval
 from flows.report.gather import rows
 from flows.report.gather_judging import comparisons
 from flows.report.queries import query
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 SIZE = ("samples\nvariants", 8)  # heading, width
-WIDTHS: Mapping[Form, int] = {"interval": 14, "std": 8, "figure": 7}
+WIDTHS: Mapping[Form, int] = {"interval": 14, "figure": 7}
 
 
 def scorecard_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
@@ -63,8 +63,6 @@ def columns() -> list[tuple[str, int]]:
 def _heading(measure: MartColumn) -> str:
     if measure.interval is not None:
         return f"{measure.label}\n(corrected)"
-    if measure.compact == "std":
-        return f"{measure.label}\n± std"
     return measure.label.replace(" ", "\n") if measure.compact == "figure" else measure.label
 
 
@@ -77,9 +75,6 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def _cell(row: Row, measure: MartColumn) -> str:
     figure = in_unit(measure.clipped(row[measure.name]), measure.unit)
-    if measure.compact == "std":
-        std = row[f"{measure.name}_std"]
-        return figure if std is None else f"{figure}\n±{number(std)}"
     if measure.compact == "figure":
         return figure
     column = mart_columns("rpt_audit")[measure.estimate]
