@@ -1,0 +1,33 @@
+"""Simulated answers of samples under wordings, with known components of variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A mean accuracy, and standard deviations of what samples, wordings and cells add to it."""
+
+    mean: float = 0.6
+    samples: float = 0.2
+    wordings: float = 0.06
+    cells: float = 0.1
+
+    def answers(self, rng: np.random.Generator, n: int, q: int, r: int) -> NDArray[np.float64]:
+        """Right (1) and wrong (0) answers, shape (n, q, r): uniform effects, so that no probability leaves [0, 1]."""
+        half = np.sqrt(3)
+
+        def effect(sd: float, *shape: int) -> NDArray[np.float64]:
+            return rng.uniform(-half * sd, half * sd, shape)
+
+        p = self.mean + effect(self.samples, n, 1) + effect(self.wordings, 1, q) + effect(self.cells, n, q)
+        return (rng.random((n, q, r)) < p[:, :, None]).astype(np.float64)
+
+    @property
+    def repetitions(self) -> float:
+        """The variance of single asks of a cell: E p (1 - p)."""
+        return self.mean * (1 - self.mean) - self.samples**2 - self.wordings**2 - self.cells**2
