@@ -15,7 +15,7 @@ Criterion = Callable[[NDArray[np.float64], Design], NDArray[np.float64]]
 MOST_WORDINGS = 60
 REPETITIONS = (1, 2)
 MOST_SAMPLES = 1_000_000
-_N_STEPS = 120
+_N_STEPS = 40
 
 
 def least_design(

@@ -55,21 +55,26 @@ class VarianceComponents:
 
 
 def linear_components(
-    sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64], n_asks: NDArray[np.int64]
+    sample: NDArray[np.int64],
+    wording: NDArray[np.int64],
+    value: NDArray[np.float64],
+    within: NDArray[np.float64],
+    n_asks: NDArray[np.int64],
 ) -> VarianceComponents:
-    """Returns the components of a measure that is the mean of single answers, each right (1) or not (0).
+    """Returns the components of a measure that is the mean of single answers, such as right (1) or not (0).
 
-    With M the table of shares of a cell's asks that are 1 and MS_e the residual mean square of its two-way fit:
-    samples = Var(mean over wordings) - MS_e / Q, wordings = Var(mean over samples) - MS_e / N, repetitions = mean of
-    M (1 - M) n / (n - 1) over cells of n > 1 asks, cells = MS_e - repetitions mean(1 / n); each at least 0, variances with
-    ddof 1.
+    With M the table of means of a cell's asks and MS_e the residual mean square of its two-way fit: samples =
+    Var(mean over wordings) - MS_e / Q, wordings = Var(mean over samples) - MS_e / N, repetitions = mean of the variances
+    within cells that were asked more than once, cells = MS_e - repetitions mean(1 / n_asks); each at least 0, variances
+    with ddof 1.
 
     Args:
         sample: shape (n,), dense codes, at least two distinct.
         wording: shape (n,), dense codes, at least two distinct.
-        value: shape (n,), in [0, 1], one per (sample, wording). Some may be missing: Q is then a sample's mean number of
-            wordings, N likewise, and the fit is by least squares.
-        n_asks: shape (n,), >= 1, how many asks the value is the mean of.
+        value: shape (n,), one per (sample, wording): the mean of its asks. Some may be missing: Q is then a sample's mean
+            number of wordings, N likewise, and the fit is by least squares.
+        within: shape (n,), ddof 1 variance of the asks that the value is the mean of; NaN of a single ask.
+        n_asks: shape (n,), >= 1, how many they are.
 
     Raises:
         ValueError: fewer than two samples or wordings.
@@ -78,8 +83,7 @@ def linear_components(
         Analysis of variance of a two-way table without replication (Searle, Casella and McCulloch 1992).
     """
     is_repeated = n_asks > 1
-    asked, share = n_asks[is_repeated], value[is_repeated]
-    repetitions = float((share * (1 - share) * asked / (asked - 1)).mean()) if is_repeated.any() else np.nan
+    repetitions = float(within[is_repeated].mean()) if is_repeated.any() else np.nan
     taken = repetitions * float((1 / n_asks).mean()) if is_repeated.any() else 0.0
     return _two_way(sample, wording, value, repetitions, taken)
 

@@ -208,9 +208,9 @@ def _half_width_of(
 def _degrees_of_freedom(
     parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind, rule: Rule
 ) -> NDArray[np.float64]:
-    """Shape (n,); Q - 1 also where nothing varies, and for sensitivity below 12 wordings."""
+    """Shape (n,), or (1,) where it is Q - 1 for all: by its rule, and of sensitivity below 12 wordings."""
     if rule == "wordings" or (kind == "sensitivity" and n_wordings < LEAST_WORDINGS_OF_SENSITIVITY):
-        return np.full(len(n_samples), n_wordings - 1.0)
+        return np.array([n_wordings - 1.0])
     variance = parts.samples + parts.wordings + parts.cells
     below = (parts.samples + parts.cells) ** 2 / (n_samples - 1) + (parts.wordings + parts.cells) ** 2 / (
         n_wordings - 1

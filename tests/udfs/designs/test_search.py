@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.udfs.designs.worlds import World
+from tests.udfs.designs.worlds import World, components_of
 from udfs.designs.search import Criterion, least_design, smallest_figure
-from udfs.designs.variance_components import VarianceComponents, linear_components, with_assurance
+from udfs.designs.variance_components import VarianceComponents, with_assurance
 from udfs.designs.widths import Design, Kind, Rule, half_width, half_widths
 from udfs.resampling import two_way_interval
 
@@ -97,21 +97,17 @@ def reached(world: World, width: float, assurance: float | None, rule: Rule, n_w
     """How often a design planned on a pilot of 60 x 8 gives a run whose interval is no wider, and its mean requests."""
     rng, n_reached, requests = np.random.default_rng(11), 0, []
     for _ in range(n_worlds):
-        pilot = world.answers(rng, 60, 8, 2)
-        sample, wording = np.nonzero(np.ones((60, 8)))
-        found = linear_components(sample, wording, pilot.mean(axis=2)[sample, wording], np.full(480, 2))
+        found = components_of(world.answers(rng, 60, 8, 2))
         planned = found if assurance is None else with_assurance(found, assurance)
         best = least_design(width_of(planned, "linear", rule), width / 2, "linear", most_samples=3000)
         assert best is not None
-        run = world.answers(rng, best.n_samples, best.n_wordings, best.n_repetitions).mean(axis=2)
-        sample, wording = np.nonzero(np.ones(run.shape))
-        table = (sample, wording, run[sample, wording])
+        run = world.answers(rng, best.n_samples, best.n_wordings, best.n_repetitions)
         if rule == "wordings":
-            low, high = two_way_interval(*table)[2:]
-            own = float(high - low)
+            sample, wording = np.nonzero(np.ones(run.shape[:2]))
+            printed = two_way_interval(sample, wording, run.mean(axis=2)[sample, wording])
+            own = printed.high - printed.low
         else:
-            own_components = linear_components(*table, np.full(len(sample), best.n_repetitions))
-            own = 2 * half_width(own_components, best, "linear", rule)
+            own = 2 * half_width(components_of(run), best, "linear", rule)
         n_reached += own <= width
         requests.append(best.n_requests)
     return n_reached / n_worlds, float(np.mean(requests))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tests.udfs.designs.worlds import World
+from tests.udfs.designs.worlds import World, components_of
 from udfs.designs.variance_components import (
     VarianceComponents,
     linear_components,
@@ -20,9 +20,8 @@ from udfs.measures.sensitivity import sensitivity_interval
 TABLE = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)
 
 
-def of_table(table: np.ndarray, n_asks: int = 1) -> VarianceComponents:
-    sample, wording = np.nonzero(~np.isnan(table))
-    return linear_components(sample, wording, table[sample, wording], np.full(len(sample), n_asks))
+def of_table(table: np.ndarray) -> VarianceComponents:
+    return components_of(table[:, :, None])
 
 
 def test_by_hand() -> None:
@@ -37,13 +36,12 @@ def test_by_hand() -> None:
 
 
 def test_repetitions_are_taken_from_the_residual() -> None:
-    # halves of cells asked four times: single asks vary by 1/2 * 1/2 * 4/3 = 1/3 where a cell is split, else not
-    table = TABLE / 2
-    found = of_table(table, n_asks=4)
+    # a cell of the table that is 1 was asked four times and answered right twice: 1/2 * 1/2 * 4/3 = 1/3 a single ask
+    asks = np.stack([TABLE, TABLE, 0 * TABLE, 0 * TABLE], axis=2)
+    found = components_of(asks)
     assert found.repetitions == pytest.approx(7 / 12 / 3)
-    residual = 2 / 9 / 4
-    assert found.residual == pytest.approx(residual)
-    assert found.cells == pytest.approx(max(0, residual - 7 / 12 / 3 / 4))
+    assert found.residual == pytest.approx(2 / 9 / 4)
+    assert found.cells == pytest.approx(2 / 9 / 4 - 7 / 12 / 3 / 4)
     assert found.of_a_cell(1) == pytest.approx(found.cells + 7 / 12 / 3)
     assert found.of_a_cell(2) == pytest.approx(found.cells + 7 / 12 / 6)
 
@@ -52,7 +50,8 @@ def test_an_original_that_is_asked_oftener_counts_with_its_own_number() -> None:
     sample, wording = np.nonzero(np.ones((3, 2)))
     n_asks = np.where(wording == 0, 10, 2)
     value = np.array([0.5, 0.5, 1, 0.5, 0, 0])
-    found = linear_components(sample, wording, value, n_asks)
+    within = value * (1 - value) * n_asks / (n_asks - 1)
+    found = linear_components(sample, wording, value, within, n_asks)
     # 1/4 * 10/9 of the first cell, 1/4 * 2/1 of two others, of six
     repetitions = (0.25 * 10 / 9 + 0.25 * 2 + 0.25 * 2) / 6
     assert found.repetitions == pytest.approx(repetitions)
@@ -63,9 +62,7 @@ def test_known_components_are_found_on_average() -> None:
     world, rng = World(), np.random.default_rng(20261124)
     found = []
     for _ in range(60):
-        answers = world.answers(rng, 60, 8, 2)
-        sample, wording = np.nonzero(np.ones((60, 8)))
-        found.append(linear_components(sample, wording, answers.mean(axis=2)[sample, wording], np.full(480, 2)))
+        found.append(components_of(world.answers(rng, 60, 8, 2)))
     assert np.mean([each.samples for each in found]) == pytest.approx(world.samples**2, rel=0.08)
     assert np.mean([each.wordings for each in found]) == pytest.approx(world.wordings**2, rel=0.3)
     assert np.mean([each.cells for each in found]) == pytest.approx(world.cells**2, rel=0.25)

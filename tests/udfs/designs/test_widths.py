@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from tests.udfs.designs.worlds import World
-from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
+from tests.udfs.designs.worlds import World, components_of
+from udfs.designs.variance_components import VarianceComponents, sensitivity_components
 from udfs.designs.widths import (
     PRINTED,
     Design,
@@ -57,10 +57,9 @@ def test_requests() -> None:
 
 
 def test_a_tables_own_design_has_the_width_that_its_run_prints() -> None:
-    answers = World().answers(np.random.default_rng(3), 100, 12, 2).mean(axis=2)
-    sample, wording = np.nonzero(np.ones(answers.shape))
-    value = answers[sample, wording]
-    components = linear_components(sample, wording, value, np.full(len(value), 2))
+    answers = World().answers(np.random.default_rng(3), 100, 12, 2)
+    components, (sample, wording) = components_of(answers), np.nonzero(np.ones((100, 12)))
+    value = answers.mean(axis=2)[sample, wording]
     printed = two_way_interval(sample, wording, value)
     own = half_width(components, design(100, 12, r=2), "linear", PRINTED)
     assert own == pytest.approx((printed.high - printed.low) / 2)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.designs.variance_components import VarianceComponents, linear_components
+
 
 @dataclass(frozen=True, kw_only=True)
 class World:
@@ -31,3 +33,13 @@ class World:
     def repetitions(self) -> float:
         """The variance of single asks of a cell: E p (1 - p)."""
         return self.mean * (1 - self.mean) - self.samples**2 - self.wordings**2 - self.cells**2
+
+
+def components_of(answers: NDArray[np.float64]) -> VarianceComponents:
+    """The components of answers of shape (n, q, r), r alike of all cells; NaN where a cell is missing."""
+    mean = answers.mean(axis=2)
+    sample, wording = np.nonzero(~np.isnan(mean))
+    n_asks = answers.shape[2]
+    within = answers.var(axis=2, ddof=1) if n_asks > 1 else np.full(mean.shape, np.nan)
+    cells = (sample, wording)
+    return linear_components(sample, wording, mean[cells], within[cells], np.full(len(sample), n_asks))
