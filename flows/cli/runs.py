@@ -39,6 +39,13 @@ def run(
             envvar="PROMPTAUDIT_WORK_POOL", help="Prefect's work pool that runs the askers; default: this machine."
         ),
     ] = None,
+    pilot: Annotated[
+        bool,
+        typer.Option(
+            "--pilot",
+            help="Ask 60 samples under 8 wordings, twice at most, for `plan --target-width`; the next run asks the rest.",
+        ),
+    ] = False,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
     from flows.audit import prefect_server
@@ -48,7 +55,7 @@ def run(
     result = run_audit(
         settings, registry, audit, state.progress(), execute=prefect_server.run_tracked,
         new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
-        n_askers=askers, work_pool=work_pool,
+        n_askers=askers, work_pool=work_pool, pilot=pilot,
     )  # fmt: skip
     _close(Warehouse(settings.warehouse), result)
 
@@ -104,6 +111,9 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
     from flows.report import comparison_rows
     from flows.report.terminal.scorecard import scorecard, scorecard_rows
 
+    if result.is_pilot:
+        show(result, "\n".join(lines_of(result)))
+        return
     if state.as_json:
         run = result.audit_run_id
         figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}

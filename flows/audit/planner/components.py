@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flows.warehouse import Warehouse
 from flows.warehouse.run_names import resolve
-from flows.warehouse.sql import sql
+from flows.warehouse.sql import over, sql
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
 from udfs.designs.variance_components import (
@@ -112,9 +112,17 @@ def answer_groups(
     """
     audit = registry.audit(audit_id)
     models, tasks = registry.models_of(audit_id), audit.tasks
-    query = "labels_to_plan_from" if measure == "sensitivity" else "cells_to_plan_from"
-    values = {"run": run.audit_run_id} | ({} if measure == "sensitivity" else {"measure": measure})
-    cells = warehouse.published.frame(sql("audit", query), **values)
+    is_gated = run.is_complete or audit.format.policy != "quarantine"
+    values: dict[str, object] = {
+        "run": run.audit_run_id,
+        "max_invalid_rate": 1.0 if is_gated else audit.format.max_invalid_rate,
+    }
+    if measure == "sensitivity":
+        query = sql("audit", "labels_to_plan_from")
+    else:
+        query, values["measure"] = sql("audit", "cells_to_plan_from"), measure
+    query = over(query, answers_to_plan_from=sql("audit", "answers_to_plan_from"))
+    cells = warehouse.published.frame(query, **values)
     cells = cells.filter(pl.col("model_id").is_in(models), pl.col("task_id").is_in(tasks))
     groups = list(_groups(cells, measure, run, audit_id))
     if not groups:

@@ -1,16 +1,6 @@
 -- each cell of a run that takes part in a measure: the mean and variance of its asks; wordings are prompt variants here
-with answers as (
-    select
-        predictions.*,
-        tasks.kind
-    from marts.fct_predictions as predictions
-    inner join marts.dim_tasks as tasks
-        on predictions.audit_run_id = tasks.audit_run_id and predictions.task_id = tasks.task_id
-    where predictions.audit_run_id = $run and predictions.answer_status != 'error' and not predictions.is_quarantined
-),
-
 -- an unscored answer is not right; what is missing, or has no key, counts nowhere
-scores as (
+with scores as (
     select scores.*
     from marts.fct_scores as scores
     inner join marts.dim_samples as samples
@@ -35,7 +25,7 @@ asks as (
         prompt_variant_id,
         sample_id,
         is_correct::integer::double as worth
-    from answers
+    from answers_to_plan_from
     where is_correct is not null and kind is distinct from 'open_ended'
     union all
     select
@@ -47,19 +37,19 @@ asks as (
         prompt_variant_id,
         sample_id,
         (answer_status != 'valid')::integer::double as worth
-    from answers
+    from answers_to_plan_from
     where kind is distinct from 'open_ended'
     union all
     select
         'accuracy' as measure,
-        answers.model_id,
-        answers.task_id,
-        answers.strategy,
+        answers_to_plan_from.model_id,
+        answers_to_plan_from.task_id,
+        answers_to_plan_from.strategy,
         scores.scoring_method,
-        answers.prompt_variant_id,
-        answers.sample_id,
+        answers_to_plan_from.prompt_variant_id,
+        answers_to_plan_from.sample_id,
         coalesce(scores.is_correct::integer::double, scores.score, 0) as worth
-    from answers
+    from answers_to_plan_from
     inner join scores using (audit_run_id, prediction_id)
 )
 

@@ -9,31 +9,21 @@ with variants as (
     where audit_run_id = $run
 ),
 
-tasks as (
-    select
-        task_id,
-        len(labels) + 1 as n_classes
-    from marts.dim_tasks
-    where audit_run_id = $run and kind is distinct from 'open_ended' and labels is not null
-),
-
 counted as (
     select
-        predictions.model_id,
-        predictions.task_id,
-        predictions.strategy,
-        predictions.prompt_variant_id,
-        if(
-            variants.is_swept, coalesce(variants.instruction, predictions.prompt_variant_id), predictions.prompt_variant_id
-        ) as wording,
-        predictions.sample_id,
-        predictions.label,
-        tasks.n_classes,
+        answers.model_id,
+        answers.task_id,
+        answers.strategy,
+        answers.prompt_variant_id,
+        if(variants.is_swept, coalesce(variants.instruction, variants.prompt_variant_id), variants.prompt_variant_id)
+            as wording,
+        answers.sample_id,
+        answers.label,
+        answers.n_classes,
         count(*) as n
-    from marts.fct_predictions as predictions
-    inner join variants using (prompt_variant_id)
-    inner join tasks on predictions.task_id = tasks.task_id
-    where predictions.audit_run_id = $run and predictions.answer_status != 'error' and not predictions.is_quarantined
+    from answers_to_plan_from as answers
+    inner join variants on answers.prompt_variant_id = variants.prompt_variant_id
+    where answers.kind is distinct from 'open_ended' and answers.n_classes is not null
     group by all
 ),
 
