@@ -151,10 +151,9 @@ class Execution:
         self._compared = compare_again(self.warehouse, [self.audit_run_id])
 
     def publish(self) -> None:
-        """Publishes the run's marts; of a pilot, which is not closed and so not sealed, the answers that it has."""
+        """Publishes the run's marts."""
         self.progress.step("publishing")
-        runs = [] if self.is_pilot else [self.audit_run_id]
-        publish(self.warehouse, runs, self._compared, warn=self.progress.warn)
+        publish(self.warehouse, [self.audit_run_id], self._compared, warn=self.progress.warn)
 
     def report(self) -> None:
         """Writes the run's page."""

@@ -87,9 +87,7 @@ def measure(execution: Execution, steps: Steps[Execution]) -> None:
     """Takes the steps of an audit, in their order; raises what the first of them raises that fails."""
     ask(execution, steps)
     if execution.is_pilot:
-        with execution.warehouse.kept_open():
-            steps.run(transform, "pilot")
-            steps.run(publish)
+        steps.run(transform, "pilot")
         return
     with execution.warehouse.kept_open():
         steps.run(transform, "up_to_formats")

@@ -81,8 +81,8 @@ def run_audit(  # noqa: PLR0913 - one option each
 ) -> RunResult:
     """Continues the audit's unfinished run, finds that the last one is complete, or makes a new one.
 
-    `pilot`: it asks the run's first samples under its first wordings, publishes the answers and leaves the run open, so that
-    the next call asks the rest.
+    `pilot`: it asks the run's first samples under its first wordings and leaves the run open, so that the next call asks the
+    rest. Nothing is published of it.
     `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page. `execute` takes
     the steps.
     """

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from flows.warehouse import Warehouse
+from flows.warehouse import Published, Warehouse
 from flows.warehouse.run_names import resolve
 from flows.warehouse.sql import over, sql
 from models_registry.errors import DataError, UsageError, nearest
@@ -30,10 +32,19 @@ GROUP = ("model_id", "task_id", "strategy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRun:
-    """The run that an audit is planned from; a pilot is one that is not complete yet."""
+    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published."""
 
     audit_run_id: str
     is_complete: bool
+    started_at: datetime
+
+    def place(self, warehouse: Warehouse) -> Warehouse | Published:
+        """Returns where its answers are read: the published copy, or of a pilot the warehouse."""
+        return warehouse.published if self.is_complete else warehouse
+
+    def kept_open(self, warehouse: Warehouse) -> AbstractContextManager[object]:
+        """Keeps that place open between the queries inside."""
+        return warehouse.published.connect() if self.is_complete else warehouse.kept_open()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,26 +92,49 @@ def source_run(warehouse: Warehouse, audit_id: str, name: str | None) -> SourceR
         DataError: the audit has no such run yet.
         UsageError: the name is no run's.
     """
-    runs = []
-    if warehouse.published.exists():
-        rows = warehouse.published.read(sql("audit", "runs_to_plan_from"), audit_id=audit_id)
-        runs = [SourceRun(audit_run_id=row["audit_run_id"], is_complete=row["is_complete"]) for row in rows]
+    complete, pilots = _complete_runs(warehouse, audit_id), _pilots(warehouse, audit_id)
     if name is not None:
-        named = [run for run in runs if run.audit_run_id.startswith(name)]
-        if len(named) == 1:
-            return named[0]
-        found = resolve(warehouse, name)
-        if found.audit_id != audit_id:
-            msg = f"--from {name}: run {found.audit_run_id} is of audit '{found.audit_id}', not of '{audit_id}'"
-            raise UsageError(msg)
-        return SourceRun(audit_run_id=found.audit_run_id, is_complete=True)
-    if not runs:
+        named = [run for run in (*complete, *pilots) if run.audit_run_id.startswith(name)]
+        return named[0] if len(named) == 1 else _named(warehouse, audit_id, name, complete)
+    newest = max((*complete, *pilots), key=lambda run: (run.started_at, run.audit_run_id), default=None)
+    if newest is None:
         msg = (
-            f"{warehouse.published.path} has no answers to audit '{audit_id}' to plan from: `promptaudit run {audit_id} "
-            f"--pilot` asks {LEAST_SAMPLES} samples under {LEAST_WORDINGS} wordings"
+            f"{warehouse} has no answers to audit '{audit_id}' to plan from: `promptaudit run {audit_id} --pilot` asks "
+            f"{LEAST_SAMPLES} samples under {LEAST_WORDINGS} wordings"
         )
         raise DataError(msg)
-    return runs[0]
+    return newest
+
+
+def _complete_runs(warehouse: Warehouse, audit_id: str) -> list[SourceRun]:
+    if not warehouse.published.exists():
+        return []
+    rows = warehouse.published.read(sql("audit", "complete_runs"), audit_id=audit_id)
+    return [SourceRun(**row, is_complete=True) for row in rows]
+
+
+def _pilots(warehouse: Warehouse, audit_id: str) -> list[SourceRun]:
+    """Runs that are open and whose answers so far have been read."""
+    if not warehouse.exists():
+        return []
+    with warehouse.kept_open():
+        if not warehouse.read(sql("audit", "has_answers_read")):
+            return []
+        rows = warehouse.read(sql("audit", "pilots"), audit_id=audit_id)
+    return [SourceRun(**row, is_complete=False) for row in rows]
+
+
+def _named(warehouse: Warehouse, audit_id: str, name: str, complete: Sequence[SourceRun]) -> SourceRun:
+    """The complete run that a name means which is no run's id."""
+    found = resolve(warehouse, name)
+    if found.audit_id != audit_id:
+        msg = f"--from {name}: run {found.audit_run_id} is of audit '{found.audit_id}', not of '{audit_id}'"
+        raise UsageError(msg)
+    run = next((run for run in complete if run.audit_run_id == found.audit_run_id), None)
+    if run is None:
+        msg = f"--from {name}: run {found.audit_run_id} was not asked by the audit; a plan is made from its own runs"
+        raise UsageError(msg)
+    return run
 
 
 def answer_groups(
@@ -122,7 +156,7 @@ def answer_groups(
     else:
         query, values["measure"] = sql("audit", "cells_to_plan_from"), measure
     query = over(query, answers_to_plan_from=sql("audit", "answers_to_plan_from"))
-    cells = warehouse.published.frame(query, **values)
+    cells = run.place(warehouse).frame(query, **values)
     cells = cells.filter(pl.col("model_id").is_in(models), pl.col("task_id").is_in(tasks))
     groups = list(_groups(cells, measure, run, audit_id))
     if not groups:
@@ -153,7 +187,7 @@ def _linear(cells: pl.DataFrame, name: dict[str, Any]) -> AnswerGroup:
         _codes(cells["sample_id"]),
         _codes(cells["wording"]),
         cells["mean"].to_numpy(),
-        cells["within"].fill_null(np.nan).to_numpy(),
+        cells["within"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
         cells["n_asks"].to_numpy(),
     )
     return AnswerGroup(**name, n_repetitions=_commonest(cells["n_asks"]), components=components)

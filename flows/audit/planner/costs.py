@@ -58,7 +58,7 @@ def request_costs(
     warehouse: Warehouse, run: SourceRun, registry: Registry, groups: Collection[tuple[str, str, str]]
 ) -> RequestCosts:
     """Returns what requests of these groups (model, task, strategy) took in a run, at the prices of today's cards."""
-    rows = warehouse.published.read(sql("audit", "request_costs"), run=run.audit_run_id)
+    rows = run.place(warehouse).read(sql("audit", "request_costs"), run=run.audit_run_id)
     costs = RequestCosts(n_groups={}, usd={}, answers_a_second={})
     for row in rows:
         if (row["model_id"], row["task_id"], row["strategy"]) not in groups:

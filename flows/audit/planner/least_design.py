@@ -248,11 +248,11 @@ def _material(  # noqa: PLR0913 - what a plan is made from
     raise_all(checked.errors)
     warehouse = Warehouse(settings.warehouse)
     run = source_run(warehouse, audit_id, from_run)
-    with warehouse.published.connect():
+    with run.kept_open(warehouse):
         groups = answer_groups(warehouse, run, registry, audit_id, measure)
         names = {(each.model_id, each.task_id, each.strategy) for each in groups}
         costs = request_costs(warehouse, run, registry, names)
-        (tested,) = warehouse.published.read(sql("audit", "comparisons_between_nights"), run=run.audit_run_id)
+        n_tested = _n_tested(warehouse, run)
     components = [each.components for each in groups]
     if kind == "sensitivity":  # what it varies by is known for the repetitions of the run alone
         repetitions: tuple[int, ...] = (Counter(each.n_repetitions for each in groups).most_common(1)[0][0],)
@@ -268,10 +268,19 @@ def _material(  # noqa: PLR0913 - what a plan is made from
         ),
         repetitions=repetitions,
         costs=costs,
-        n_comparisons=tested["n"] or MEASURES_COMPARED * len(groups),
+        n_comparisons=n_tested or MEASURES_COMPARED * len(groups),
         min_effect=registry.audit(audit_id).min_effect,
         notes=_notes(registry, audit_id, groups),
     )
+
+
+def _n_tested(warehouse: Warehouse, run: SourceRun) -> int | None:
+    """How many differences were tested between a run and another; None of a run that has been compared with none."""
+    if not run.is_complete:
+        return None
+    (row,) = warehouse.published.read(sql("audit", "comparisons_between_nights"), run=run.audit_run_id)
+    n: int | None = row["n"]
+    return n
 
 
 def _n_available(checked: CardCheck, task_id: str) -> int:

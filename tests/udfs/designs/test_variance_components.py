@@ -60,9 +60,7 @@ def test_an_original_that_is_asked_oftener_counts_with_its_own_number() -> None:
 
 def test_known_components_are_found_on_average() -> None:
     world, rng = World(), np.random.default_rng(20261124)
-    found = []
-    for _ in range(60):
-        found.append(components_of(world.answers(rng, 60, 8, 2)))
+    found = [components_of(world.answers(rng, 60, 8, 2)) for _ in range(60)]
     assert np.mean([each.samples for each in found]) == pytest.approx(world.samples**2, rel=0.08)
     assert np.mean([each.wordings for each in found]) == pytest.approx(world.wordings**2, rel=0.3)
     assert np.mean([each.cells for each in found]) == pytest.approx(world.cells**2, rel=0.25)
