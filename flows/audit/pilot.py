@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from flows.audit.design import Design
 from flows.audit.plan import Variant
-from flows.audit.planner.components import LEAST_SAMPLES, LEAST_WORDINGS
 from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.errors import UsageError
 from models_registry.samples import limited
+
+LEAST_SAMPLES, LEAST_WORDINGS = 60, 8
+"""The smallest table whose components of variance are worth planning from."""
 
 MOST_REPETITIONS = 2
 """Asks of a cell that tell its noise from the rest."""

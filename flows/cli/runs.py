@@ -154,28 +154,24 @@ def plan(
     target_width: Annotated[
         float | None,
         typer.Option(
-            envvar="PROMPTAUDIT_TARGET_WIDTH",
             help="Find the least samples, wordings and repetitions whose 95 % intervals of --measure are no wider.",
         ),
     ] = None,
     detect: Annotated[
         float | None,
         typer.Option(
-            envvar="PROMPTAUDIT_DETECT",
             help="Find the least design two nights of which tell a difference this large in --measure apart.",
         ),
     ] = None,
     measure: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_MEASURE",
             help="Of --target-width and --detect: micro_f1, accuracy, invalid_rate, sensitivity; default of --detect: micro_f1.",
         ),
     ] = None,
     assurance: Annotated[
         float | None,
         typer.Option(
-            envvar="PROMPTAUDIT_ASSURANCE",
             help="Of --target-width: how surely the width is reached, such as 0.8; default: about half the time.",
         ),
     ] = None,

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from flows.audit.pilot import LEAST_SAMPLES, LEAST_WORDINGS
 from flows.warehouse import Published, Warehouse
 from flows.warehouse.run_names import resolve
 from flows.warehouse.sql import over, sql
@@ -26,7 +27,6 @@ from udfs.designs.variance_components import (
 from udfs.designs.widths import Kind
 
 MEASURES = ("micro_f1", "accuracy", "invalid_rate", "sensitivity")
-LEAST_SAMPLES, LEAST_WORDINGS = 60, 8
 GROUP = ("model_id", "task_id", "strategy")
 
 

@@ -21,18 +21,29 @@ class World:
 
     def answers(self, rng: np.random.Generator, n: int, q: int, r: int) -> NDArray[np.float64]:
         """Right (1) and wrong (0) answers, shape (n, q, r): uniform effects, so that no probability leaves [0, 1]."""
-        half = np.sqrt(3)
-
-        def effect(sd: float, *shape: int) -> NDArray[np.float64]:
-            return rng.uniform(-half * sd, half * sd, shape)
-
-        p = self.mean + effect(self.samples, n, 1) + effect(self.wordings, 1, q) + effect(self.cells, n, q)
+        p = self.mean + _effect(rng, self.samples, n, 1) + _effect(rng, self.wordings, 1, q)
+        p = p + _effect(rng, self.cells, n, q)
         return (rng.random((n, q, r)) < p[:, :, None]).astype(np.float64)
+
+    def nights(
+        self, rng: np.random.Generator, n: int, q: int, difference: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Two nights of one ask a cell, of the same samples and wordings, shape (n, q) each.
+
+        In the second cells are drawn anew, and answers are right more often by a difference.
+        """
+        both = self.mean + _effect(rng, self.samples, n, 1) + _effect(rng, self.wordings, 1, q)
+        first, second = (both + _effect(rng, self.cells, n, q) + moved for moved in (0.0, difference))
+        return tuple((rng.random((n, q)) < p).astype(np.float64) for p in (first, second))
 
     @property
     def repetitions(self) -> float:
         """The variance of single asks of a cell: E p (1 - p)."""
         return self.mean * (1 - self.mean) - self.samples**2 - self.wordings**2 - self.cells**2
+
+
+def _effect(rng: np.random.Generator, sd: float, *shape: int) -> NDArray[np.float64]:
+    return rng.uniform(-np.sqrt(3) * sd, np.sqrt(3) * sd, shape)
 
 
 def components_of(answers: NDArray[np.float64]) -> VarianceComponents:
