@@ -232,7 +232,7 @@ def _plan_design(
             msg = f"--{name} {value:g}: a number above 0 and up to {most:g} is wanted"
             raise UsageError(msg)
     if detect is not None and assurance is not None:
-        msg = "--assurance is about --target-width; --detect has a power of .9"
+        msg = "--assurance is about --target-width; --detect takes the estimates as they are"
         raise UsageError(msg)
     settings, registry = state.load()
     if detect is not None:

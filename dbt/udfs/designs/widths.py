@@ -25,7 +25,8 @@ LEAST_WORDINGS_OF_SENSITIVITY = 12
 """Wordings below which Satterthwaite's degrees of freedom are too many for sensitivity, and an interval too narrow."""
 
 POWER_QUANTILE = 1.28
-"""The normal quantile of a power of .9."""
+"""The normal quantile of a power of .9. Exchanges of wordings are blunter than the t test that it is of: see
+`tests/benchmarks/test_designs.py`."""
 
 N_DRAWS = 4000
 _PURPOSE = 31
@@ -153,7 +154,7 @@ def detectable_differences(
     n_comparisons: int,
     min_effect: float,
 ) -> NDArray[np.float64]:
-    """Returns the smallest difference that two nights of a design tell apart in .9 of cases, at each number of samples.
+    """Returns the smallest difference that two nights of a design tell apart, at each number of samples.
 
     max(min_effect + 1.28 SE_d, (t_{1 - .025 / m, nu} + 1.28) SE_d), m comparisons between the two nights. Both ask the same
     samples under the same wordings, so what samples and wordings add to a figure is the same in both and drops out:

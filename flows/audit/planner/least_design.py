@@ -99,7 +99,7 @@ class DesignPlan:
         design: the least design.
         chance_of_width: the chance that the run's interval is no wider than the target, of the group that reaches it least;
             of a planned difference, than the design's own expected width.
-        detectable_difference: the smallest difference that two such nights tell apart in .9 of cases, of the worst group.
+        detectable_difference: the smallest difference that two such nights tell apart, of the group that tells least.
         n_comparisons: how many differences are tested between two nights.
         min_effect: the least difference that the card calls one.
         decided_by: the group that needs the most.
@@ -210,7 +210,7 @@ def plan_difference(  # noqa: PLR0913 - what the command takes
     *,
     from_run: str | None = None,
 ) -> DesignPlan:
-    """Returns the least design of an audit two nights of which tell a difference in a measure apart, in .9 of cases.
+    """Returns the least design of an audit two nights of which tell a difference in a measure apart.
 
     Raises:
         UsageError: no such measure or run, or a difference that no design detects.
@@ -400,6 +400,7 @@ def _notes(registry: Registry, audit_id: str, groups: Sequence[AnswerGroup]) -> 
             for name in names
             if name not in known
         ]
-    if audit.judges or audit.rephrasing is not None:
+    asks_rephraser = audit.rephrasing is not None and not registry.rephraser(audit.rephrasing.rephraser).asks_nobody
+    if audit.judges or asks_rephraser:
         notes.append(f"judges and rephrasers are not among the requests; `promptaudit plan {audit_id}` counts them")
     return tuple(notes)

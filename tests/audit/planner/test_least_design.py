@@ -159,7 +159,7 @@ def test_what_is_printed(folder: Path) -> None:
     assert "at that run's rate a night" in lines[2]
     assert "at most 0.14 with a chance of 0." in lines[3]
     assert lines[6].endswith("less; a run asks full grids alone")
-    assert lines[-1] == "judges and rephrasers are not among the requests; `promptaudit plan a` counts them"
+    assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say
     assert max(map(len, lines)) <= 120
     detected = plan(folder, "--detect", 0.06).out.splitlines()
     assert detected[4].startswith("difference 0.0")
@@ -201,6 +201,15 @@ def test_a_model_that_the_run_lacks_is_told(tmp_path: Path) -> None:
     own.add("r1", {"calm": CALM})
     found = planned(tmp_path, "--target-width", 0.2, "--measure", "micro_f1")
     assert found["notes"] == ["model 'wild' has no such answers in that run: it is not planned for"]
+
+
+def test_what_asks_beside_the_models_is_told(tmp_path: Path) -> None:
+    own = PlannedAnswers(tmp_path, ("calm",), audit="  rephrasing: {rephraser: by_model, variants: 10}\n")
+    (tmp_path / "registry/rephrasers").mkdir()
+    (tmp_path / "registry/rephrasers/r.yml").write_text("by_model: {kind: model, model: calm}\n")
+    own.add("r1", {"calm": CALM})
+    found = planned(tmp_path, "--target-width", 0.2, "--measure", "micro_f1")
+    assert found["notes"] == ["judges and rephrasers are not among the requests; `promptaudit plan a` counts them"]
 
 
 SIZE = "run r1 has {} samples x {} wordings of task 't' under model 'calm', and a plan needs 60 x 8"
