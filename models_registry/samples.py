@@ -61,7 +61,7 @@ def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *,
     if not rows:
         msg = f"task '{task_id}': no samples are left"
         raise DataError(msg)
-    return ChosenSamples(tuple(_limited(rows, chosen)), examples)
+    return ChosenSamples(tuple(limited(rows, chosen)), examples)
 
 
 def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
@@ -87,7 +87,11 @@ def _rank(seed: int, what: str, sample_id: str) -> bytes:
     return hashlib.sha256(f"{seed}:{what}:{sample_id}".encode()).digest()
 
 
-def _limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
+def limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
+    """Returns the `limit` rows of smallest seeded hash, class-balanced when asked, in the order of `rows`.
+
+    Of rows that were chosen so by a larger limit it chooses what it would choose of all.
+    """
     if chosen.limit is None or chosen.limit >= len(rows):
         return list(rows)
     ranked = sorted(rows, key=lambda row: _rank(chosen.seed, "sample", row.sample_id))

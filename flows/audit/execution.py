@@ -12,6 +12,7 @@ from flows.audit.infer import infer
 from flows.audit.judge import count_missing_rulings, judge
 from flows.audit.meters import meters_of_judges, meters_of_models
 from flows.audit.paraphrase import paraphrase
+from flows.audit.pilot import pilot_design, pilot_variants, refuse_begun
 from flows.audit.plan import Variant, count_missing
 from flows.audit.runs import close_run
 from flows.audit.shards.land_segments import lost_in
@@ -46,6 +47,7 @@ class Execution:
     """One execution of a run.
 
     `design` is None where the answers are recorded ones. `reports` off: whoever asks for the execution writes the page.
+    `is_pilot`: the first samples are asked under the first wordings, and the run stays open for the rest.
     """
 
     warehouse: Warehouse
@@ -58,6 +60,7 @@ class Execution:
     max_usd: float | None = None
     max_requests: int | None = None
     reports: bool = True
+    is_pilot: bool = False
     askers: AskersSetting = field(default_factory=AskersSetting)
     outcome: Outcome = field(default_factory=Outcome)
     _variants: tuple[Variant, ...] = ()
@@ -83,16 +86,20 @@ class Execution:
 
     def infer(self, ask: AskBatch = as_it_is) -> None:
         """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
-        design, run = self._designed(), self.audit_run_id
-        meters = meters_of_models(design, self._variants, self.warehouse, run)
+        design, variants, run = self._designed(), self._variants, self.audit_run_id
         purse = self._purse()
+        lander = None
+        if self.is_pilot:
+            design, variants = pilot_design(design), tuple(pilot_variants(design, variants))
+            refuse_begun(self.warehouse, run, design, variants)
+        else:
+            lander = lander_of(purse, design, variants, self.askers)
+        meters = meters_of_models(design, variants, self.warehouse, run)
         with self.progress.asking("cells", meters) as on_answer:
-            result = infer(
-                purse, design, self._variants, on_answer, ask, lander_of(purse, design, self._variants, self.askers)
-            )
+            result = infer(purse, design, variants, on_answer, ask, lander)
         self.outcome.n_asked = result.n_landed
         self.outcome.notes += result.notes
-        n_missing = count_missing(self.warehouse, run, design, self._variants)
+        n_missing = count_missing(self.warehouse, run, design, variants)
         if n_missing:
             msg = f"{n_missing} cells have no answer yet; the same command again asks only them"
             raise MeasureError(msg)
@@ -103,8 +110,8 @@ class Execution:
         if part == "after_formats":
             close_run(self.warehouse, self.audit_run_id, "complete")
         self.progress.step("deriving measures" if part == "after_formats" else "reading answers")
-        transform(self.warehouse, [self.audit_run_id], part)
-        if part == "up_to_formats":
+        transform(self.warehouse, [self.audit_run_id], part, command="run" if part == "pilot" else "build")
+        if part in ("up_to_formats", "pilot"):
             self.outcome.notes += [
                 f"task '{row['task_id']}': of {row['n_answers']} of its answers {row['unread_because']}; a reader is called "
                 "in an empty folder, without the variables that hold keys"

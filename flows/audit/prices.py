@@ -46,7 +46,7 @@ def _from_library(model: str) -> Price | None:
     return Price(input_usd_per_mtok=float(paid.input_price * 1000), output_usd_per_mtok=float(paid.output_price * 1000))
 
 
-def usd_of(price: Price, tokens_in: int, tokens_out: int) -> float:
+def usd_of(price: Price, tokens_in: float, tokens_out: float) -> float:
     """Returns the US dollars of so many tokens of prompt and of answer."""
     return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
 

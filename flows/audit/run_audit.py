@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from flows.audit.edit_prompts import export_prompts, read_prompts
 from flows.audit.execution import Execution, Outcome
 from flows.audit.judge import land_changed_judges
 from flows.audit.paraphrase import make_proposals
+from flows.audit.pilot import pilot_design
 from flows.audit.runs import Run, land_changed_tasks, newest_run, open_run, reopen_run
 from flows.audit.shards.land_segments import land_left
 from flows.audit.shards.placement import AskersSetting
@@ -44,6 +45,7 @@ class RunResult:
     """A run that was made, continued or imported, and where its figures are published.
 
     n_asked: cells that were asked just now; 0 for a run that was complete before.
+    is_pilot: the run has asked what a pilot does, and is open for the rest.
     published: the DuckDB file that readers have; marts: the folder of the same tables as Parquet files.
     report: the run's page; None where whoever called writes it.
     """
@@ -56,6 +58,7 @@ class RunResult:
     published: Path
     marts: Path
     report: Path | None
+    is_pilot: bool = False
 
 
 def run_audit(  # noqa: PLR0913 - one option each
@@ -74,9 +77,12 @@ def run_audit(  # noqa: PLR0913 - one option each
     work_pool: str | None = None,
     on_open: Callable[[str], None] | None = None,
     reports: bool = True,
+    pilot: bool = False,
 ) -> RunResult:
     """Continues the audit's unfinished run, finds that the last one is complete, or makes a new one.
 
+    `pilot`: it asks the run's first samples under its first wordings and leaves the run open, so that the next call asks the
+    rest. Nothing is published of it.
     `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page. `execute` takes
     the steps.
     """
@@ -86,6 +92,8 @@ def run_audit(  # noqa: PLR0913 - one option each
     design = design_audit(registry, audit_id, checked)
     if prompts is not None:
         read_prompts(prompts, design)
+    if pilot:
+        pilot_design(design)
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
         with warehouse.kept_open():
@@ -121,11 +129,18 @@ def run_audit(  # noqa: PLR0913 - one option each
             prompts=prompts,
             max_usd=max_usd,
             max_requests=max_requests,
-            reports=reports,
+            reports=reports and not pilot,
+            is_pilot=pilot,
             askers=_askers(settings, design, n_askers, work_pool),
         )
         with following(warehouse, audit_run_id, progress.warn):
             execute(execution)
+    if pilot:
+        headline = (
+            f"pilot of run {audit_run_id} of '{audit_id}': {execution.outcome.n_asked} cells asked; `promptaudit plan "
+            f"{audit_id} --target-width` plans from it, `promptaudit run {audit_id}` asks the rest"
+        )
+        return replace(result_of(execution, audit_id, headline), is_pilot=True)
     rulings = f", {execution.outcome.n_judged} rulings made" if design.judges else ""
     headline = f"run {audit_run_id} of '{audit_id}': {execution.outcome.n_asked} cells asked{rulings}"
     return result_of(execution, audit_id, headline)

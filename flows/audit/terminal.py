@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from flows.display.figures import number
+
 if TYPE_CHECKING:
+    from flows.audit.planner.least_design import DesignCost, DesignPlan
     from flows.audit.run_audit import RunResult
     from flows.audit.unstable_prompts import UnstablePrompts
 
 
 def lines_of(result: RunResult) -> list[str]:
-    """Returns what became of a run, what there is to say of it, and where it is published."""
+    """Returns what became of a run, what there is to say of it, and where it is published; a pilot is not."""
+    if result.is_pilot:
+        return [result.headline, *result.notes]
     lines = [result.headline, *result.notes, f"published  {result.published}", f"marts      {result.marts}"]
     if result.report is not None:
         lines.append(f"report     {result.report}")
@@ -41,6 +47,60 @@ def lines_of_estimate(estimate: dict[str, Any]) -> list[str]:
         lines.append(f"{share:32}{row['requests']:>12,}{'':16}{'':16}{_money(row['usd']):>12}")
     lines += [_line(row) for row in estimate["others"]]
     return [*lines, *estimate["notes"], *_refusals(estimate)]
+
+
+def lines_of_plan(plan: DesignPlan) -> list[str]:
+    """Returns the least design of an audit, what it costs and does, and a curve of width against cost."""
+    design, source = plan.design, "pilot" if plan.is_pilot else "run"
+    assurance = "the estimates as they are" if plan.assurance is None else f"assurance {plan.assurance:g}"
+    lines = [
+        f"{plan.measure}, planned from {source} {plan.audit_run_id} with {assurance}",
+        f"design     {_shape(design)}",
+        f"cost       {_cost(design)} a night",
+        f"width      {number(design.width)} expected, {_chance(plan)}",
+        f"difference {number(plan.detectable_difference)} between two such nights, of {plan.n_comparisons} that are tested",
+        f"decided by {plan.decided_by}",
+    ]
+    if plan.measure == "sensitivity":
+        bias = min(each.bias for each in plan.groups)
+        lines.append(f"bias       the plain figure is up to {number(-bias)} below that of endless wordings")
+    if plan.incomplete is not None:
+        saved = 1 - plan.incomplete.n_requests / design.n_requests
+        lines.append(f"saving     {_shape(plan.incomplete)} would ask {saved:.0%} less; a run asks full grids alone")
+    if plan.curve:
+        lines.append(f"{'width':>8}{'samples':>10}{'wordings':>10}{'asks':>6}{'requests':>14}{'USD':>12}")
+        lines += [
+            f"{number(each.width):>8}{each.n_samples:>10,}{each.n_wordings:>10}{each.n_repetitions:>6}"
+            f"{each.n_requests:>14,}{_money(each.usd):>12}"
+            for each in plan.curve
+        ]
+    return [*lines, *plan.notes]
+
+
+def _shape(design: DesignCost) -> str:
+    asks = "1 ask" if design.n_repetitions == 1 else f"{design.n_repetitions} asks"
+    is_full = design.wordings_per_sample == design.n_wordings
+    wordings = f"{design.n_wordings}" if is_full else f"{design.wordings_per_sample} of {design.n_wordings}"
+    return f"{design.n_samples:,} samples x {wordings} wordings x {asks}"
+
+
+def _cost(design: DesignCost) -> str:
+    hours = "in a time not known" if design.hours is None else f"{_duration(design.hours)} at that run's rate"
+    usd = "USD unknown" if design.usd is None else f"{_money(design.usd)} USD"
+    return f"{design.n_requests:,} requests, {usd}, {hours}"
+
+
+def _duration(hours: float) -> str:
+    if hours >= 1:
+        return f"{hours:,.1f} hours"
+    minutes = math.ceil(hours * 60)
+    return "a minute" if minutes <= 1 else f"{minutes} minutes"
+
+
+def _chance(plan: DesignPlan) -> str:
+    if plan.target_width is None:
+        return "of the 95 % interval"
+    return f"at most {plan.target_width:g} with a chance of {plan.chance_of_width:.2f}"
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -39,6 +39,13 @@ def run(
             envvar="PROMPTAUDIT_WORK_POOL", help="Prefect's work pool that runs the askers; default: this machine."
         ),
     ] = None,
+    pilot: Annotated[
+        bool,
+        typer.Option(
+            "--pilot",
+            help="Ask 60 samples under 8 wordings, twice at most, for `plan --target-width`; the next run asks the rest.",
+        ),
+    ] = False,
 ) -> None:
     """Run an audit: from its cards to published marts, scorecard and report."""
     from flows.audit import prefect_server
@@ -48,7 +55,7 @@ def run(
     result = run_audit(
         settings, registry, audit, state.progress(), execute=prefect_server.run_tracked,
         new=new, rephrase=rephrase, prompts=prompts, max_usd=max_usd, max_requests=max_requests,
-        n_askers=askers, work_pool=work_pool,
+        n_askers=askers, work_pool=work_pool, pilot=pilot,
     )  # fmt: skip
     _close(Warehouse(settings.warehouse), result)
 
@@ -104,6 +111,9 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
     from flows.report import comparison_rows
     from flows.report.terminal.scorecard import scorecard, scorecard_rows
 
+    if result.is_pilot:
+        show(result, "\n".join(lines_of(result)))
+        return
     if state.as_json:
         run = result.audit_run_id
         figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
@@ -141,14 +151,49 @@ def plan(
             "given again.",
         ),
     ] = None,
+    target_width: Annotated[
+        float | None,
+        typer.Option(
+            help="Find the least samples, wordings and repetitions whose 95 % intervals of --measure are no wider.",
+        ),
+    ] = None,
+    detect: Annotated[
+        float | None,
+        typer.Option(
+            help="Find the least design two nights of which tell a difference this large in --measure apart.",
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --target-width and --detect: micro_f1, accuracy, invalid_rate, sensitivity; default of --detect: micro_f1.",
+        ),
+    ] = None,
+    assurance: Annotated[
+        float | None,
+        typer.Option(
+            help="Of --target-width: how surely the width is reached, such as 0.8; default: about half the time.",
+        ),
+    ] = None,
+    from_run: Annotated[
+        str | None,
+        typer.Option("--from", metavar="RUN", help="The run to plan from; default: the audit's newest, or its pilot."),
+    ] = None,
 ) -> None:
-    """Print the requests, tokens and USD of an audit and of subsamples of it. It makes no request."""
+    """Print the requests, tokens and USD of an audit and of subsamples of it. It makes no request.
+
+    With --target-width or --detect: the least samples, wordings and repetitions that do, from the answers of a run.
+    """
     from flows.audit.estimate import estimate_audit
     from flows.audit.terminal import lines_of_estimate
 
     if below_pss is not None:
         _export_unstable(audit, export_prompts, below_pss)
         return
+    if target_width is not None or detect is not None:
+        _plan_design(audit, target_width, detect, measure, assurance, from_run)
+        return
+    _refuse_alone(measure=measure, assurance=assurance, **{"from": from_run})
     settings, registry = state.load()
     if export_prompts is not None:
         from flows.audit.run_audit import export_variants
@@ -158,6 +203,46 @@ def plan(
         return
     estimate = estimate_audit(registry, audit, instead or ())
     show(estimate, "\n".join(lines_of_estimate(estimate)))
+
+
+def _refuse_alone(**options: object) -> None:
+    """Raises UsageError where an option of a planned design is given without what is wanted of the design."""
+    for name, value in options.items():
+        if value is not None:
+            msg = f"--{name} is about a planned design; give --target-width or --detect too"
+            raise UsageError(msg)
+
+
+def _plan_design(
+    audit: str,
+    target_width: float | None,
+    detect: float | None,
+    measure: str | None,
+    assurance: float | None,
+    from_run: str | None,
+) -> None:
+    from flows.audit.planner.least_design import plan_difference, plan_width
+    from flows.audit.terminal import lines_of_plan
+
+    if target_width is not None and detect is not None:
+        msg = "give one of --target-width and --detect"
+        raise UsageError(msg)
+    for name, value, most in (("target-width", target_width, 1), ("detect", detect, 1), ("assurance", assurance, 0.99)):
+        if value is not None and not 0 < value <= most:
+            msg = f"--{name} {value:g}: a number above 0 and up to {most:g} is wanted"
+            raise UsageError(msg)
+    if detect is not None and assurance is not None:
+        msg = "--assurance is about --target-width; --detect takes the estimates as they are"
+        raise UsageError(msg)
+    settings, registry = state.load()
+    if detect is not None:
+        plan = plan_difference(settings, registry, audit, measure or "micro_f1", detect, from_run=from_run)
+    elif target_width is not None and measure is not None:
+        plan = plan_width(settings, registry, audit, measure, target_width, assurance=assurance, from_run=from_run)
+    else:
+        msg = "--target-width is of one measure; give --measure micro_f1, accuracy, invalid_rate or sensitivity"
+        raise UsageError(msg)
+    show(plan, "\n".join(lines_of_plan(plan)))
 
 
 def _export_unstable(audit: str, path: Path | None, below: float) -> None:

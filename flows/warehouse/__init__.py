@@ -100,6 +100,11 @@ class Warehouse:
         with self.write() as con:
             return rows_of(con, query, **values)
 
+    def frame(self, query: str, /, **values: object) -> pl.DataFrame:
+        """Returns the rows of a query on the writer's file as a frame, in the types of their columns; otherwise as `read`."""
+        with self.write() as con:
+            return con.execute(query, values).pl()
+
     def land(self, tables: Sequence[tuple[str, pl.DataFrame]]) -> int:
         """Lands the rows of several tables of schema raw in one transaction; returns how many rows were new."""
         from flows.warehouse.insert import insert_new

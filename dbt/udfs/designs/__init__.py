@@ -1,0 +1,1 @@
+"""How many samples, wordings and repetitions an audit needs: components of variance, widths of intervals, least designs."""

@@ -1,0 +1,104 @@
+"""The least design that does what is wanted of it: numbers of samples, wordings and repetitions, found by enumeration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.designs.widths import LEAST_WORDINGS_OF_SENSITIVITY, Design, Kind
+
+Criterion = Callable[[NDArray[np.float64], Design], NDArray[np.float64]]
+"""Takes numbers of samples, shape (n,), and a design whose own number is not looked at; gives a figure for each."""
+
+MOST_WORDINGS = 60
+REPETITIONS = (1, 2)
+MOST_SAMPLES = 1_000_000
+_N_STEPS = 40
+
+
+def least_design(
+    criterion: Criterion,
+    limit: float,
+    kind: Kind,
+    *,
+    most_samples: int = MOST_SAMPLES,
+    repetitions: tuple[int, ...] = REPETITIONS,
+    largest_incomplete: int = 0,
+) -> Design | None:
+    """Returns the design of fewest requests whose figure is at most `limit`; None where none of these designs gets there.
+
+    Tried are all numbers of wordings Q up to 60 and of `repetitions`, each with the least number of samples that will do. For
+    sensitivity Q is at least 12 and the grid is full: fewer wordings a sample bias it.
+
+    Args:
+        criterion: the figure of designs, that of the worst group of answers where there are several.
+        limit: the most that the figure may be.
+        kind: of the measure.
+        most_samples: the largest number of samples that may be proposed, at least 2.
+        repetitions: numbers of asks of a cell that may be proposed.
+        largest_incomplete: the most wordings a sample q < Q of an incomplete grid that may be proposed, 2 or more; 0
+            proposes full grids alone.
+    """
+    best: Design | None = None
+    for shape in _shapes(kind, repetitions, largest_incomplete):
+        a_sample = shape.n_requests // shape.n_samples
+        most = most_samples if best is None else min(most_samples, (best.n_requests - 1) // a_sample)
+        n = _least_samples(criterion, limit, shape, most)
+        if n is not None:
+            best = _of_samples(shape, n)
+    return best
+
+
+def smallest_figure(
+    criterion: Criterion, kind: Kind, *, most_samples: int = MOST_SAMPLES, repetitions: tuple[int, ...] = REPETITIONS
+) -> float:
+    """Returns the smallest figure that any full grid of so many samples and at most 60 wordings gives."""
+    counts = np.unique(np.geomspace(2, most_samples, _N_STEPS).astype(np.int64)).astype(np.float64)
+    return min(float(criterion(counts, shape).min()) for shape in _shapes(kind, repetitions, 0))
+
+
+def _shapes(kind: Kind, repetitions: tuple[int, ...], largest_incomplete: int) -> Iterator[Design]:
+    """Designs with any number of samples; full grids first."""
+    fewest = LEAST_WORDINGS_OF_SENSITIVITY if kind == "sensitivity" else 2
+    for is_full in (True, False):
+        for n_wordings in range(fewest, MOST_WORDINGS + 1):
+            of_a_sample = [n_wordings] if is_full else range(2, min(largest_incomplete, n_wordings - 1) + 1)
+            if kind == "sensitivity" and not is_full:
+                continue
+            for q in of_a_sample:
+                for n_repetitions in repetitions:
+                    yield Design(n_samples=2, n_wordings=n_wordings, wordings_per_sample=q, n_repetitions=n_repetitions)
+
+
+def _least_samples(criterion: Criterion, limit: float, shape: Design, most: int) -> int | None:
+    """The least number of samples, 2 to `most`, at which the figure is at most `limit`.
+
+    More samples leave fewer degrees of freedom where wordings vary, so that with few wordings the figure may rise again:
+    the first of growing numbers that will do is taken, and what lies before it is bisected.
+    """
+    if most < 2:
+        return None
+    counts = np.unique(np.geomspace(2, most, _N_STEPS).astype(np.int64))
+    is_enough = criterion(counts.astype(np.float64), shape) <= limit
+    if not is_enough.any():
+        return None
+    first = int(is_enough.argmax())
+    low, high = (int(counts[first - 1]) if first else 1), int(counts[first])
+    while high - low > 1:
+        middle = (low + high) // 2
+        if criterion(np.array([middle], np.float64), shape)[0] <= limit:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _of_samples(shape: Design, n_samples: int) -> Design:
+    return Design(
+        n_samples=n_samples,
+        n_wordings=shape.n_wordings,
+        wordings_per_sample=shape.wordings_per_sample,
+        n_repetitions=shape.n_repetitions,
+    )

@@ -1,0 +1,215 @@
+"""Reads what an audit can be planned from: a run of it, and the components of variance of a measure in each group of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from flows.audit.pilot import LEAST_SAMPLES, LEAST_WORDINGS
+from flows.warehouse import Published, Warehouse
+from flows.warehouse.run_names import resolve
+from flows.warehouse.sql import over, sql
+from models_registry.errors import DataError, UsageError, nearest
+from models_registry.registry import Registry
+from udfs.designs.variance_components import (
+    VarianceComponents,
+    linear_components,
+    sensitivity_bias,
+    sensitivity_components,
+)
+from udfs.designs.widths import Kind
+
+MEASURES = ("micro_f1", "accuracy", "invalid_rate", "sensitivity")
+GROUP = ("model_id", "task_id", "strategy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRun:
+    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published."""
+
+    audit_run_id: str
+    is_complete: bool
+    started_at: datetime
+
+    def place(self, warehouse: Warehouse) -> Warehouse | Published:
+        """Returns where its answers are read: the published copy, or of a pilot the warehouse."""
+        return warehouse.published if self.is_complete else warehouse
+
+    def kept_open(self, warehouse: Warehouse) -> AbstractContextManager[object]:
+        """Keeps that place open between the queries inside."""
+        return warehouse.published.connect() if self.is_complete else warehouse.kept_open()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerGroup:
+    """The answers of one model to one task under one strategy, by one scoring method where the measure has several.
+
+    Attributes:
+        model_id: of the card.
+        task_id: of the card.
+        strategy: how the instruction is dressed.
+        scoring_method: of accuracy; None of other measures.
+        n_repetitions: the number of asks that most of its cells have.
+        components: of the measure.
+        bias_of_one_wording: the plain sensitivity of n wordings lies this divided by n below that of endless wordings; at
+            most 0, and 0 of other measures.
+    """
+
+    model_id: str
+    task_id: str
+    strategy: str
+    scoring_method: str | None
+    n_repetitions: int
+    components: VarianceComponents
+    bias_of_one_wording: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Returns what a line calls it."""
+        method = "" if self.scoring_method is None else f", {self.scoring_method}"
+        return f"model '{self.model_id}', task '{self.task_id}', {self.strategy}{method}"
+
+
+def kind_of(measure: str) -> Kind:
+    """Returns whether a measure is a mean of single answers or sensitivity; raises UsageError for another measure."""
+    if measure not in MEASURES:
+        msg = f"--measure {measure}: planned are {', '.join(MEASURES)}{nearest(measure, MEASURES)}"
+        raise UsageError(msg)
+    return "sensitivity" if measure == "sensitivity" else "linear"
+
+
+def source_run(warehouse: Warehouse, audit_id: str, name: str | None) -> SourceRun:
+    """Returns the run that is named, else the newest of an audit that is complete or a pilot.
+
+    Raises:
+        DataError: the audit has no such run yet.
+        UsageError: the name is no run's.
+    """
+    complete, pilots = _complete_runs(warehouse, audit_id), _pilots(warehouse, audit_id)
+    if name is not None:
+        named = [run for run in (*complete, *pilots) if run.audit_run_id.startswith(name)]
+        return named[0] if len(named) == 1 else _named(warehouse, audit_id, name, complete)
+    newest = max((*complete, *pilots), key=lambda run: (run.started_at, run.audit_run_id), default=None)
+    if newest is None:
+        msg = (
+            f"{warehouse} has no answers to audit '{audit_id}' to plan from: `promptaudit run {audit_id} --pilot` asks "
+            f"{LEAST_SAMPLES} samples under {LEAST_WORDINGS} wordings"
+        )
+        raise DataError(msg)
+    return newest
+
+
+def _complete_runs(warehouse: Warehouse, audit_id: str) -> list[SourceRun]:
+    if not warehouse.published.exists():
+        return []
+    rows = warehouse.published.read(sql("audit", "complete_runs"), audit_id=audit_id)
+    return [SourceRun(**row, is_complete=True) for row in rows]
+
+
+def _pilots(warehouse: Warehouse, audit_id: str) -> list[SourceRun]:
+    """Runs that are open and whose answers so far have been read."""
+    if not warehouse.exists():
+        return []
+    with warehouse.kept_open():
+        if not warehouse.read(sql("audit", "has_answers_read")):
+            return []
+        rows = warehouse.read(sql("audit", "pilots"), audit_id=audit_id)
+    return [SourceRun(**row, is_complete=False) for row in rows]
+
+
+def _named(warehouse: Warehouse, audit_id: str, name: str, complete: Sequence[SourceRun]) -> SourceRun:
+    """The complete run that a name means which is no run's id."""
+    found = resolve(warehouse, name)
+    if found.audit_id != audit_id:
+        msg = f"--from {name}: run {found.audit_run_id} is of audit '{found.audit_id}', not of '{audit_id}'"
+        raise UsageError(msg)
+    run = next((run for run in complete if run.audit_run_id == found.audit_run_id), None)
+    if run is None:
+        msg = f"--from {name}: run {found.audit_run_id} was not asked by the audit; a plan is made from its own runs"
+        raise UsageError(msg)
+    return run
+
+
+def answer_groups(
+    warehouse: Warehouse, run: SourceRun, registry: Registry, audit_id: str, measure: str
+) -> list[AnswerGroup]:
+    """Returns the groups of a run's answers that the audit's card still asks for, each with the components of a measure.
+
+    Raises DataError for a run without the measure, and for one of too few samples or wordings in some group.
+    """
+    audit = registry.audit(audit_id)
+    models, tasks = registry.models_of(audit_id), audit.tasks
+    is_gated = run.is_complete or audit.format.policy != "quarantine"
+    values: dict[str, object] = {
+        "run": run.audit_run_id,
+        "max_invalid_rate": 1.0 if is_gated else audit.format.max_invalid_rate,
+    }
+    if measure == "sensitivity":
+        query = sql("audit", "labels_to_plan_from")
+    else:
+        query, values["measure"] = sql("audit", "cells_to_plan_from"), measure
+    query = over(query, answers_to_plan_from=sql("audit", "answers_to_plan_from"))
+    cells = run.place(warehouse).frame(query, **values)
+    cells = cells.filter(pl.col("model_id").is_in(models), pl.col("task_id").is_in(tasks))
+    groups = list(_groups(cells, measure, run, audit_id))
+    if not groups:
+        why = "no gold labels" if measure == "micro_f1" else "no answers that it is a measure of"
+        others = ", ".join(each for each in MEASURES if each != measure)
+        msg = f"--measure {measure}: run {run.audit_run_id} has {why}; plan for another of {others}"
+        raise DataError(msg)
+    return groups
+
+
+def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str) -> Iterator[AnswerGroup]:
+    names = [*GROUP, *(["scoring_method"] if "scoring_method" in cells.columns else [])]
+    for key, own in cells.partition_by(names, as_dict=True, maintain_order=True).items():
+        name = dict(zip(names, key, strict=True))
+        n_samples, n_wordings = own["sample_id"].n_unique(), own["wording"].n_unique()
+        if n_samples < LEAST_SAMPLES or n_wordings < LEAST_WORDINGS:
+            msg = (
+                f"run {run.audit_run_id} has {n_samples} samples x {n_wordings} wordings of task '{name['task_id']}' under "
+                f"model '{name['model_id']}', and a plan needs {LEAST_SAMPLES} x {LEAST_WORDINGS}: `promptaudit run "
+                f"{audit_id} --pilot` asks them, where the card's samples.limit and rephrasing allow as many"
+            )
+            raise DataError(msg)
+        yield _sensitivity(own, name) if measure == "sensitivity" else _linear(own, name)
+
+
+def _linear(cells: pl.DataFrame, name: dict[str, Any]) -> AnswerGroup:
+    components = linear_components(
+        _codes(cells["sample_id"]),
+        _codes(cells["wording"]),
+        cells["mean"].to_numpy(),
+        cells["within"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
+        cells["n_asks"].to_numpy(),
+    )
+    return AnswerGroup(**name, n_repetitions=_commonest(cells["n_asks"]), components=components)
+
+
+def _sensitivity(cells: pl.DataFrame, name: dict[str, Any]) -> AnswerGroup:
+    label = cells["label"].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    n_classes = int(cells["n_classes"][0])
+    table = (_codes(cells["sample_id"]), _codes(cells["wording"]), label, cells["p"].to_numpy(), n_classes)
+    return AnswerGroup(
+        **name,
+        scoring_method=None,
+        n_repetitions=_commonest(cells.unique(["sample_id", "wording"])["n_asks"]),
+        components=sensitivity_components(*table),
+        bias_of_one_wording=sensitivity_bias(*table, 1),
+    )
+
+
+def _codes(column: pl.Series) -> NDArray[np.int64]:
+    return (column.rank("dense").cast(pl.Int64) - 1).to_numpy()
+
+
+def _commonest(column: pl.Series) -> int:
+    counts = column.value_counts().sort("count", column.name, descending=[True, False])
+    return int(counts[column.name][0])

@@ -1,0 +1,108 @@
+"""Widths of designs: the formula by hand, and the intervals that runs print."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from tests.udfs.designs.worlds import World, components_of
+from udfs.designs.variance_components import VarianceComponents, sensitivity_components
+from udfs.designs.widths import (
+    PRINTED,
+    Design,
+    chance_of_width,
+    detectable_difference,
+    half_width,
+    least_half_width,
+)
+from udfs.measures.sensitivity import sensitivity_interval
+from udfs.resampling import two_way_interval
+
+COMPONENTS = VarianceComponents(
+    n_samples=60, n_wordings=8, mean=0.6, samples=0.04, wordings=0.0036, cells=0.01, repetitions=0.18,
+    wording_means=0.0036 + 0.1 / 60, residual=0.1,
+)  # fmt: skip
+
+
+def design(n: int, q: int, of_a_sample: int | None = None, r: int = 1) -> Design:
+    return Design(n_samples=n, n_wordings=q, wordings_per_sample=of_a_sample or q, n_repetitions=r)
+
+
+def test_by_hand() -> None:
+    # d = .01 + .18/2 = .1; of 50 samples, 10 wordings, 4 a sample: .0008 + .00036 + .0005
+    variance = 0.0008 + 0.00036 + 0.0005
+    nu = variance**2 / ((0.0008 + 0.0005) ** 2 / 49 + (0.00036 + 0.0005) ** 2 / 9)
+    found = half_width(COMPONENTS, design(50, 10, 4, 2), "linear")
+    assert found == pytest.approx(t.ppf(0.975, nu) * variance**0.5)
+    assert half_width(COMPONENTS, design(50, 10, 4, 2), "linear", "wordings") == pytest.approx(
+        t.ppf(0.975, 9) * variance**0.5
+    )
+
+
+def test_sensitivity_has_satterthwaites_degrees_of_freedom_from_twelve_wordings_on() -> None:
+    for q in (11, 12):
+        of_all = half_width(COMPONENTS, design(50, q), "linear")
+        by_wordings = half_width(COMPONENTS, design(50, q), "linear", "wordings")
+        assert half_width(COMPONENTS, design(50, q), "sensitivity") == (of_all if q == 12 else by_wordings)
+        assert of_all < by_wordings
+
+
+def test_requests() -> None:
+    assert design(50, 10, 4, 2).n_requests == 400
+    assert not design(50, 10, 4, 2).is_full
+    assert design(50, 10).is_full
+
+
+def test_a_tables_own_design_has_the_width_that_its_run_prints() -> None:
+    answers = World().answers(np.random.default_rng(3), 100, 12, 2)
+    components, (sample, wording) = components_of(answers), np.nonzero(np.ones((100, 12)))
+    value = answers.mean(axis=2)[sample, wording]
+    printed = two_way_interval(sample, wording, value)
+    own = half_width(components, design(100, 12, r=2), "linear", PRINTED)
+    assert own == pytest.approx((printed.high - printed.low) / 2)
+
+
+def test_that_of_sensitivity_is_somewhat_wider_than_its_run_prints() -> None:
+    rng = np.random.default_rng(5)
+    labels = np.where(rng.random((80, 12)) < 0.7, rng.integers(0, 3, (80, 1)), rng.integers(0, 3, (80, 12)))
+    sample, wording = np.nonzero(np.ones(labels.shape))
+    table = (sample, wording, labels[sample, wording], np.ones(960), 4)
+    printed = sensitivity_interval(*table)
+    own = half_width(sensitivity_components(*table), design(80, 12), "sensitivity", PRINTED)
+    # its samples' part is of the means of pseudo-values, which scatter more than the corrected figures
+    assert 1 <= own / ((printed.high - printed.low) / 2) < 1.15
+
+
+def test_no_number_of_samples_goes_below_what_wordings_leave() -> None:
+    least = least_half_width(COMPONENTS, 60)
+    assert least == pytest.approx(t.ppf(0.975, 59) * (0.0036 / 60) ** 0.5)
+    assert half_width(COMPONENTS, design(10**6, 60), "linear") == pytest.approx(least, rel=1e-3)
+
+
+@given(st.integers(2, 5000), st.integers(2, 60), st.integers(1, 2))
+def test_more_samples_never_widen_an_interval_of_as_many_degrees_of_freedom(n: int, q: int, r: int) -> None:
+    here = half_width(COMPONENTS, design(n, q, r=r), "linear", "wordings")
+    assert half_width(COMPONENTS, design(n + 1, q, r=r), "linear", "wordings") < here
+
+
+def test_smallest_detectable_difference_by_hand() -> None:
+    # SE_d^2 = 2 (.01 + .18) / (50 * 10) = .00076; with samples and wordings out of it nu = 1 / (1/49 + 1/9)
+    error = 0.00076**0.5
+    quantile = t.ppf(1 - 0.025 / 8, 1 / (1 / 49 + 1 / 9))
+    found = detectable_difference(COMPONENTS, design(50, 10), "linear", n_comparisons=8, min_effect=0.02)
+    assert found == pytest.approx((quantile + 1.28) * error)
+    # where answers scatter little it is the least difference that counts
+    found = detectable_difference(COMPONENTS, design(5000, 60), "linear", n_comparisons=8, min_effect=0.02)
+    assert found == pytest.approx(0.02 + 1.28 * (2 * 0.19 / 300_000) ** 0.5)
+
+
+def test_the_chance_of_a_width_is_seeded_and_grows_with_the_width() -> None:
+    own = 2 * half_width(COMPONENTS, design(200, 12), "linear")
+    chances = [chance_of_width(COMPONENTS, design(200, 12), own * times, "linear") for times in (0.5, 1, 2)]
+    assert chances == [chance_of_width(COMPONENTS, design(200, 12), own * times, "linear") for times in (0.5, 1, 2)]
+    assert chances[0] < 0.05
+    assert 0.35 < chances[1] < 0.6
+    assert chances[2] > 0.9
