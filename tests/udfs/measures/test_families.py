@@ -50,7 +50,7 @@ def test_order_changes_nothing_and_repeated_words_count() -> None:
     assert wording_families([]).tolist() == []
 
 
-def test_shares_are_means_over_a_familys_wordings() -> None:
+def test_shares_are_means_over_the_wordings_of_a_family() -> None:
     # wordings 0 and 1 are family 0; sample 1 was asked under 1 and 2 alone
     sample, variant, label = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 1, 1, 2, 1, 2]), np.array([0, 0, 1, 1, 0, 0])
     p = np.array([1, 0.5, 0.5, 1, 1, 1])
