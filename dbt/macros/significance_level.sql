@@ -1,5 +1,5 @@
 {# The level at which a difference is more than chance. #}
 {% macro significance_level() -%} 0.05 {%- endmacro %}
 
-{# The level for answers that changed between two nights of one audit, of which a month has 29 pairs a model. #}
+{# The level at which a third night confirms a difference, and that of changed answers of two nights without a third. #}
 {% macro significance_level_of_nights() -%} 0.01 {%- endmacro %}

@@ -91,7 +91,7 @@ class Audit:
                 for measure, row in found.items()
                 if (measure == CHURN) == is_churn
             ]
-            adjusted = q_values([_p_value(row, confirming) for _, row, confirming in own])
+            adjusted = q_values([row.p_value for _, row, _ in own])
             rows += [
                 self._row(place, row, confirming, q, base, night)
                 for (place, row, confirming), q in zip(own, adjusted, strict=True)
@@ -134,7 +134,8 @@ class Audit:
     ) -> dict[str, Any]:
         first, second = self.models[place][base], self.models[place][night]
         cause = PROMPT if first.plan != second.plan else PROVIDER if first.served != second.served else NOTHING
-        level = LEVEL_OF_NIGHTS if self.is_confirmed and found.measure == CHURN else LEVEL
+        is_alone = self.is_confirmed and found.measure == CHURN and confirming is None
+        level = LEVEL_OF_NIGHTS if is_alone else LEVEL
         return {
             "base_run_id": str(base), "model_id": str(place), "task_id": "t", "strategy": "s", "measure": found.measure,
             "verdict": verdict_of(found, confirming, q, level), "cause": cause, "reason": cause, "base": found.base,
@@ -226,8 +227,11 @@ def verdict_of(found: Compared, confirming: Compared | None, q_value: float, lev
     """The verdict on a difference; a confirming one has to be as large in the same direction."""
     if np.isnan(found.p_value):
         return "not_comparable"
-    has_third = confirming is not None and not np.isnan(confirming.p_value)
-    holds_too = not has_third or confirming.difference * np.sign(found.difference) >= MIN_EFFECT  # type: ignore[union-attr]
+    holds_too = True
+    if confirming is not None and not np.isnan(confirming.p_value):
+        is_as_large = confirming.difference * np.sign(found.difference) >= MIN_EFFECT
+        n_sides = 1 if found.measure == CHURN else 2
+        holds_too = bool(is_as_large and confirming.p_value * 2 / n_sides <= LEVEL_OF_NIGHTS)
     if q_value > level or abs(found.difference) < MIN_EFFECT or not holds_too:
         return "within_noise"
     if found.measure == CHURN:
@@ -239,13 +243,6 @@ def verdict_of(found: Compared, confirming: Compared | None, q_value: float, lev
 
 def _differs(found: Compared) -> bool:
     return bool(found.p_value <= LEVEL and abs(found.difference) >= MIN_EFFECT)
-
-
-def _p_value(found: Compared, confirming: Compared | None) -> float:
-    """The larger of the two where a third night was looked at, of churn that one; NaN where the pair is not comparable."""
-    if confirming is None or np.isnan(found.p_value) or np.isnan(confirming.p_value):
-        return found.p_value
-    return confirming.p_value if found.measure == CHURN else max(found.p_value, confirming.p_value)
 
 
 def raised_at(problem: Problem, night: int) -> Alarm:

@@ -1,30 +1,9 @@
--- One row per comparison, model, task, strategy and measure: its p-value, the larger one where a third night was asked too,
--- adjusted for all that is tested between the two runs. That of label_churn with a third night stands for both.
+-- One row per comparison, model, task, strategy and measure: its p-value adjusted for all that is tested between the two runs.
 -- Benjamini and Hochberg; label_churn, which has a verdict of its own and would lend its certainty to the measures, is a
 -- family of its own.
 {{ config(materialized='view') }}
-with measured as (
+with compared as (
     select * from {{ ref('int_measures_compared') }}
-),
-
-confirmed as (
-    select * from {{ ref('int_measures_confirmed') }}
-),
-
-compared as (
-    select
-        measured.* replace (
-            case
-                when measured.p_value is null then null
-                when measured.measure = 'label_churn' then coalesce(confirmed.p_value, measured.p_value)
-                else greatest(measured.p_value, confirmed.p_value)
-            end as p_value
-        ),
-        measured.p_value as difference_p_value,
-        confirmed.difference as confirming_difference,
-        confirmed.p_value as confirming_p_value
-    from measured
-    left join confirmed using (comparison_id, model_id, task_id, strategy, measure)
 ),
 
 ranked as (

@@ -5,6 +5,10 @@ with adjusted as (
     select * from {{ ref('int_differences_adjusted') }}
 ),
 
+confirmed as (
+    select * from {{ ref('int_measures_confirmed') }}
+),
+
 paired as (
     select * from {{ ref('int_groups_paired') }}
 ),
@@ -17,6 +21,8 @@ differences as (
         paired.audit_id,
         paired.base_model_id,
         paired.confirming_run_id,
+        confirmed.difference as confirming_difference,
+        confirmed.p_value as confirming_p_value,
         paired.min_effect,
         case adjusted.measure
             when 'cost_usd' then paired.max_cost_increase
@@ -31,22 +37,27 @@ differences as (
             else -adjusted.difference
         end as worse_by,
         if(
-            adjusted.measure = 'label_churn' and paired.is_of_nights,
+            adjusted.measure = 'label_churn' and paired.is_of_nights and confirmed.p_value is null,
             {{ significance_level_of_nights() }},
             {{ significance_level() }}
         ) as level
     from adjusted
     inner join paired using (comparison_id, model_id, task_id, strategy)
+    left join confirmed using (comparison_id, model_id, task_id, strategy, measure)
 ),
 
 -- where there is a confirming night it has to say the same, in the same direction
 held as (
     select
         *,
-        difference_p_value <= {{ significance_level() }} and abs(difference) >= min_effect and not coalesce(
-            confirming_p_value <= level and confirming_difference * sign(difference) >= min_effect, true
+        q_value <= level and abs(difference) >= min_effect as is_beyond_chance,
+        -- the p-value of label_churn is of one side
+        is_beyond_chance and not coalesce(
+            confirming_p_value * if(measure = 'label_churn', 2, 1) <= {{ significance_level_of_nights() }}
+            and confirming_difference * sign(difference) >= min_effect,
+            true
         ) as is_unconfirmed,
-        q_value <= level and abs(difference) >= min_effect and not is_unconfirmed as holds
+        is_beyond_chance and not is_unconfirmed as holds
     from differences
 ),
 
