@@ -58,7 +58,7 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
         f"design     {_shape(design)}",
         f"cost       {_cost(design)} a night",
         f"width      {number(design.width)} expected, {_chance(plan)}",
-        f"difference {number(plan.detectable_difference)} between two such nights, of {plan.n_comparisons} that are tested",
+        f"difference {_difference(plan)}",
         f"decided by {plan.decided_by}",
     ]
     if plan.measure == "sensitivity":
@@ -95,6 +95,11 @@ def _duration(hours: float) -> str:
         return f"{hours:,.1f} hours"
     minutes = math.ceil(hours * 60)
     return "a minute" if minutes <= 1 else f"{minutes} minutes"
+
+
+def _difference(plan: DesignPlan) -> str:
+    least = number(plan.detectable_difference)
+    return f"{least} between two such nights is found in about 8 of 10 cases, {plan.n_comparisons} being tested"
 
 
 def _chance(plan: DesignPlan) -> str:

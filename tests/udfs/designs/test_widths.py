@@ -91,9 +91,10 @@ def test_more_samples_never_widen_an_interval_of_as_many_degrees_of_freedom(n: i
 def test_smallest_detectable_difference_by_hand() -> None:
     # SE_d^2 = 2 (.01 + .18) / (50 * 10) = .00076; with samples and wordings out of it nu = 1 / (1/49 + 1/9)
     error = 0.00076**0.5
-    quantile = t.ppf(1 - 0.025 / 8, 1 / (1 / 49 + 1 / 9))
+    nu = 1 / (1 / 49 + 1 / 9)
+    quantile = t.ppf(1 - 0.025 / 8, nu)
     found = detectable_difference(COMPONENTS, design(50, 10), "linear", n_comparisons=8, min_effect=0.02)
-    assert found == pytest.approx((quantile + 1.28) * error)
+    assert found == pytest.approx((quantile + 1.28 * (1 + quantile**2 / (2 * nu)) ** 0.5) * error)
     # where answers scatter little it is the least difference that counts
     found = detectable_difference(COMPONENTS, design(5000, 60), "linear", n_comparisons=8, min_effect=0.02)
     assert found == pytest.approx(0.02 + 1.28 * (2 * 0.19 / 300_000) ** 0.5)
