@@ -52,6 +52,7 @@ classes_over_wordings as (
             list(p_wording)
         ) as bounds
     from wordings
+    where gold_label is not null
     group by all
 ),
 
