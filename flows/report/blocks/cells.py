@@ -107,7 +107,7 @@ class Traced:
     def bounds(self, stem: str, kind: str = "number") -> Printed:
         """Returns `[low, high]` of the columns `<stem>_low` and `<stem>_high`; nothing where both are NULL."""
         low, high = f"{stem}_low", f"{stem}_high"
-        if self.row[low] is None and self.row[high] is None:
+        if self.row.get(low) is None and self.row.get(high) is None:  # a copy of an earlier version may lack them
             return ""
         return ("[", getattr(self, kind)(low), ", ", getattr(self, kind)(high), "]")
 
