@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.designs.widths import LEAST_WORDINGS_OF_SENSITIVITY, Design, Kind
+from udfs.designs.widths import Design, Kind
+from udfs.measures.sensitivity import MANY
 
 Criterion = Callable[[NDArray[np.float64], Design], NDArray[np.float64]]
 """Takes numbers of samples, shape (n,), and a design whose own number is not looked at; gives a figure for each."""
@@ -61,7 +62,7 @@ def smallest_figure(
 
 def _shapes(kind: Kind, repetitions: tuple[int, ...], largest_incomplete: int) -> Iterator[Design]:
     """Designs with any number of samples; full grids first."""
-    fewest = LEAST_WORDINGS_OF_SENSITIVITY if kind == "sensitivity" else 2
+    fewest = MANY if kind == "sensitivity" else 2
     for is_full in (True, False):
         for n_wordings in range(fewest, MOST_WORDINGS + 1):
             of_a_sample = [n_wordings] if is_full else range(2, min(largest_incomplete, n_wordings - 1) + 1)

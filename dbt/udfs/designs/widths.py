@@ -9,24 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from udfs.comparison.detectable import detectable_differences as found_in_comparisons
 from udfs.designs.variance_components import VarianceComponents
+from udfs.measures.sensitivity import MANY
 from udfs.resampling import TAIL, generator
 
 Kind = Literal["linear", "sensitivity"]
 """A mean of single answers (micro-F1, accuracy, invalid rate), or sensitivity."""
-
-Rule = Literal["satterthwaite", "wordings"]
-"""Degrees of freedom of an interval: Satterthwaite's, or the number of wordings less one."""
-
-PRINTED: Rule = "wordings"
-"""The rule by which `two_way_interval` and `sensitivity_interval` make the intervals that a run prints."""
-
-LEAST_WORDINGS_OF_SENSITIVITY = 12
-"""Wordings below which Satterthwaite's degrees of freedom are too many for sensitivity, and an interval too narrow."""
-
-POWER_QUANTILE = 1.28
-"""The normal quantile of a power of .9. Comparisons found .85 to .93 of such differences under 6 wordings; by exchanges of
-wordings, which are blunter than a t test, .76 to .87 under 12 to 24."""
 
 N_DRAWS = 4000
 _PURPOSE = 31
@@ -68,12 +57,12 @@ class _Parts:
     cells: NDArray[np.float64]
 
 
-def half_width(components: VarianceComponents, design: Design, kind: Kind, rule: Rule = "satterthwaite") -> float:
+def half_width(components: VarianceComponents, design: Design, kind: Kind) -> float:
     """Returns the half-width of the 95 % interval for other samples and other wordings: t_{.975, nu} sqrt(V).
 
     V = s_i^2 / N + s_q^2 / Q + d / (N q), with d the variance of a cell's mean. nu is Satterthwaite's,
-    V^2 / [(s_i^2 / N + d / (N q))^2 / (N - 1) + (s_q^2 / Q + d / (N q))^2 / (Q - 1)]; for sensitivity below 12 wordings, and
-    by the rule `wordings`, it is Q - 1.
+    V^2 / [(s_i^2 / N + d / (N q))^2 / (N - 1) + (s_q^2 / Q + d / (N q))^2 / (Q - 1)], not below the smaller of N - 1 and
+    Q - 1; for sensitivity below 12 wordings it is Q - 1. Runs make their intervals likewise.
 
     Returns:
         >= 0; 0 where nothing varies.
@@ -82,7 +71,7 @@ def half_width(components: VarianceComponents, design: Design, kind: Kind, rule:
         Satterthwaite 1946.
     """
     n = np.array([design.n_samples], np.float64)
-    return float(half_widths(components, n, design, kind, rule)[0])
+    return float(half_widths(components, n, design, kind)[0])
 
 
 def half_widths(
@@ -90,11 +79,10 @@ def half_widths(
     n_samples: NDArray[np.float64],
     design: Design,
     kind: Kind,
-    rule: Rule = "satterthwaite",
 ) -> NDArray[np.float64]:
     """Returns `half_width` at each number of samples, shape (n,); the design's own is not looked at."""
     parts = _parts(components, n_samples, design)
-    return _half_width_of(parts, n_samples, design.n_wordings, kind, rule)
+    return _half_width_of(parts, n_samples, design.n_wordings, kind)
 
 
 def least_half_width(components: VarianceComponents, n_wordings: int) -> float:
@@ -107,7 +95,6 @@ def chance_of_width(
     design: Design,
     width: float,
     kind: Kind,
-    rule: Rule = "satterthwaite",
     seed: int = 0,
 ) -> float:
     """Returns the chance that the interval of a run of a design is no wider than `width`.
@@ -121,7 +108,6 @@ def chance_of_width(
         design: of the run.
         width: of the whole interval, > 0.
         kind: of the measure.
-        rule: by which the run makes its interval.
         seed: of the draws.
 
     Returns:
@@ -141,7 +127,7 @@ def chance_of_width(
         wordings=np.maximum(0, by_wordings - cell),
         cells=np.full(N_DRAWS, cell),
     )
-    halves = _half_width_of(parts, np.full(N_DRAWS, float(n)), q, kind, rule)
+    halves = _half_width_of(parts, np.full(N_DRAWS, float(n)), q, kind)
     return float((2 * halves <= width).mean())
 
 
@@ -156,11 +142,10 @@ def detectable_differences(
 ) -> NDArray[np.float64]:
     """Returns the smallest difference that two nights of a design tell apart, at each number of samples.
 
-    max(min_effect + 1.28 SE_d, (t + 1.28 sqrt(1 + t^2 / (2 nu))) SE_d) with t = t_{1 - .025 / m, nu}, m comparisons between
-    the two nights; the root is there because SE_d is estimated too, with nu degrees of freedom. Both nights ask the same
-    samples under the same wordings, so what these add to a figure is the same in both and drops out: SE_d^2 = 2 d / (N q),
-    nu as of `half_width` for these parts alone. Between two nights of an unchanged model the noise is less, that of
-    repetitions alone; after a change cells answer anew, and d holds.
+    Those of `udfs.comparison.detectable`. Both nights ask the same samples under the same wordings, so what these add to a
+    figure is the same in both and drops out: SE_d^2 = 2 d / (N q), with the degrees of freedom Q - 1 of exchanging wordings.
+    Between two nights of an unchanged model the noise is less, that of repetitions alone; after a change cells answer anew,
+    and d holds.
 
     Args:
         components: of a table.
@@ -173,15 +158,9 @@ def detectable_differences(
     Returns:
         Shape (n,), >= min_effect.
     """
-    cell = 2 * components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample)
-    nothing = np.zeros_like(cell)
-    parts = _Parts(samples=nothing, wordings=nothing, cells=cell)
-    error = np.sqrt(cell)
-    nu = _degrees_of_freedom(parts, n_samples, design.n_wordings, kind, "satterthwaite")
-    quantile = stdtrit(nu, 1 - TAIL / n_comparisons)
-    # the error of a difference is estimated too, with nu degrees of freedom
-    of_power = POWER_QUANTILE * np.sqrt(1 + quantile**2 / (2 * nu))
-    return np.asarray(np.maximum(min_effect + POWER_QUANTILE * error, (quantile + of_power) * error), np.float64)
+    error = np.sqrt(2 * components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample))
+    free = np.full(len(error), design.n_wordings - 1.0)
+    return found_in_comparisons(error, free, n_comparisons, min_effect)
 
 
 def detectable_difference(
@@ -201,24 +180,21 @@ def _parts(components: VarianceComponents, n_samples: NDArray[np.float64], desig
     )
 
 
-def _half_width_of(
-    parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind, rule: Rule
-) -> NDArray[np.float64]:
+def _half_width_of(parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind) -> NDArray[np.float64]:
     variance = parts.samples + parts.wordings + parts.cells
-    nu = _degrees_of_freedom(parts, n_samples, n_wordings, kind, rule)
+    nu = _degrees_of_freedom(parts, n_samples, n_wordings, kind)
     return np.asarray(stdtrit(nu, 1 - TAIL) * np.sqrt(variance), np.float64)
 
 
 def _degrees_of_freedom(
-    parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind, rule: Rule
+    parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind
 ) -> NDArray[np.float64]:
-    """Shape (n,), or (1,) where it is Q - 1 for all: by its rule, and of sensitivity below 12 wordings."""
-    if rule == "wordings" or (kind == "sensitivity" and n_wordings < LEAST_WORDINGS_OF_SENSITIVITY):
-        return np.array([n_wordings - 1.0])
+    """Satterthwaite's, not fewer than the smaller of N - 1 and Q - 1; of sensitivity below 12 wordings Q - 1."""
+    fewest = np.minimum(n_samples, n_wordings) - 1.0
+    if kind == "sensitivity" and n_wordings < MANY:
+        return np.full(len(n_samples), n_wordings - 1.0)
     variance = parts.samples + parts.wordings + parts.cells
     below = (parts.samples + parts.cells) ** 2 / (n_samples - 1) + (parts.wordings + parts.cells) ** 2 / (
         n_wordings - 1
     )
-    nu = np.full(len(n_samples), n_wordings - 1.0)
-    np.divide(variance**2, below, out=nu, where=below > 0)
-    return nu
+    return np.maximum(fewest, np.divide(variance**2, below, out=fewest.copy(), where=below > 0))

@@ -21,7 +21,6 @@ from models_registry.samples import load_samples
 from udfs.designs.search import MOST_SAMPLES, MOST_WORDINGS, REPETITIONS, Criterion, least_design, smallest_figure
 from udfs.designs.variance_components import VarianceComponents, with_assurance
 from udfs.designs.widths import (
-    PRINTED,
     Design,
     Kind,
     chance_of_width,
@@ -147,7 +146,7 @@ class _Material:
         self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
     ) -> NDArray[np.float64]:
         """Returns the half-width of a group's printed interval at each number of samples, shape (n,)."""
-        return half_widths(components, n_samples, shape, self.kind, PRINTED)
+        return half_widths(components, n_samples, shape, self.kind)
 
     def differences(
         self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
@@ -378,7 +377,7 @@ def _group_plan(
         var_cells=found.cells,
         var_repetitions=found.repetitions if found.has_repetitions else None,
         width=2 * float(material.half_widths(planned, _one(design), design)[0]),
-        chance_of_width=chance_of_width(found, design, width, material.kind, PRINTED),
+        chance_of_width=chance_of_width(found, design, width, material.kind),
         detectable_difference=float(material.differences(found, _one(design), design)[0]),
         bias=group.bias_of_one_wording / design.n_wordings,
     )

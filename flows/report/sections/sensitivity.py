@@ -23,7 +23,8 @@ _UNCERTAINTY = (
     MODEL, STRATEGY, figure("Sensitivity", "sensitivity"), figure("Output uncertainty, nats a token", "output_uncertainty"),
 )  # fmt: skip
 _CONSISTENCY = (
-    MODEL, STRATEGY, words("Gold label", "gold_label"), N_SAMPLES, figure("Consistency", "consistency"), bounds("consistency", "95 % interval, these wordings"),
+    MODEL, STRATEGY, words("Gold label", "gold_label"), N_SAMPLES, figure("Consistency", "consistency"),
+    bounds("consistency", "95 % interval, these wordings"),
     bounds("consistency_wordings", "for other wordings too"),
     figure("Without self-pairs", "consistency_distinct"),
 )  # fmt: skip
