@@ -10,7 +10,7 @@ from scipy.special import stdtr
 from tests.udfs.designs.worlds import World, components_of
 from udfs.comparison.by_variants import MIN_EXCHANGED
 from udfs.designs.search import least_design
-from udfs.designs.variance_components import with_assurance
+from udfs.designs.variance_components import sensitivity_components, with_assurance
 from udfs.designs.widths import (
     PRINTED,
     Design,
@@ -20,6 +20,7 @@ from udfs.designs.widths import (
     half_width,
     half_widths,
 )
+from udfs.measures.sensitivity import sensitivity_interval
 from udfs.resampling import two_way_interval
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
@@ -74,6 +75,41 @@ def interval(answers: NDArray[np.float64], design: Design, rule: Rule) -> float:
         found = two_way_interval(sample, wording, answers.mean(axis=2)[sample, wording])
         return found.high - found.low
     return 2 * half_width(components_of(answers), design, "linear", rule)
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (60, 12)])
+def test_reaching_a_width_of_sensitivity(shape: tuple[int, int]) -> None:
+    """Four labels by softmax of what samples, wordings and cells add; one ask a cell."""
+    rng, width = np.random.default_rng(5), 0.1
+    reached: dict[float | None, list[bool]] = {None: [], 0.8: []}
+    for _ in range(N_WORLDS):
+        pilot = sensitivity_components(*labels_table(rng, *shape))
+        for assurance, own in reached.items():
+            planned = pilot if assurance is None else with_assurance(pilot, assurance)
+            best = least_design(
+                lambda n, each, planned=planned: half_widths(planned, n, each, "sensitivity", PRINTED),
+                width / 2,
+                "sensitivity",
+                repetitions=(1,),
+                most_samples=3000,
+            )
+            assert best is not None
+            found = sensitivity_interval(*labels_table(rng, best.n_samples, best.n_wordings))
+            own.append(found.high - found.low <= width)
+    plain, sure = float(np.mean(reached[None])), float(np.mean(reached[0.8]))
+    print(f"\nsensitivity, pilot {shape[0]} x {shape[1]}: reached {plain:.2f}, with assurance .8 {sure:.2f}")
+    assert 0.4 <= plain <= 0.75
+    assert 0.7 <= sure <= 0.92
+
+
+def labels_table(
+    rng: np.random.Generator, n: int, q: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
+    """Sample, wording, label and share of each cell, and the number of classes, N/A among them."""
+    logit = rng.normal(0, 1.6, (n, 1, 4)) + rng.normal(0, 0.4, (1, q, 4)) + rng.normal(0, 0.5, (n, q, 4))
+    label = (logit + rng.gumbel(size=(n, q, 4))).argmax(axis=2)
+    sample, wording = np.nonzero(np.ones((n, q)))
+    return sample, wording, label[sample, wording], np.ones(n * q), 5
 
 
 @pytest.mark.parametrize("shape", [(200, 6), (200, 12), (200, 18), (400, 24)])
