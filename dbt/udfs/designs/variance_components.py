@@ -143,8 +143,8 @@ def sensitivity_bias(
 ) -> float:
     """Returns how far the plain sensitivity of so many wordings is expected to lie below that of endless wordings.
 
-    With S_Q the plain figure of the table, S_{Q-1} its mean over leaving out each wording and a = Q (Q - 1)(S_Q - S_{Q-1}),
-    S_inf is about S_Q + a / Q, and the figure of n wordings S_inf - a / n.
+    With S_Q the plain figure of the table, S_inf is about its corrected one, and the figure of n wordings about
+    S_inf - (S_inf - S_Q) Q / n.
 
     Args:
         sample: shape (n,), dense codes.

@@ -135,7 +135,6 @@ def detectable_differences(
     components: VarianceComponents,
     n_samples: NDArray[np.float64],
     design: Design,
-    kind: Kind,
     *,
     n_comparisons: int,
     min_effect: float,
@@ -151,7 +150,6 @@ def detectable_differences(
         components: of a table.
         n_samples: shape (n,), numbers of samples.
         design: wordings and repetitions; its own number of samples is not looked at.
-        kind: of the measure.
         n_comparisons: m, at least 1.
         min_effect: the least difference that the audit's card calls one, >= 0.
 
@@ -164,11 +162,11 @@ def detectable_differences(
 
 
 def detectable_difference(
-    components: VarianceComponents, design: Design, kind: Kind, *, n_comparisons: int, min_effect: float
+    components: VarianceComponents, design: Design, *, n_comparisons: int, min_effect: float
 ) -> float:
     """Returns `detectable_differences` of a design at its own number of samples."""
     n = np.array([design.n_samples], np.float64)
-    found = detectable_differences(components, n, design, kind, n_comparisons=n_comparisons, min_effect=min_effect)
+    found = detectable_differences(components, n, design, n_comparisons=n_comparisons, min_effect=min_effect)
     return float(found[0])
 
 

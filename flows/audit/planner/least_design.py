@@ -153,7 +153,7 @@ class _Material:
     ) -> NDArray[np.float64]:
         """Returns the smallest difference that is detected in a group at each number of samples, shape (n,)."""
         return detectable_differences(
-            components, n_samples, shape, self.kind, n_comparisons=self.n_comparisons, min_effect=self.min_effect
+            components, n_samples, shape, n_comparisons=self.n_comparisons, min_effect=self.min_effect
         )
 
     def worst(self, figure: Figure) -> Criterion:

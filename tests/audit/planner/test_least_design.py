@@ -13,7 +13,7 @@ from tests.support.planned_answers import PlannedAnswers
 from tests.support.shell import Ended, promptaudit
 from tests.udfs.designs.worlds import World, components_of
 from udfs.designs.search import least_design
-from udfs.designs.widths import PRINTED, Design, detectable_difference, half_width, half_widths
+from udfs.designs.widths import Design, detectable_difference, half_width, half_widths
 
 CALM, WILD = World(wordings=0.03), World(samples=0.24, wordings=0.06)
 REPHRASED = "  rephrasing: {rephraser: rules, variants: 10}\n  min_effect: 0.03\n"
@@ -49,9 +49,7 @@ def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[
     found = planned(answers[0].folder, "--target-width", 0.14, "--measure", "micro_f1")
     calm, wild = (components_of(answers[1][model]) for model in ("calm", "wild"))
     best = least_design(
-        lambda n, shape: np.maximum(
-            half_widths(calm, n, shape, "linear", PRINTED), half_widths(wild, n, shape, "linear", PRINTED)
-        ),
+        lambda n, shape: np.maximum(half_widths(calm, n, shape, "linear"), half_widths(wild, n, shape, "linear")),
         0.07,
         "linear",
         most_samples=400,
@@ -59,7 +57,7 @@ def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[
     assert best == design_of(found["design"])
     assert found["decided_by"] == "model 'wild', task 't', simple"
     assert (found["audit_run_id"], found["is_pilot"]) == ("1new", False)
-    assert found["design"]["width"] == pytest.approx(2 * half_width(wild, best, "linear", PRINTED))
+    assert found["design"]["width"] == pytest.approx(2 * half_width(wild, best, "linear"))
     assert found["design"]["width"] <= 0.14
     assert [row["var_samples"] for row in found["groups"]] == pytest.approx([calm.samples, wild.samples])
     assert 0.3 < found["chance_of_width"] < 0.65
@@ -123,7 +121,7 @@ def test_a_difference_is_detected_by_the_least_design(answers: tuple[PlannedAnsw
     )  # fmt: skip
     worst = [
         max(
-            detectable_difference(components_of(own), each, "linear", n_comparisons=16, min_effect=0.03)
+            detectable_difference(components_of(own), each, n_comparisons=16, min_effect=0.03)
             for own in answers[1].values()
         )
         for each in (best, fewer)

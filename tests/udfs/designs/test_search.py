@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.udfs.designs.worlds import World, components_of
 from udfs.designs.search import Criterion, least_design, smallest_figure
 from udfs.designs.variance_components import VarianceComponents, with_assurance
-from udfs.designs.widths import Design, Kind, Rule, half_width, half_widths
+from udfs.designs.widths import Design, Kind, half_width, half_widths
 from udfs.resampling import two_way_interval
 
 
@@ -23,13 +23,11 @@ def components(samples: float, wordings: float, cells: float, repetitions: float
     )  # fmt: skip
 
 
-def width_of(found: VarianceComponents, kind: Kind, rule: Rule) -> Criterion:
-    return lambda n, shape: half_widths(found, n, shape, kind, rule)
+def width_of(found: VarianceComponents, kind: Kind) -> Criterion:
+    return lambda n, shape: half_widths(found, n, shape, kind)
 
 
-def smallest(
-    found: VarianceComponents, half: float, kind: Kind, rule: Rule, *, incomplete: int = 0, most: int = 150
-) -> int | None:
+def smallest(found: VarianceComponents, half: float, kind: Kind, *, incomplete: int = 0, most: int = 150) -> int | None:
     """The fewest requests of all designs of up to 60 wordings and so many samples, one by one."""
     requests = []
     for q, r in itertools.product(range(12 if kind == "sensitivity" else 2, 61), (1, 2)):
@@ -37,49 +35,46 @@ def smallest(
         for each in of_a_sample:
             for n in range(2, most + 1):
                 design = Design(n_samples=n, n_wordings=q, wordings_per_sample=each, n_repetitions=r)
-                if half_width(found, design, kind, rule) <= half:
+                if half_width(found, design, kind) <= half:
                     requests.append(design.n_requests)
                     break
     return min(requests, default=None)
 
 
-@pytest.mark.parametrize("rule", ["satterthwaite", "wordings"])
 @pytest.mark.parametrize("kind", ["linear", "sensitivity"])
 @pytest.mark.parametrize(
     "found", [components(0.04, 0.004, 0.01, 0.18), components(0.02, 0, 0.02, 0), components(0.01, 0.02, 0, 0.1)]
 )
-def test_no_design_of_the_space_asks_less(found: VarianceComponents, kind: Kind, rule: Rule) -> None:
-    best = least_design(width_of(found, kind, rule), 0.07, kind, most_samples=150)
+def test_no_design_of_the_space_asks_less(found: VarianceComponents, kind: Kind) -> None:
+    best = least_design(width_of(found, kind), 0.07, kind, most_samples=150)
     assert best is not None
-    assert half_width(found, best, kind, rule) <= 0.07
-    assert best.n_requests == smallest(found, 0.07, kind, rule)
+    assert half_width(found, best, kind) <= 0.07
+    assert best.n_requests == smallest(found, 0.07, kind)
     assert best.is_full
     assert best.n_wordings >= (12 if kind == "sensitivity" else 2)
 
 
 def test_incomplete_grids_are_proposed_where_they_may_be() -> None:
     found = components(0.04, 0.004, 0.01, 0.18)
-    full = least_design(width_of(found, "linear", "satterthwaite"), 0.07, "linear", most_samples=150)
-    part = least_design(
-        width_of(found, "linear", "satterthwaite"), 0.07, "linear", most_samples=150, largest_incomplete=6
-    )
+    full = least_design(width_of(found, "linear"), 0.07, "linear", most_samples=150)
+    part = least_design(width_of(found, "linear"), 0.07, "linear", most_samples=150, largest_incomplete=6)
     assert full is not None
     assert part is not None
     assert part.wordings_per_sample <= 6
     assert not part.is_full
-    assert part.n_requests == smallest(found, 0.07, "linear", "satterthwaite", incomplete=6)
+    assert part.n_requests == smallest(found, 0.07, "linear", incomplete=6)
     assert part.n_requests < full.n_requests
-    same = least_design(width_of(found, "sensitivity", "wordings"), 0.07, "sensitivity", largest_incomplete=6)
+    same = least_design(width_of(found, "sensitivity"), 0.07, "sensitivity", largest_incomplete=6)
     assert same is not None
     assert same.is_full
 
 
 def test_none_where_wordings_or_samples_do_not_reach() -> None:
     found = components(0.04, 0.04, 0.01, 0.18)
-    assert least_design(width_of(found, "linear", "wordings"), 0.05, "linear") is None  # t_59 sqrt(.04 / 60) = .0517
-    assert least_design(width_of(found, "linear", "wordings"), 0.06, "linear") is not None
-    assert least_design(width_of(found, "linear", "wordings"), 0.06, "linear", most_samples=20) is None
-    assert smallest_figure(width_of(found, "linear", "wordings"), "linear") == pytest.approx(0.0517, abs=2e-4)
+    assert least_design(width_of(found, "linear"), 0.05, "linear") is None  # t_59 sqrt(.04 / 60) = .0517
+    assert least_design(width_of(found, "linear"), 0.06, "linear") is not None
+    assert least_design(width_of(found, "linear"), 0.06, "linear", most_samples=20) is None
+    assert smallest_figure(width_of(found, "linear"), "linear") == pytest.approx(0.0517, abs=2e-4)
 
 
 def test_a_group_that_varies_more_decides() -> None:
@@ -88,34 +83,27 @@ def test_a_group_that_varies_more_decides() -> None:
     def worst(n: NDArray[np.float64], shape: Design) -> NDArray[np.float64]:
         return np.maximum(half_widths(calm, n, shape, "linear"), half_widths(wild, n, shape, "linear"))
 
-    assert least_design(worst, 0.05, "linear") == least_design(
-        width_of(wild, "linear", "satterthwaite"), 0.05, "linear"
-    )
+    assert least_design(worst, 0.05, "linear") == least_design(width_of(wild, "linear"), 0.05, "linear")
 
 
-def reached(world: World, width: float, assurance: float | None, rule: Rule, n_worlds: int) -> tuple[float, float]:
+def reached(world: World, width: float, assurance: float | None, n_worlds: int) -> tuple[float, float]:
     """How often a design planned on a pilot of 60 x 8 gives a run whose interval is no wider, and its mean requests."""
     rng, n_reached, requests = np.random.default_rng(11), 0, []
     for _ in range(n_worlds):
         found = components_of(world.answers(rng, 60, 8, 2))
         planned = found if assurance is None else with_assurance(found, assurance)
-        best = least_design(width_of(planned, "linear", rule), width / 2, "linear", most_samples=3000)
+        best = least_design(width_of(planned, "linear"), width / 2, "linear", most_samples=3000)
         assert best is not None
         run = world.answers(rng, best.n_samples, best.n_wordings, best.n_repetitions)
-        if rule == "wordings":
-            sample, wording = np.nonzero(np.ones(run.shape[:2]))
-            printed = two_way_interval(sample, wording, run.mean(axis=2)[sample, wording])
-            own = printed.high - printed.low
-        else:
-            own = 2 * half_width(components_of(run), best, "linear", rule)
-        n_reached += own <= width
+        sample, wording = np.nonzero(np.ones(run.shape[:2]))
+        printed = two_way_interval(sample, wording, run.mean(axis=2)[sample, wording])
+        n_reached += printed.high - printed.low <= width
         requests.append(best.n_requests)
     return n_reached / n_worlds, float(np.mean(requests))
 
 
-@pytest.mark.parametrize("rule", ["satterthwaite", "wordings"])
-def test_a_plan_reaches_its_width_about_half_the_time_and_with_assurance_mostly(rule: Rule) -> None:
-    of = partial(reached, World(), 0.1, rule=rule, n_worlds=100)
+def test_a_plan_reaches_its_width_about_half_the_time_and_with_assurance_mostly() -> None:
+    of = partial(reached, World(), 0.1, n_worlds=100)
     (plain, few), (assured, many) = of(assurance=None), of(assurance=0.8)
     assert 0.3 <= plain <= 0.65
     assert 0.65 <= assured <= 0.92

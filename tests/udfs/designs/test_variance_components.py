@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -84,8 +86,10 @@ def entropy(labels: np.ndarray, n_classes: int) -> float:
 
 def corrected(labels: np.ndarray, n_classes: int) -> float:
     q = len(labels)
-    without = np.mean([entropy(np.delete(labels, v), n_classes) for v in range(q)])
-    return q * entropy(labels, n_classes) - (q - 1) * without
+    one, two = (
+        np.mean([entropy(np.delete(labels, out), n_classes) for out in combinations(range(q), k)]) for k in (1, 2)
+    )
+    return (q**2 * entropy(labels, n_classes) - 2 * (q - 1) ** 2 * one + (q - 2) ** 2 * two) / 2
 
 
 def test_sensitivity_by_pseudo_values_written_out() -> None:
