@@ -56,7 +56,7 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
     lines = [
         f"{plan.measure}, planned from {source} {plan.audit_run_id} with {assurance}",
         f"design     {_shape(design)}",
-        f"cost       {_cost(design)} a night",
+        f"cost       {_cost(design)}",
         f"width      {number(design.width)} expected, {_chance(plan)}",
         f"difference {_difference(plan)}",
         f"decided by {plan.decided_by}",
@@ -87,14 +87,14 @@ def _shape(design: DesignCost) -> str:
 def _cost(design: DesignCost) -> str:
     hours = "in a time not known" if design.hours is None else f"{_duration(design.hours)} at that run's rate"
     usd = "USD unknown" if design.usd is None else f"{_money(design.usd)} USD"
-    return f"{design.n_requests:,} requests, {usd}, {hours}"
+    return f"{design.n_requests:,} requests a night, {usd}, {hours}"
 
 
 def _duration(hours: float) -> str:
     if hours >= 1:
         return f"{hours:,.1f} hours"
     minutes = math.ceil(hours * 60)
-    return "a minute" if minutes <= 1 else f"{minutes} minutes"
+    return "about a minute" if minutes <= 1 else f"{minutes} minutes"
 
 
 def _difference(plan: DesignPlan) -> str:

@@ -14,6 +14,10 @@ Criterion = Callable[[NDArray[np.float64], Design], NDArray[np.float64]]
 """Takes numbers of samples, shape (n,), and a design whose own number is not looked at; gives a figure for each."""
 
 MOST_WORDINGS = 60
+FEWEST_WORDINGS = 5
+"""Below it the run's own estimate of what wordings vary is so uncertain that its interval is anything, whatever is expected."""
+
+FEWEST_SAMPLES = 20
 REPETITIONS = (1, 2)
 MOST_SAMPLES = 1_000_000
 _N_STEPS = 40
@@ -30,8 +34,8 @@ def least_design(
 ) -> Design | None:
     """Returns the design of fewest requests whose figure is at most `limit`; None where none of these designs gets there.
 
-    Tried are all numbers of wordings Q up to 60 and of `repetitions`, each with the least number of samples that will do. For
-    sensitivity Q is at least 12 and the grid is full: fewer wordings a sample bias it.
+    Tried are all numbers of wordings Q from 5 to 60 and of `repetitions`, each with the least number of samples that will do,
+    at least 20 where there are so many. For sensitivity Q is at least 12 and the grid is full: fewer wordings a sample bias it.
 
     Args:
         criterion: the figure of designs, that of the worst group of answers where there are several.
@@ -43,10 +47,11 @@ def least_design(
             proposes full grids alone.
     """
     best: Design | None = None
+    fewest = min(FEWEST_SAMPLES, most_samples)
     for shape in _shapes(kind, repetitions, largest_incomplete):
         a_sample = shape.n_requests // shape.n_samples
         most = most_samples if best is None else min(most_samples, (best.n_requests - 1) // a_sample)
-        n = _least_samples(criterion, limit, shape, most)
+        n = _least_samples(criterion, limit, shape, fewest, most)
         if n is not None:
             best = _of_samples(shape, n)
     return best
@@ -56,13 +61,13 @@ def smallest_figure(
     criterion: Criterion, kind: Kind, *, most_samples: int = MOST_SAMPLES, repetitions: tuple[int, ...] = REPETITIONS
 ) -> float:
     """Returns the smallest figure that any full grid of so many samples and at most 60 wordings gives."""
-    counts = np.unique(np.geomspace(2, most_samples, _N_STEPS).astype(np.int64)).astype(np.float64)
+    counts = _counts(min(FEWEST_SAMPLES, most_samples), most_samples).astype(np.float64)
     return min(float(criterion(counts, shape).min()) for shape in _shapes(kind, repetitions, 0))
 
 
 def _shapes(kind: Kind, repetitions: tuple[int, ...], largest_incomplete: int) -> Iterator[Design]:
     """Designs with any number of samples; full grids first."""
-    fewest = MANY if kind == "sensitivity" else 2
+    fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
     for is_full in (True, False):
         for n_wordings in range(fewest, MOST_WORDINGS + 1):
             of_a_sample = [n_wordings] if is_full else range(2, min(largest_incomplete, n_wordings - 1) + 1)
@@ -73,20 +78,20 @@ def _shapes(kind: Kind, repetitions: tuple[int, ...], largest_incomplete: int) -
                     yield Design(n_samples=2, n_wordings=n_wordings, wordings_per_sample=q, n_repetitions=n_repetitions)
 
 
-def _least_samples(criterion: Criterion, limit: float, shape: Design, most: int) -> int | None:
-    """The least number of samples, 2 to `most`, at which the figure is at most `limit`.
+def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: int, most: int) -> int | None:
+    """The least number of samples, `fewest` to `most`, at which the figure is at most `limit`.
 
     More samples leave fewer degrees of freedom where wordings vary, so that with few wordings the figure may rise again:
     the first of growing numbers that will do is taken, and what lies before it is bisected.
     """
-    if most < 2:
+    if most < fewest:
         return None
-    counts = np.unique(np.geomspace(2, most, _N_STEPS).astype(np.int64))
+    counts = _counts(fewest, most)
     is_enough = criterion(counts.astype(np.float64), shape) <= limit
     if not is_enough.any():
         return None
     first = int(is_enough.argmax())
-    low, high = (int(counts[first - 1]) if first else 1), int(counts[first])
+    low, high = int(counts[max(first - 1, 0)]) - (first == 0), int(counts[first])
     while high - low > 1:
         middle = (low + high) // 2
         if criterion(np.array([middle], np.float64), shape)[0] <= limit:
@@ -94,6 +99,11 @@ def _least_samples(criterion: Criterion, limit: float, shape: Design, most: int)
         else:
             low = middle
     return high
+
+
+def _counts(fewest: int, most: int) -> NDArray[np.int64]:
+    """Growing numbers of samples."""
+    return np.unique(np.geomspace(fewest, most, _N_STEPS).round().astype(np.int64))
 
 
 def _of_samples(shape: Design, n_samples: int) -> Design:

@@ -153,8 +153,8 @@ def test_what_is_printed(folder: Path) -> None:
         "design", "cost", "width", "difference", "decided", "saving", "width",
     ]  # fmt: skip
     assert " wordings x 1 ask" in lines[1]
-    assert " requests, " in lines[2]
-    assert "at that run's rate a night" in lines[2]
+    assert " requests a night, " in lines[2]
+    assert lines[2].endswith("at that run's rate")
     assert "at most 0.14 with a chance of 0." in lines[3]
     assert lines[6].endswith("less; a run asks full grids alone")
     assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.udfs.designs.worlds import World, components_of
-from udfs.designs.search import Criterion, least_design, smallest_figure
+from udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS, Criterion, least_design, smallest_figure
 from udfs.designs.variance_components import VarianceComponents, with_assurance
 from udfs.designs.widths import Design, Kind, half_width, half_widths
 from udfs.resampling import two_way_interval
@@ -30,10 +30,10 @@ def width_of(found: VarianceComponents, kind: Kind) -> Criterion:
 def smallest(found: VarianceComponents, half: float, kind: Kind, *, incomplete: int = 0, most: int = 150) -> int | None:
     """The fewest requests of all designs of up to 60 wordings and so many samples, one by one."""
     requests = []
-    for q, r in itertools.product(range(12 if kind == "sensitivity" else 2, 61), (1, 2)):
+    for q, r in itertools.product(range(12 if kind == "sensitivity" else FEWEST_WORDINGS, 61), (1, 2)):
         of_a_sample = {q} if kind == "sensitivity" else {q, *range(2, min(incomplete, q - 1) + 1)}
         for each in of_a_sample:
-            for n in range(2, most + 1):
+            for n in range(FEWEST_SAMPLES, most + 1):
                 design = Design(n_samples=n, n_wordings=q, wordings_per_sample=each, n_repetitions=r)
                 if half_width(found, design, kind) <= half:
                     requests.append(design.n_requests)
@@ -51,7 +51,7 @@ def test_no_design_of_the_space_asks_less(found: VarianceComponents, kind: Kind)
     assert half_width(found, best, kind) <= 0.07
     assert best.n_requests == smallest(found, 0.07, kind)
     assert best.is_full
-    assert best.n_wordings >= (12 if kind == "sensitivity" else 2)
+    assert best.n_wordings >= (12 if kind == "sensitivity" else FEWEST_WORDINGS)
 
 
 def test_incomplete_grids_are_proposed_where_they_may_be() -> None:
