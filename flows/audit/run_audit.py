@@ -82,7 +82,7 @@ def run_audit(  # noqa: PLR0913 - one option each
     """Continues the audit's unfinished run, finds that the last one is complete, or makes a new one.
 
     `pilot`: it asks the run's first samples under its first wordings and leaves the run open, so that the next call asks the
-    rest. Nothing is published of it.
+    rest. It publishes nothing; a copy that another audit publishes holds its answers, as of any run that is under way.
     `on_open` is told the run's id before anything is asked. `reports` off: whoever calls writes the page. `execute` takes
     the steps.
     """

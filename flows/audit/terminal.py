@@ -99,7 +99,7 @@ def _duration(hours: float) -> str:
 
 def _difference(plan: DesignPlan) -> str:
     least = number(plan.detectable_difference)
-    return f"{least} between two such nights is found in about 8 of 10 cases, {plan.n_comparisons} being tested"
+    return f"{least} between two such nights is found in about 9 of 10 cases, {plan.n_comparisons} being tested"
 
 
 def _chance(plan: DesignPlan) -> str:

@@ -187,6 +187,9 @@ def plan(
     from flows.audit.estimate import estimate_audit
     from flows.audit.terminal import lines_of_estimate
 
+    if (target_width is not None or detect is not None) and (export_prompts is not None or below_pss is not None):
+        msg = "--target-width and --detect plan a design: --export-prompts and --below-pss are another call"
+        raise UsageError(msg)
     if below_pss is not None:
         _export_unstable(audit, export_prompts, below_pss)
         return

@@ -108,10 +108,11 @@ def test_a_night_that_is_as_the_night_before_last_is_no_news(nights: Any, compar
 
 
 def test_quiet_nights_look_at_no_third(compared: Any) -> None:
-    found = compared[FIRST, SECOND]
-    assert {row["verdict"] for row in found.values() if row["p_value"] is not None} == {"within_noise"}
-    assert {row["confirming_run_id"] for row in found.values()} == {None}
-    assert {row["confirming_p_value"] for row in found.values()} == {None}
+    for pair, has_third in (((FIRST, SECOND), False), ((FIRST, BACK), True)):
+        found = compared[pair].values()
+        assert {row["verdict"] for row in found if row["p_value"] is not None} == {"within_noise"}
+        assert {row["confirming_run_id"] is not None for row in found} == {has_third}
+        assert {row["confirming_p_value"] for row in found} == {None}
 
 
 def test_exchanged_they_are_confirmed_by_the_same_night(compared: Any) -> None:

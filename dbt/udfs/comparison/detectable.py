@@ -9,7 +9,7 @@ from scipy.special import nctdtrinc, ndtri, stdtrit
 from udfs.resampling import TAIL
 
 _POWER = 0.9
-_PARTS_OF_LEVEL = 5  # a third night confirms a difference at .01 where the level is .05
+_CONFIRMING_TAIL = 0.005  # beyond which a third night confirms a difference
 _POWER_OF_TWO = 0.944  # at which two statistics that correlate by .5 are both large enough in .9
 
 
@@ -26,7 +26,7 @@ def detectable_differences(
 
     It is max(min_effect + z SE, delta SE). delta is the noncentrality at which a t test over nu degrees of freedom at level
     tail / m rejects in 90 %, which is t_{1-tail/m} + 1.28 for many; z is 1.28. Where a third night has to confirm the
-    difference, at a fifth of the level of one comparison, each of the two tests, whose statistics correlate by .5, is to
+    difference, with a tail of .005, each of the two tests, whose statistics correlate by .5, is to
     reject in 94.4 %, and z is 1.59.
 
     Args:
@@ -51,7 +51,7 @@ def detectable_differences(
         message = f"n_comparisons must be at least 1, got {n_comparisons}"
         raise ValueError(message)
     power = _POWER_OF_TWO if is_confirmed else _POWER
-    at_most = tail / max(n_comparisons, _PARTS_OF_LEVEL if is_confirmed else 1)
+    at_most = min(tail / n_comparisons, _CONFIRMING_TAIL) if is_confirmed else tail / n_comparisons
     noncentrality = nctdtrinc(degrees_of_freedom, 1 - power, stdtrit(degrees_of_freedom, 1 - at_most))
     return np.asarray(
         np.maximum(min_effect + ndtri(power) * standard_error, noncentrality * standard_error), np.float64

@@ -31,11 +31,12 @@ def consistency_rate(
 
     A sample's rate is A = sum over labels of ((sum over variants of p)^2 - sum over variants of p^2) / (Q(Q - 1)): the
     chance that an answer under one wording and an answer under another have the same label. The bounds are for other
-    samples and other wordings: rate -+ t_{Q-1} sqrt(V_samples + V_variants - V_both), as in `sensitivity_interval`, with
-    the jackknife pseudo-values Q A - (Q - 1) A^(-v). Since samples that all have the same rate have no spread, the lower
-    bound is never above that of the same data with one added sample on which the wordings are split evenly between two
-    labels, and the upper bound never below that with one added sample on which they agree. Variants of one family count as
-    one, with their mean shares: the bounds are those of the rate between families, moved to where the rate is.
+    samples and other wordings: rate -+ t_{Q-1} sqrt(V_samples + V_variants - V_both), as in `sensitivity_interval` below 12
+    variants, with the jackknife pseudo-values Q A - (Q - 1) A^(-v). Since samples that all have the same rate have no spread,
+    the lower bound is never above that of the same data with one added sample on which the wordings are split evenly
+    between two labels, and the upper bound never below that with one added sample on which they agree. Variants of one
+    family count as one, with their mean shares: the bounds are those of the rate between families, moved to where the rate
+    is.
 
     Args:
         sample: shape (n,), dense codes.

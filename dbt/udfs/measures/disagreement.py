@@ -75,7 +75,8 @@ def disagreement_shares(
     Returns:
         The three shares sum to 1; each may lie outside [0, 1] by chance, as may its bounds. All NaN where no sample has
         two variants that were asked twice, where no two samples disagree and without answers; bounds NaN where fewer
-        than two shares without a sample are defined, bounds for other wordings below MIN_UNITS units.
+        than two shares without a sample are defined, bounds for other wordings below MIN_UNITS units and where a share is
+        undefined without one.
     """
     if len(n_answers) == 0:
         return DisagreementShares()
@@ -93,7 +94,10 @@ def disagreement_shares(
         own_unit = unit_of[answers.variant]
         without = [answers.samples(every.less(answers.summed(own_unit == each))).shares() for each in range(n_units)]
         units_free = n_effective(unit_of) - 1
-        of_units = np.array([jackknife_variance(each) for each in np.stack(without, 1)])
+        # a share that rests on one unit alone has no bounds for others
+        of_units = np.array(
+            [np.nan if np.isnan(each).any() else jackknife_variance(each) for each in np.stack(without, 1)]
+        )
     tables = (plain, *plain.with_one_added())
     bounds = np.stack([table.bounds(of_units, units_free) for table in tables])
     bounds[1:, plain.n_bearing() >= FEWEST_BEARING] = np.nan

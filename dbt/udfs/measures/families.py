@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 from scipy.spatial.distance import squareform
 
 from udfs.codes import dense_codes
+from udfs.measures.entropy import ROUNDING
 
 ALIKE = 0.9
 """Similarity from which two wordings are of one family."""
@@ -25,7 +26,7 @@ def wording_families(texts: Sequence[str | None]) -> NDArray[np.int64]:
 
     Two texts are alike by 2 M / T: M pairs of neighbouring words in common, of T in both together, the beginning and the end
     of a text being words, case and punctuation left aside (the Dice coefficient of word bigrams). Any two wordings of a
-    family are alike by .9 (complete linkage): of twenty words they differ in one.
+    family are alike by .9 (complete linkage, the nearest first): of twenty words they differ in one.
 
     Args:
         texts: of the wordings; None or a text without words is a family of its own.
@@ -41,13 +42,13 @@ def wording_families(texts: Sequence[str | None]) -> NDArray[np.int64]:
     codes = {shingle: code for code, shingle in enumerate(sorted({each for own in shingles for each in own}))}
     columns = [codes[shingle] for own in shingles for shingle in own]
     has = csr_matrix((np.ones(len(columns)), columns, np.append(0, lengths.cumsum())), (len(texts), len(codes)))
-    common = (has @ has.T).toarray()
-    is_apart = (2 * common < ALIKE * np.add.outer(lengths, lengths)) | (common == 0)
-    np.fill_diagonal(is_apart, val=False)
-    if is_apart.sum() == len(texts) * (len(texts) - 1):
+    apart = 1 - 2 * (has @ has.T).toarray() / np.maximum(np.add.outer(lengths, lengths), 1)
+    np.fill_diagonal(apart, 0.0)
+    limit = 1 - ALIKE + ROUNDING
+    if (apart <= limit).sum() <= len(texts):
         return np.arange(len(texts))
-    tree = linkage(squareform(is_apart.astype(np.float64), checks=False), "complete")
-    _, first, code = np.unique(fcluster(tree, 0.5, "distance"), return_index=True, return_inverse=True)
+    clusters = fcluster(linkage(squareform(apart, checks=False), "complete"), limit, "distance")
+    _, first, code = np.unique(clusters, return_index=True, return_inverse=True)
     return np.asarray(first.argsort().argsort()[code], np.int64)
 
 

@@ -52,11 +52,12 @@ def sample_sensitivity(p: NDArray[np.float64]) -> SampleSensitivity:
         p: shape (Q, C), share of each label, N/A among them, under each wording; rows sum to 1.
 
     Returns:
-        `low`, `high`: corrected -+ t_{Q-1} times the larger of two deviations, clipped to [0, 1]: the jackknife's, and that of
-        S_Q when wordings weigh at random (Bayesian bootstrap), without which labels that are given equally often get no
-        width. Coverage, nominal 95 %, of labels drawn anew with every wording: .94 to 1.0 at 12 and .89 to 1.0 at 30
-        wordings where no label has more than .7; steadier samples are covered less, unanimous ones get [0, 0], which says
-        nothing about wordings that were not asked. All NaN for Q < 2 or C < 2; bounds NaN for Q < 3.
+        `low`, `high`: corrected -+ t_{Q-1} times the larger of two deviations, clipped to [0, 1]: that of the first-order
+        jackknife's pseudo-values, and that of S_Q when wordings weigh at random (Bayesian bootstrap), without which labels
+        that are given equally often get no width. Coverage around the first-order figure, nominal 95 %, of labels drawn anew
+        with every wording: .94 to 1.0 at 12 and .89 to 1.0 at 30 wordings where no label has more than .7; steadier samples
+        are covered less, unanimous ones get [0, 0], which says nothing about wordings that were not asked. All NaN for Q < 2
+        or C < 2; bounds NaN for Q < 3.
     """
     q, n_classes = p.shape
     if q < 2 or n_classes < 2:

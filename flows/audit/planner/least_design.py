@@ -386,7 +386,7 @@ def _group_plan(
 def _curve(material: _Material, width: float) -> tuple[DesignCost, ...]:
     """The least designs of intervals wider and narrower than `width`, as far as there are any."""
     designs = [material.least(material.half_widths, width * times / 2) for times in CURVE]
-    return tuple(material.cost(each) for each in designs if each is not None)
+    return tuple(material.cost(each) for each in dict.fromkeys(designs) if each is not None)
 
 
 def _notes(registry: Registry, audit_id: str, groups: Sequence[AnswerGroup]) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ NIGHTS = (
         "What the comparison of a night with the one before it says, on the samples, wordings and asks that both have: "
         "regressed is a figure that is worse beyond chance and by more than the audit's smallest effect; changed means that "
         "the same questions are answered otherwise than asking twice explains, whether or not a figure moved. Either has to "
-        "hold with the night before these two as well, where that one asked the same.",
+        "hold with a third night as well: the one before these two, where it asked the same, else the last one between them.",
         HERE,
     ),
 )

@@ -40,10 +40,19 @@ def changes(rows: list[Row]) -> list[Section]:
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
         block.notes.append(f"{counts_of(own)}.")
+        n_unconfirmed = sum((row["reason"] or "").startswith("not confirmed") for row in own)
+        if n_unconfirmed:
+            block.notes.append(
+                f"{n_unconfirmed} within noise because a third night does not confirm {_them(n_unconfirmed)}."
+            )
         if len({row["reason"] for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
         block.tables.append(table("Measures compared", _COLUMNS, news or own, "rpt_run_comparisons", n_heads=5))
     return [section]
+
+
+def _them(n: int) -> str:
+    return "it" if n == 1 else "them"
 
 
 def by_base(rows: list[Row]) -> list[list[Row]]:

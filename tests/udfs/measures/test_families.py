@@ -39,6 +39,17 @@ def test_any_two_of_a_family_are_alike() -> None:
     assert families.max() < 5
 
 
+def test_a_wording_goes_with_its_nearer_neighbour_in_whatever_order() -> None:
+    words = [f"w{k}" for k in range(40)]
+    first, middle = words.copy(), words.copy()
+    first[3] = first[20] = "other"  # 4 of 41 pairs of neighbours are others: alike by .90
+    near = middle.copy()
+    near[-1] = "last"  # 2 of 41: alike by .95, and by .85 with the first
+    texts = [" ".join(own) for own in (first, middle, near)]
+    assert wording_families(texts).tolist() == [0, 1, 1]
+    assert wording_families(texts[::-1]).tolist() == [0, 0, 1]
+
+
 def test_order_changes_nothing_and_repeated_words_count() -> None:
     texts = [TEXT, "a a a a", "a a", "b", TEXT + " now", "a a a a"]
     families = wording_families(texts)

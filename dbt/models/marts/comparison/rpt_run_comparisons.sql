@@ -99,7 +99,11 @@ final as (
             degrees_of_freedom,
             n_tests::integer,
             min_effect,
-            if(measure = 'label_churn', level, level / 2),
+            case
+                when measure != 'label_churn' then {{ significance_level() }} / 2
+                when confirming_run_id is null then level
+                else {{ significance_level() }}
+            end,
             confirming_run_id is not null
         ) as detectable_difference,
         verdict,
