@@ -74,8 +74,8 @@ def test_the_first_night_cut_short_before_its_marts_goes_on(folder: Path, webhoo
 
     derive = executing.transform
 
-    def transform(warehouse: Path, runs: list[str], part: str) -> None:
-        derive(warehouse, runs, part) if part == "up_to_formats" else interrupt()  # type: ignore[arg-type]
+    def transform(warehouse: Path, runs: list[str], part: str, **options: object) -> None:
+        derive(warehouse, runs, part, **options) if part == "up_to_formats" else interrupt()  # type: ignore[arg-type]
 
     with mock.patch.object(executing, "transform", transform):
         assert nightly(folder, webhooks).code == 130
