@@ -140,7 +140,8 @@ STEPS = (
     from marts.rpt_measures_by_wordings as found where {_GROUP}""",
     f"""create temp table new_rpt_audit as
     select found.* replace (
-        '{RUN}' as audit_run_id, {N_SAMPLES} as n_samples, {N_SAMPLES} as n_samples_planned, {N_VARIANTS} as n_variants, 0 as n_variants_quarantined,
+        '{RUN}' as audit_run_id, {N_SAMPLES} as n_samples, {N_SAMPLES} as n_samples_planned, {N_VARIANTS} as n_variants,
+        0 as n_variants_quarantined,
         1 as n_repetitions, {N_SAMPLES * N_VARIANTS} as n_planned, {N_SAMPLES * N_VARIANTS} as n_landed,
         (select avg(sensitivity) from spread) as sensitivity)
     from marts.rpt_audit as found where {_GROUP}""",
