@@ -33,6 +33,29 @@ class Repetitions(Card):
 
     original: int = Field(10, ge=1, le=10_000, description="the original wording")
     variants: int = Field(2, ge=1, le=10_000, description="each rephrasing; 2 separates wording from noise")
+    twice: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="of wordings asked once, the share of samples that they are asked for a second time, drawn by the seed of "
+        "`samples`: it separates wording from noise at a part of the price; default: none",
+    )
+
+    def of_every_sample(self, *, is_original: bool) -> int:
+        """Returns how often the original wording, or a rephrasing, is asked for each sample."""
+        return self.original if is_original else self.variants
+
+    def at_most(self, *, is_original: bool) -> int:
+        """Returns how often it is asked for the samples that it is asked for most: those of `twice` are asked again."""
+        n = self.of_every_sample(is_original=is_original)
+        return n + 1 if n == 1 and self.twice is not None else n
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        if self.twice is not None and self.variants != 1:
+            msg = f"twice is a share of what is asked once, and variants is {self.variants}; write variants: 1"
+            raise ValueError(msg)
+        return self
 
 
 class SamplesOfTask(Card):

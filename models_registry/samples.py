@@ -55,7 +55,7 @@ def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *,
         raise_all(DataError(f"{need} {label!r}; list `examples` in the card") for label in without)
         for label in task.label_names:
             candidates = [row for row in rows if row.gold_label == label]
-            kept = min(candidates, key=lambda row: _rank(chosen.seed, "example", row.sample_id))
+            kept = min(candidates, key=lambda row: seeded_rank(chosen.seed, "example", row.sample_id))
             rows = [row for row in rows if row is not kept]
             examples[label] = kept.text
     if not rows:
@@ -83,7 +83,8 @@ def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
     return DataError(f"{shown}: needs the extra `datasets`: pip install 'promptaudit[datasets]'")
 
 
-def _rank(seed: int, what: str, sample_id: str) -> bytes:
+def seeded_rank(seed: int, what: str, sample_id: str) -> bytes:
+    """Returns where a sample stands in a seeded random order of its own for each purpose, of any samples there are."""
     return hashlib.sha256(f"{seed}:{what}:{sample_id}".encode()).digest()
 
 
@@ -94,7 +95,7 @@ def limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
     """
     if chosen.limit is None or chosen.limit >= len(rows):
         return list(rows)
-    ranked = sorted(rows, key=lambda row: _rank(chosen.seed, "sample", row.sample_id))
+    ranked = sorted(rows, key=lambda row: seeded_rank(chosen.seed, "sample", row.sample_id))
     if chosen.balanced:
         # the n-th row of every class before the (n + 1)-th of any: equal shares as far as the classes reach
         place: dict[str | None, int] = {}

@@ -64,7 +64,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     ),
     "disagreement_shares": (
         measures.shares_of_disagreement,
-        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "DOUBLE[]"],
         doubles_struct(DisagreementShares._fields),
     ),
     "mean_consistency": (

@@ -66,7 +66,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
     grid = audit.model_dump(
         mode="json",
         include={"strategies", "rephrasing", "repetitions", "samples"},
-        exclude={"samples": {"by_task"}, "rephrasing": {"templates"}},
+        exclude={"samples": {"by_task"}, "rephrasing": {"templates"}, "repetitions": {"twice"}},
     )
     decides = [
         as_json(grid),
@@ -74,6 +74,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         *(as_json([name, card.model_dump(mode="json", exclude=NOT_SENT)]) for name, card in tasks.items()),
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
         *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
+        *([as_json(["twice", audit.repetitions.twice])] if audit.repetitions.twice is not None else ()),
         *(["rewords templates"] if audit.rephrasing is not None and audit.rephrasing.templates else ()),
         # a server that weighs options is asked for it beside each answer
         *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),

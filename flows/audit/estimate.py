@@ -9,6 +9,7 @@ from typing import Any
 from flows.audit.answer_schemas import original_schema
 from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.data import choose
+from flows.audit.grid import n_twice
 from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
@@ -95,8 +96,8 @@ def _size_of(checked: CardCheck, name: str) -> TaskSize:
     return TaskSize(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
 
 
-def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
-    """Asks of one sample under one strategy: every wording, every repetition."""
+def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard, n_samples: int) -> int:
+    """Asks of so many samples under one strategy: every wording, every repetition, and the second asks of a share."""
     rephrasing = audit.rephrasing
     if task.templates is not None:
         n_variants = len(registry.templates(task.templates).templates) - 1
@@ -106,7 +107,10 @@ def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard) -> int:
         n_variants = 0
     else:
         n_variants = len(rephrasing.temperatures or (None,)) * rephrasing.wanted
-    return audit.repetitions.original + n_variants * audit.repetitions.variants
+    own, share = audit.repetitions, audit.repetitions.twice
+    n_asked_once = 0 if share is None else n_variants + (own.original == 1)
+    n_again = 0 if share is None else n_twice(share, n_samples)
+    return n_samples * (own.original + n_variants * own.variants) + n_asked_once * n_again
 
 
 def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
@@ -128,11 +132,11 @@ def _row(
     requests = tokens_in = tokens_out = 0
     for task_id in audit.tasks:
         task, count = registry.task(task_id), measured[task_id].n_samples
-        asks = _n_asks(registry, audit, task)
+        asks = _n_asks(registry, audit, task, count)
         for strategy in _strategies(audit, task):
-            requests += count * asks
-            tokens_in += round(count * asks * _mean_prompt(registry, task, strategy, measured[task_id]))
-            tokens_out += count * asks * _mean_answer(card, task)
+            requests += asks
+            tokens_in += round(asks * _mean_prompt(registry, task, strategy, measured[task_id]))
+            tokens_out += asks * _mean_answer(card, task)
     return {"what": "model", "name": name, "requests": requests, "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out, "usd": _usd(card, tokens_in, tokens_out)}  # fmt: skip
 
@@ -192,9 +196,8 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
     for task_id in filter(card.rules_on, audit.tasks):
         task = registry.task(task_id)
         some = measured[task_id].some
-        answers = (
-            measured[task_id].n_samples * _n_asks(registry, audit, task) * len(_strategies(audit, task)) * n_models
-        )
+        asks = _n_asks(registry, audit, task, measured[task_id].n_samples)
+        answers = asks * len(_strategies(audit, task)) * n_models
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
         rulings = [
             Ruling(

@@ -8,6 +8,7 @@ from pathlib import Path
 from flows.audit.ask import AskBatch, as_it_is
 from flows.audit.budget import Purse, budget_of
 from flows.audit.design import Design
+from flows.audit.grid import deal_samples
 from flows.audit.infer import infer
 from flows.audit.judge import count_missing_rulings, judge
 from flows.audit.meters import meters_of_judges, meters_of_models
@@ -81,7 +82,7 @@ class Execution:
         self.progress.step("making prompt variants")
         design = self._designed()
         result = paraphrase(self._purse(), design, anew=self.rephrase, prompts=self.prompts)
-        self._variants = result.variants
+        self._variants = tuple(deal_samples(self.warehouse, self.audit_run_id, design, result.variants))
         self.outcome.notes += result.notes
 
     def infer(self, ask: AskBatch = as_it_is) -> None:

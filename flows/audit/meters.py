@@ -19,17 +19,13 @@ def meters_of_models(
     design: Design, variants: Sequence[Variant], warehouse: Warehouse, audit_run_id: str
 ) -> list[RequestMeter]:
     """Returns a meter of each model of a run."""
-    from flows.audit.plan import count_landed, n_planned_of
+    from flows.audit.plan import missing_by_model, n_planned_of
     from flows.audit.prices import price_of
 
-    counts = count_landed(warehouse, audit_run_id)
+    missing = missing_by_model(warehouse, audit_run_id, design, variants)
+    wanted = {name: n_planned_of(design, variants, name) for name in design.models}
     return [
-        RequestMeter(
-            name,
-            n_planned_of(design, variants, name),
-            sum(n for (model, _), n in counts.items() if model == name),
-            price_of(card),
-        )
+        RequestMeter(name, wanted[name], wanted[name] - missing[name], price_of(card))
         for name, card in design.models.items()
     ]
 

@@ -148,7 +148,7 @@ def _as_template_variant(
     design: Design, task_id: str, proposal: Proposal, template: Template, model_ids: tuple[str, ...] | None
 ) -> Variant:
     index, temperature, text = proposal.variant_index, proposal.paraphrase_temperature, template.canonical_json()
-    n_repetitions = design.audit.repetitions.variants if index else design.audit.repetitions.original
+    n_repetitions = design.audit.repetitions.at_most(is_original=index == 0)
     return Variant(
         prompt_variant_id=prompt_variant_id(task_id, "simple", temperature, index, text, own_of=proposal.own_of),
         task_id=task_id,
@@ -302,7 +302,7 @@ def _as_variant(  # noqa: PLR0913 - what a variant is made of
     model_ids: tuple[str, ...] | None,
 ) -> Variant:
     is_original = proposal.variant_index == 0
-    n_repetitions = design.audit.repetitions.original if is_original else design.audit.repetitions.variants
+    n_repetitions = design.audit.repetitions.at_most(is_original=is_original)
     return Variant(
         prompt_variant_id=prompt_variant_id(
             task_id,
@@ -344,5 +344,5 @@ def _row_of_wording(
 
 def _row(audit_run_id: str, variant: Variant, **more: object) -> dict[str, object]:
     """The row of raw.prompt_variants: what the run asks of a variant, and more about how it came about."""
-    row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__}
+    row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__ if name != "dealt"}
     return {**row, "repetitions": list(variant.repetitions), "audit_run_id": audit_run_id, **more}

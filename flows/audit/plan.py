@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from flows.audit.design import Design
@@ -36,6 +36,8 @@ class Variant:
     model_ids: tuple[str, ...] | None = (
         None  # who is asked, the model that reworded it for itself first; None: every model
     )
+    dealt: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """By repetition the ids of the samples that it is asked for; a repetition that is not among them is asked for all."""
 
     @property
     def own_of(self) -> str | None:
@@ -46,17 +48,22 @@ class Variant:
         """Returns whether a model is asked it."""
         return self.model_ids is None or model_id in self.model_ids
 
+    def samples_of(self, repetition: int, samples: Sequence[Sample]) -> Sequence[Sample]:
+        """Returns those of some samples of its task that a repetition is asked for, in their order."""
+        if repetition not in self.dealt:
+            return samples
+        own = frozenset(self.dealt[repetition])
+        return [sample for sample in samples if sample.sample_id in own]
 
-def n_planned(design: Design, variants: Sequence[Variant]) -> int:
-    """Returns how many cells a run has."""
-    return sum(n_planned_of(design, variants, model_id) for model_id in design.models)
+    def n_cells(self, design: Design) -> int:
+        """Returns how many cells one model is asked of it."""
+        samples = design.samples[self.task_id].samples
+        return sum(len(self.samples_of(repetition, samples)) for repetition in self.repetitions)
 
 
 def n_planned_of(design: Design, variants: Sequence[Variant], model_id: str) -> int:
     """Returns how many cells a run has of one model."""
-    return sum(
-        len(variant.repetitions) * design.n_samples(variant.task_id) for variant in variants if variant.asks(model_id)
-    )
+    return sum(variant.n_cells(design) for variant in variants if variant.asks(model_id))
 
 
 def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str], int]:
@@ -113,15 +120,14 @@ def missing_requests(
     for variant in variants:
         if not variant.asks(model_id):
             continue
-        n_wanted = len(variant.repetitions) * design.n_samples(variant.task_id)
         n_landed = landed.get((model_id, variant.prompt_variant_id), 0)
-        if n_landed >= n_wanted:
+        if n_landed >= variant.n_cells(design):
             continue
         done = landed_cells.cells(model_id, variant.prompt_variant_id) if n_landed else set()
         card, samples = design.tasks[variant.task_id], design.samples[variant.task_id].samples
         template, put = template_of(variant), _prompter(design, variant)
         for repetition in variant.repetitions:
-            for sample in samples:
+            for sample in variant.samples_of(repetition, samples):
                 if (sample.sample_id, repetition) in done:
                     continue
                 messages = put(sample)
@@ -172,5 +178,21 @@ def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> 
 
 
 def count_missing(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:
-    """Returns how many cells of a run have not landed."""
-    return n_planned(design, variants) - sum(count_landed(warehouse, audit_run_id).values())
+    """Returns how many cells of these variants have not landed in a run."""
+    return sum(missing_by_model(warehouse, audit_run_id, design, variants).values())
+
+
+def missing_by_model(
+    warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]
+) -> dict[str, int]:
+    """Returns by model how many cells of these variants have not landed in a run."""
+    landed = count_landed(warehouse, audit_run_id)
+    sizes = {variant.prompt_variant_id: variant.n_cells(design) for variant in variants}
+    return {
+        model_id: sum(
+            max(0, sizes[variant.prompt_variant_id] - landed.get((model_id, variant.prompt_variant_id), 0))
+            for variant in variants
+            if variant.asks(model_id)
+        )
+        for model_id in design.models
+    }

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from flows.audit.design import Design, used_fields
+from flows.audit.grid import design_row
 from flows.audit.manifest import manifest_of
 from flows.audit.prices import price_of
 from flows.system.keys import as_json, content_id
@@ -192,6 +193,7 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
                 frame_of("task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]),
             ),
             ("samples", frame_of("samples", samples)),
+            ("designs", frame_of("designs", [design_row(audit_run_id, design)])),
         ],
     )  # fmt: skip
     return audit_run_id

@@ -47,6 +47,8 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
         "model_ids": pl.List(TEXT),
     },
+    "designs": {"audit_run_id": TEXT, "twice": REAL, "seed": pl.Int64()},
+    "grid": {"audit_run_id": TEXT, "prompt_variant_id": TEXT, "repetition": WHOLE, "sample_ids": pl.List(TEXT)},
     "predictions": {
         "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,
         "sample_id": TEXT, "repetition": WHOLE, "completion": TEXT, "is_completion_escaped": YES, "reasoning": TEXT,

@@ -97,6 +97,19 @@ create table if not exists raw.prompt_variants (
     model_ids varchar[] -- who is asked, the model that reworded it for itself first; null: every model
 );
 
+create table if not exists raw.designs (
+    audit_run_id varchar not null,
+    twice double, -- share of the samples of a wording asked once that it is asked for again; null: none
+    seed bigint not null -- of what is dealt
+);
+
+create table if not exists raw.grid (
+    audit_run_id varchar not null,
+    prompt_variant_id varchar not null,
+    repetition integer not null,
+    sample_ids varchar[] not null -- the samples that it is asked for; a repetition without a row is asked for every sample
+);
+
 create table if not exists raw.predictions (
     audit_run_id varchar not null,
     prediction_id varchar not null,

@@ -35,10 +35,11 @@ NEW = {
     7: ("format_validations",),
     8: (),
     9: (),
+    10: ("designs", "grid"),
 }
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7, 8, 9])
 def test_an_older_version_is_migrated_with_its_rows_and_a_backup(tmp_path: Path, version: int) -> None:
     warehouse = tmp_path / "audit.duckdb"
     Warehouse(warehouse).apply_schema()

@@ -57,7 +57,9 @@ def _inter(table: AnswersTable, numbers: Floats, level: Level) -> Alphas | None:
         # an original without a temperature joins every temperature
         joins = (table.ask_temperature == -1) & table.is_original[table.ask_slot]
         members = np.flatnonzero((table.ask_temperature == temperature) | joins)
-        layers = np.flatnonzero(is_asked[members].all(axis=0))
+        n_given = (table.labels[0, members] >= 0).sum(axis=(0, 2))
+        # a repetition for a part of the samples is no replicate of the others
+        layers = np.flatnonzero(is_asked[members].all(axis=0) & (2 * n_given >= n_given.max()))
         if len(members) >= 2 and len(layers):
             groups.append([np.ascontiguousarray(table.labels[:, members, layer]) for layer in layers])
             units.append(table.ask_slot[members])

@@ -19,6 +19,7 @@ from udfs.resampling import (
 )
 
 _NO_DISAGREEMENT = 1e-12  # a share of pairs below it is rounding
+_NOTHING = 1e-9  # a divisor is a number of cells or pairs
 
 
 class DisagreementShares(NamedTuple):
@@ -47,11 +48,13 @@ def disagreement_shares(
     unit: NDArray[np.int64],
     label: NDArray[np.int64],
     n_answers: NDArray[np.float64],
+    stands_for: NDArray[np.float64] | None = None,
 ) -> DisagreementShares:
     """Returns how much of all disagreement is due to the wording, to repetition noise and to the samples being different.
 
     D_repeat is the share of disagreeing pairs of asks of one (sample, variant), as the mean over those asked at least
-    twice; D_variant that of pairs of variants of one sample, as the mean over samples; D_sample that of pairs of samples.
+    twice, each of which weighs as many as it stands for; D_variant that of pairs of variants of one sample, as the mean
+    over samples; D_sample that of pairs of samples.
     wording = (D_variant - D_repeat) / D_sample, noise = D_repeat / D_sample, item = (D_sample - D_variant) / D_sample.
 
     `low`, `high` are for other samples under these wordings: share -+ t_{N-1} sqrt(V_samples), V_samples the jackknife
@@ -71,6 +74,8 @@ def disagreement_shares(
         label: shape (n,), dense codes, N/A being one of them.
         n_answers: shape (n,), how often the variant gave the sample the label, above 0; each (sample, variant, label)
             stands at most once.
+        stands_for: shape (n,), where a variant is asked twice for a random part of its samples, how many samples each of
+            them stands for, at least 1, the same for all of a variant's; None: every cell for itself.
 
     Returns:
         The three shares sum to 1; each may lie outside [0, 1] by chance, as may its bounds. All NaN where no sample has
@@ -80,11 +85,12 @@ def disagreement_shares(
     """
     if len(n_answers) == 0:
         return DisagreementShares()
-    answers = _Answers.of(sample, variant, label, n_answers)
+    answers = _Answers.of(sample, variant, label, n_answers, stands_for)
     every = answers.summed(np.ones(len(answers.sample), np.bool_))
     plain = answers.samples(every)
     shares = plain.shares()
-    if plain.n_repeated.max() < 2 or np.isnan(shares).all():
+    most_repeated = np.bincount(answers.sample, weights=~np.isnan(answers.repeat)).max()
+    if most_repeated < 2 or np.isnan(shares).all():
         return DisagreementShares()
     of_units, units_free = np.full(len(shares), np.nan), np.nan
     n_units = int(unit.max()) + 1
@@ -129,6 +135,7 @@ class _Answers:
         sample: per cell.
         variant: per cell.
         repeat: per cell, share of disagreeing pairs of asks; NaN for one ask.
+        stands_for: per cell, how many samples it stands for among those asked twice.
         cell: per entry.
         slot: per entry, its (sample, label).
         p: per entry, share of the cell's answers with the label.
@@ -139,6 +146,7 @@ class _Answers:
     sample: NDArray[np.int64]
     variant: NDArray[np.int64]
     repeat: NDArray[np.float64]
+    stands_for: NDArray[np.float64]
     cell: NDArray[np.int64]
     slot: NDArray[np.int64]
     p: NDArray[np.float64]
@@ -152,6 +160,7 @@ class _Answers:
         variant: NDArray[np.int64],
         label: NDArray[np.int64],
         n_answers: NDArray[np.float64],
+        stands_for: NDArray[np.float64] | None,
     ) -> _Answers:
         """Returns the answers of the arguments of `disagreement_shares`."""
         n_variants, n_labels = int(variant.max()) + 1, int(label.max()) + 1
@@ -159,10 +168,14 @@ class _Answers:
         slot, slot_keys = dense_codes(sample * n_labels + label)
         n_asks = np.bincount(cell, weights=n_answers)
         agreeing = np.bincount(cell, weights=n_answers * (n_answers - 1))
+        weight = np.ones(len(cell_keys))
+        if stands_for is not None:
+            weight[cell] = stands_for
         return cls(
             sample=cell_keys // n_variants,
             variant=cell_keys % n_variants,
             repeat=1 - agreeing / np.where(n_asks > 1, n_asks * (n_asks - 1), np.nan),
+            stands_for=weight,
             cell=cell,
             slot=slot,
             p=n_answers / n_asks[cell],
@@ -176,13 +189,13 @@ class _Answers:
         of_entry = is_in[self.cell]
         slot, p = self.slot[of_entry], self.p[of_entry]
         is_repeated = is_in & ~np.isnan(self.repeat)
-        repeated = self.sample[is_repeated]
+        repeated, weight = self.sample[is_repeated], self.stands_for[is_repeated]
         return _Sums(
             p=_summed(slot, p, len(self.slot_sample)),
             p_squares=_summed(self.slot_sample[slot], p * p, n_samples),
             n_variants=np.bincount(self.sample[is_in], minlength=n_samples).astype(np.float64),
-            repeat=_summed(repeated, self.repeat[is_repeated], n_samples),
-            n_repeated=np.bincount(repeated, minlength=n_samples).astype(np.float64),
+            repeat=_summed(repeated, weight * self.repeat[is_repeated], n_samples),
+            n_repeated=_summed(repeated, weight, n_samples),
         )
 
     def samples(self, sums: _Sums) -> _Samples:
@@ -208,8 +221,8 @@ class _Samples:
     """What the shares are made of.
 
     Attributes:
-        repeat: per sample, sum over variants of the share of disagreeing pairs of asks.
-        n_repeated: per sample, variants asked at least twice.
+        repeat: per sample, weighted sum over variants of the share of disagreeing pairs of asks.
+        n_repeated: per sample, the weights of variants asked at least twice.
         variant: per sample, share of disagreeing pairs of variants; NaN for one variant.
         sample: per entry (sample, label).
         label: per entry.
@@ -301,5 +314,5 @@ def _summed(code: NDArray[np.int64], values: NDArray[np.float64], n: int) -> NDA
 
 
 def _quotient(dividend: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:
-    """NaN for a divisor of 0."""
-    return np.asarray(np.divide(dividend, divisor, out=np.full(dividend.shape, np.nan), where=divisor > 0))
+    """NaN for a divisor of 0, which the rounding of weights may miss by a little."""
+    return np.asarray(np.divide(dividend, divisor, out=np.full(dividend.shape, np.nan), where=divisor > _NOTHING))

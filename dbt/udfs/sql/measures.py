@@ -133,20 +133,27 @@ def consistency_over_wordings(
     return structs(rows, resampling.Interval._fields)
 
 
-def shares_of_disagreement(sample: Column, variant: Column, unit: Column, label: Column, n_answers: Column) -> Column:
+def shares_of_disagreement(
+    sample: Column, variant: Column, unit: Column, label: Column, stands_for: Column, n_answers: Column
+) -> Column:
     """Returns the shares of wording, noise and item of each group, with their bounds; a NULL label is the class N/A."""
-    columns = {"sample": sample, "variant": variant, "unit": unit, "label": label, "n_answers": n_answers}
-    rows = [disagreement_shares(*group) for group in _coded("disagreement_shares", columns)]
+    columns = {
+        "sample": sample, "variant": variant, "unit": unit, "label": label, "stands_for": stands_for, "n_answers": n_answers,
+    }  # fmt: skip
+    rows = [
+        disagreement_shares(samples, variants, units, labels, counts, weights)
+        for samples, variants, units, labels, weights, counts in _coded("disagreement_shares", columns, n_measured=2)
+    ]
     return structs(rows, DisagreementShares._fields)
 
 
-def _coded(function: str, columns: dict[str, Column]) -> Iterator[list[NDArray[Any]]]:
-    """Yields the complete entries of each group: its last column as floats, the others as dense codes; a label may be NULL."""
+def _coded(function: str, columns: dict[str, Column], n_measured: int = 1) -> Iterator[list[NDArray[Any]]]:
+    """Yields the complete entries of each group: its last columns as floats, the others as dense codes; a label may be NULL."""
     entries = flattened(function, columns)
     lists = dict(zip(columns, entries.lists, strict=True))
     kept = all_present([array for name, array in lists.items() if name != "label"])
-    measured = doubles(entries.lists[-1])
-    codes = {name: integers(array) for name, array in list(lists.items())[:-1]}
+    measured = [doubles(array) for array in entries.lists[-n_measured:]]
+    codes = {name: integers(array) for name, array in list(lists.items())[:-n_measured]}
     is_label = present(lists["label"])
     for group in entries.groups():
         own = kept[group]
@@ -155,7 +162,7 @@ def _coded(function: str, columns: dict[str, Column]) -> Iterator[list[NDArray[A
                 dense_codes(each[group][own], is_label[group][own] if name == "label" else None)[0]
                 for name, each in codes.items()
             ),
-            measured[group][own],
+            *(each[group][own] for each in measured),
         ]
 
 

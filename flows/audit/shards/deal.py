@@ -20,7 +20,7 @@ def deal(design: Design, model_ids: Collection[str], variants: Sequence[Variant]
     from the same plan, and no two shards differ by more cells than one prompt variant has.
     """
     sizes = {
-        (model_id, variant.prompt_variant_id): len(variant.repetitions) * design.n_samples(variant.task_id)
+        (model_id, variant.prompt_variant_id): variant.n_cells(design)
         for model_id in model_ids
         for variant in variants
         if variant.asks(model_id)

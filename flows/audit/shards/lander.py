@@ -74,7 +74,7 @@ class Lander:
         self._warehouse, self._run, self._budget, self._n_shards = warehouse, audit_run_id, budget, n_shards
         self._folder, self._placement, self._say = folder, placement, say
         self._dealt = deal(design, self.model_ids, variants, n_shards)
-        sizes = {v.prompt_variant_id: len(v.repetitions) * design.n_samples(v.task_id) for v in variants}
+        sizes = {v.prompt_variant_id: v.n_cells(design) for v in variants}
         self._sizes = {pair: sizes[pair[1]] for pair in self._dealt}
         self._terms = Terms(
             plan_fingerprint=design.plan_fingerprint, n_shards=n_shards,

@@ -12,8 +12,8 @@ from flows.warehouse.dbt_project import manifest_of_build, results_of_build
 from flows.warehouse.figure_names import grains
 
 _LANDED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "paraphrase": (("prompt_variants",), ("tasks",)),
-    "infer": (("predictions", "attempts"), ("models", "samples", "prompt_variants")),
+    "paraphrase": (("prompt_variants", "grid"), ("tasks", "samples", "designs")),
+    "infer": (("predictions", "attempts"), ("models", "samples", "prompt_variants", "grid")),
     "validate": (("format_checks", "format_validations"), ("predictions",)),
     "judge": (("verdicts",), ("predictions",)),
 }

@@ -169,3 +169,29 @@ def test_what_cannot_be_measured_is_undefined() -> None:
     two = shares_of(random_counts(3, 30, 2))
     assert two.item_share_low < two.item_share < two.item_share_high
     assert np.isnan([two.item_share_wordings_low, two.noise_share_wordings_high]).all()
+
+
+def test_a_fifth_asked_twice_tells_the_noise_of_all() -> None:
+    # wording 0 is steady and asked ten times throughout, the others are noisy and asked twice for a fifth: unweighted, the
+    # steady one would count for as much as half of what is asked twice
+    rng = np.random.default_rng(4)
+    n, q, seen = 100, 6, []
+    p = rng.dirichlet(np.ones(3), (n, q))
+    p[:, 0] = np.eye(3)[rng.integers(0, 3, n)]
+    for _ in range(60):
+        n_asks = np.ones((n, q), np.int64)
+        n_asks[:, 0] = 10
+        for wording in range(1, q):
+            n_asks[rng.permutation(n)[: n // 5], wording] = 2
+        counts = rng.multinomial(n_asks, p)
+        sample, variant, label = np.nonzero(counts)
+        stands_for = np.where(variant == 0, 1.0, 5.0)
+        given = counts[sample, variant, label].astype(float)
+        own, plain = (
+            disagreement_shares(sample, variant, variant, label, given, weight) for weight in (stands_for, None)
+        )
+        seen.append([own.noise_share, plain.noise_share])
+    every = np.mean([shares_of(rng.multinomial(np.full((n, q), 20), p)).noise_share for _ in range(5)])
+    mean, unweighted = np.mean(seen, axis=0)
+    assert mean == pytest.approx(every, abs=0.01)
+    assert unweighted < every - 0.05

@@ -45,7 +45,7 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
         "consistency([x], [x], [x], [1], 1, 10)",
         "mean_consistency([x], [x], [x], [1])",
         "consistency_wordings([x], [x], [x], [x], [x], [1])",
-        "disagreement_shares([x], [x], [x], [x], [1])",
+        "disagreement_shares([x], [x], [x], [x], [1], [1])",
         "prompt_stability([x], [x], [x], [x], ['a'], 'nominal', false, 1, 10)",
         "prompt_stability_of_all([x], [x], [x], ['a'], 'nominal')",
         "measures_by_wordings([x], [x], [x], [x], [1], 3, 1)",
@@ -71,7 +71,7 @@ def test_no_entries_give_null_figures(con: duckdb.DuckDBPyConnection, lists: str
     assert one(con, f"consistency({lists}, [], 1, 10).consistency") is None
     assert one(con, f"mean_consistency({lists}, [])") == []
     assert one(con, f"consistency_wordings({lists}, [], [], []).low") is None
-    assert one(con, f"disagreement_shares({lists}, [], []).item_share") is None
+    assert one(con, f"disagreement_shares({lists}, [], [], []).item_share") is None
     assert one(con, f"prompt_stability({lists}, [], [], 'nominal', false, 1, 10)") == []
     assert one(con, f"prompt_stability_of_all({lists}, [], 'nominal')") == []
     assert one(con, f"two_way_interval({lists}, []).mean") is None

@@ -1,48 +1,12 @@
 -- One row per run, model, prompt variant and repetition that was planned: what became of its answers.
-with variants as (
-    select * from {{ ref('stg_prompt_variants') }}
-    where {{ in_this_build() }}
-),
-
-models as (
-    select * from {{ ref('stg_models') }}
-    where {{ in_this_build() }}
-),
-
-samples as (
-    select * from {{ ref('stg_samples') }}
+with planned as (
+    select * from {{ ref('int_cells_planned') }}
     where {{ in_this_build() }}
 ),
 
 predictions as (
     select * from {{ ref('int_predictions_labelled') }}
     where {{ in_this_build() }}
-),
-
-sizes as (
-    select
-        audit_run_id,
-        task_id,
-        count(*) as n_planned
-    from samples
-    group by all
-),
-
-planned as (
-    select
-        variants.audit_run_id,
-        models.model_id,
-        variants.task_id,
-        variants.strategy,
-        variants.prompt_variant_id,
-        unnest(variants.repetitions) as repetition,
-        sizes.n_planned
-    from variants
-    inner join models
-        on
-            variants.audit_run_id = models.audit_run_id
-            and (variants.model_ids is null or list_contains(variants.model_ids, models.model_id))
-    inner join sizes on variants.audit_run_id = sizes.audit_run_id and variants.task_id = sizes.task_id
 ),
 
 counted as (
@@ -65,7 +29,7 @@ counted as (
 
 final as (
     select
-        planned.*,
+        planned.* exclude (is_partial),
         coalesce(counted.n_landed, 0) as n_landed,
         planned.n_planned - coalesce(counted.n_landed, 0) as n_missing,
         coalesce(counted.n_valid, 0) as n_valid,

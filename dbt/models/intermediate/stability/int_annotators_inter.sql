@@ -10,6 +10,12 @@ variants as (
     where not is_quarantined and {{ in_this_build() }}
 ),
 
+-- a repetition for a part of the samples is no replicate of the others
+partly_asked as (
+    select * from {{ ref('int_cells_planned') }}
+    where is_partial and {{ in_this_build() }}
+),
+
 wordings as (
     select
         numbered.*,
@@ -74,6 +80,7 @@ final as (
         repetition,
         coalesce(instruction, prompt_variant_id) as wording
     from asks
+    anti join partly_asked using (audit_run_id, model_id, prompt_variant_id, repetition)
     -- one alpha a repetition that all variants have
     qualify count(*) over (partition by audit_run_id, model_id, task_id, strategy, group_temperature, repetition) = n_members
 )

@@ -5,11 +5,31 @@ with counted as (
     where {{ in_this_build() }}
 ),
 
+planned as (
+    select * from {{ ref('int_cells_planned') }}
+    where {{ in_this_build() }}
+),
+
+-- of a wording that is asked again for some of its samples, each of these stands for as many as it was drawn from
+asked_again as (
+    select
+        audit_run_id,
+        model_id,
+        prompt_variant_id,
+        max(n_planned) / min(n_planned) as n_stands_for
+    from planned
+    group by all
+),
+
 variants as (
     select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+        counted.*,
+        asked_again.n_stands_for,
+        dense_rank() over (
+            partition by counted.audit_run_id, counted.task_id, counted.strategy order by counted.prompt_variant_id
+        ) as variant
     from counted
+    inner join asked_again using (audit_run_id, model_id, prompt_variant_id)
 ),
 
 measured as (
@@ -23,6 +43,7 @@ measured as (
             list(variant),
             list(family_index),
             list(label_index),
+            list(n_stands_for),
             list(n_answers::double)
         ) as shares
     from variants

@@ -22,6 +22,11 @@ samples as (
     where {{ in_this_build() }}
 ),
 
+grid as (
+    select * from {{ ref('stg_grid') }}
+    where {{ in_this_build() }}
+),
+
 labels_counted as (
     select * from {{ ref('int_labels_counted') }}
     where {{ in_this_build() }}
@@ -46,7 +51,6 @@ given as (
     semi join lacking using (audit_run_id, model_id, task_id, strategy)
 ),
 
--- every sample is asked under every variant, so a variant weighs the same in each p_tau
 variants as (
     select
         lacking.audit_run_id,
@@ -55,7 +59,7 @@ variants as (
         lacking.strategy,
         measured_variants.prompt_variant_id,
         wordings.wording_index,
-        len(wordings.repetitions) as n_asks,
+        wordings.repetitions,
         count(*) over one_wording as n_variants_of_wording,
         count(distinct wordings.wording_index) over one_group as n_wordings
     from lacking
@@ -67,6 +71,44 @@ variants as (
             partition by
                 lacking.audit_run_id, lacking.model_id, lacking.task_id, lacking.strategy, wordings.wording_index
         )
+),
+
+dealt_repetitions as (
+    select
+        audit_run_id,
+        prompt_variant_id,
+        count(*) as n_repetitions
+    from grid
+    group by all
+),
+
+dealt_samples as (
+    select
+        audit_run_id,
+        prompt_variant_id,
+        unnest(sample_ids) as sample_id
+    from grid
+),
+
+dealt as (
+    select
+        *,
+        count(*) as n_dealt
+    from dealt_samples
+    group by all
+),
+
+-- a repetition that is dealt to some samples is an ask of these alone, the others are asks of every sample
+asks as (
+    select
+        variants.*,
+        samples.sample_index,
+        len(variants.repetitions) - coalesce(dealt_repetitions.n_repetitions, 0) + coalesce(dealt.n_dealt, 0) as n_asks
+    from variants
+    inner join samples using (audit_run_id, task_id)
+    left join dealt_repetitions using (audit_run_id, prompt_variant_id)
+    left join dealt using (audit_run_id, prompt_variant_id, sample_id)
+    where n_asks > 0
 ),
 
 answered as (
@@ -82,22 +124,16 @@ answered as (
 
 missing as (
     select
-        variants.audit_run_id,
-        variants.model_id,
-        variants.task_id,
-        variants.strategy,
-        variants.prompt_variant_id,
-        samples.sample_index,
-        variants.n_asks - coalesce(answered.n_answers, 0) as n_missing
-    from variants
-    inner join samples using (audit_run_id, task_id)
-    left join answered
-        on
-            variants.audit_run_id = answered.audit_run_id
-            and variants.model_id = answered.model_id
-            and variants.prompt_variant_id = answered.prompt_variant_id
-            and samples.sample_index = answered.sample_index
-    where variants.n_asks > coalesce(answered.n_answers, 0)
+        asks.audit_run_id,
+        asks.model_id,
+        asks.task_id,
+        asks.strategy,
+        asks.prompt_variant_id,
+        asks.sample_index,
+        asks.n_asks - coalesce(answered.n_answers, 0) as n_missing
+    from asks
+    left join answered using (audit_run_id, model_id, prompt_variant_id, sample_index)
+    where asks.n_asks > coalesce(answered.n_answers, 0)
 ),
 
 by_sample as (
@@ -194,11 +230,11 @@ final as (
         samples.gold_label,
         summed.label_index,
         summed.n_answers,
-        summed.n_answers / variants.n_asks as p_variant,
-        p_variant / variants.n_variants_of_wording / variants.n_wordings as p_tau_part,
-        variants.n_wordings
+        summed.n_answers / asks.n_asks as p_variant,
+        p_variant / asks.n_variants_of_wording / asks.n_wordings as p_tau_part,
+        asks.n_wordings
     from summed
-    inner join variants using (audit_run_id, model_id, task_id, strategy, prompt_variant_id)
+    inner join asks using (audit_run_id, model_id, task_id, strategy, prompt_variant_id, sample_index)
     inner join samples
         on
             summed.audit_run_id = samples.audit_run_id

@@ -1,0 +1,14 @@
+with source as (
+    select * from {{ source('raw', 'grid') }}
+),
+
+renamed as (
+    select
+        audit_run_id,
+        prompt_variant_id,
+        repetition,
+        sample_ids
+    from source
+)
+
+select * from renamed
