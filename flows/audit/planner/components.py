@@ -18,10 +18,10 @@ from flows.warehouse.run_names import resolve
 from flows.warehouse.sql import over, sql
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
+from udfs.designs.bias import sensitivity_bias
 from udfs.designs.variance_components import (
     VarianceComponents,
     linear_components,
-    sensitivity_bias,
     sensitivity_components,
 )
 from udfs.designs.widths import Kind
