@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flows.display.figures import number
 
 if TYPE_CHECKING:
-    from flows.audit.planner.least_design import DesignCost, DesignPlan
+    from flows.audit.planner.design_plan import DesignCost, DesignPlan
     from flows.audit.run_audit import RunResult
     from flows.audit.unstable_prompts import UnstablePrompts
 
@@ -65,8 +65,15 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
         bias = min(each.bias for each in plan.groups)
         lines.append(f"bias       the plain figure is up to {number(-bias)} below that of endless wordings")
     if plan.incomplete is not None:
-        saved = 1 - plan.incomplete.n_requests / design.n_requests
-        lines.append(f"saving     {_shape(plan.incomplete)} would ask {saved:.0%} less; a run asks full grids alone")
+        part = plan.incomplete
+        lines.append(
+            f"or         {_shape(part)}, with design: {{wordings_per_sample: {part.wordings_per_sample}}}: "
+            f"{part.n_requests:,} requests{_usd_beside(part)}"
+        )
+    if plan.n_requests_twice is not None:
+        lines.append(
+            f"noise      with repetitions: {{variants: 1, twice: 0.2}} a fifth is asked twice: {plan.n_requests_twice:,} requests"
+        )
     if plan.curve:
         lines.append(f"{'width':>8}{'samples':>10}{'wordings':>10}{'asks':>6}{'requests':>14}{'USD':>12}")
         lines += [
@@ -88,6 +95,10 @@ def _cost(design: DesignCost) -> str:
     hours = "in a time not known" if design.hours is None else f"{_duration(design.hours)} at that run's rate"
     usd = "USD unknown" if design.usd is None else f"{_money(design.usd)} USD"
     return f"{design.n_requests:,} requests a night, {usd}, {hours}"
+
+
+def _usd_beside(design: DesignCost) -> str:
+    return "" if design.usd is None else f", {_money(design.usd)} USD"
 
 
 def _duration(hours: float) -> str:
