@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +47,31 @@ def least_design(
         largest_incomplete: the most wordings a sample q < Q of an incomplete grid that may be proposed, 2 or more; 0
             proposes full grids alone.
     """
+    return least_of(_shapes(kind, repetitions, largest_incomplete), criterion, limit, most_samples)
+
+
+def least_of(
+    shapes: Iterable[Design], criterion: Criterion, limit: float, most_samples: int = MOST_SAMPLES
+) -> Design | None:
+    """Returns the design of fewest requests, of these shapes with any number of samples, whose figure is at most `limit`.
+
+    Args:
+        shapes: designs whose own number of samples is not looked at; of equal requests the first one is taken.
+        criterion: the figure of designs.
+        limit: the most that the figure may be.
+        most_samples: the largest number of samples, at least 2; at least 20 are proposed where there are so many.
+
+    Returns:
+        None where no shape gets there.
+    """
     best: Design | None = None
     fewest = min(FEWEST_SAMPLES, most_samples)
-    for shape in _shapes(kind, repetitions, largest_incomplete):
+    for shape in shapes:
         a_sample = shape.n_requests // shape.n_samples
         most = most_samples if best is None else min(most_samples, (best.n_requests - 1) // a_sample)
         n = _least_samples(criterion, limit, shape, fewest, most)
         if n is not None:
-            best = _of_samples(shape, n)
+            best = replace(shape, n_samples=n)
     return best
 
 
@@ -104,12 +122,3 @@ def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: in
 def _counts(fewest: int, most: int) -> NDArray[np.int64]:
     """Growing numbers of samples."""
     return np.unique(np.geomspace(fewest, most, _N_STEPS).round().astype(np.int64))
-
-
-def _of_samples(shape: Design, n_samples: int) -> Design:
-    return Design(
-        n_samples=n_samples,
-        n_wordings=shape.n_wordings,
-        wordings_per_sample=shape.wordings_per_sample,
-        n_repetitions=shape.n_repetitions,
-    )

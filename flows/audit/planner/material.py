@@ -21,10 +21,7 @@ from models_registry.registry import Registry
 from models_registry.samples import load_samples
 from udfs.designs.search import MOST_SAMPLES, REPETITIONS, Criterion, least_design, smallest_figure
 from udfs.designs.variance_components import VarianceComponents, with_assurance
-from udfs.designs.widths import Design, Kind, detectable_differences, half_width, half_widths
-
-MEASURES_COMPARED = 8
-"""Differences that two nights are tested for in each group of answers, where no night has been compared yet."""
+from udfs.designs.widths import MEASURES_COMPARED, Design, Kind, detectable_differences, half_width, half_widths
 
 Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.float64]]
 """Takes a group's components, numbers of samples of shape (n,) and a design; gives a figure for each number."""

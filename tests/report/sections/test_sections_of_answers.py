@@ -23,6 +23,7 @@ from flows.report.queries import query
 from flows.report.sections.answers import accuracy, formats
 from flows.report.sections.by_wordings import numbers
 from flows.report.sections.costs import costs
+from flows.report.sections.design_widths import FEWEST_FAMILIES, FEWEST_SAMPLES, FEWEST_WORDINGS, design_widths
 from flows.report.sections.distinct_answers import mean, variety
 from flows.report.sections.order import measured
 from flows.report.sections.prompt_variants import WORST, wordings
@@ -39,6 +40,8 @@ from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import parse_figure
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_of_samples import asked, block_of, drawn_data, printed
+from udfs.designs import search
+from udfs.designs.run_curve import FEWEST_WORDINGS_ASKED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -177,6 +180,40 @@ def test_curves_over_wordings_end_at_the_scorecard(ordinary: Reported, found: Re
     # PSS has a number of wordings where there are no paraphrase temperatures: not here
     assert [panel.beside for panel in block.panels] == ["sensitivity", "consistency"] * 3
     assert all(line[8] == line[9] == "" for line in table.rows)
+
+
+def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reported, found: ReportData) -> None:
+    block = block_of(design_widths(found, Room(found, most=100)), "colours")
+    (table,) = block.tables
+    truth = asked(
+        ordinary,
+        "select model_id, strategy, sum(n_planned), max(micro_f1_high - micro_f1_low) filter (0 < micro_f1_low and "
+        "micro_f1_high < 1) from marts.rpt_audit where audit_run_id = {run} and task_id = 'colours' group by all",
+    )
+    lines = {line[:3]: line for line in printed(table) if line[3] == "this run"}
+    assert len(lines) == 2 * len(truth)
+    wide = {
+        tuple(str(part) for part in line[:2]): line[9].value
+        for line in table.rows
+        if line[2:4] == ("micro-F1", "this run")
+    }
+    for model, strategy, n_planned, width in truth:
+        assert lines[model, strategy, "sensitivity"][7] == lines[model, strategy, "micro-F1"][7] == f"{n_planned:,}"
+        # the original is asked five times and the others twice, each cell as its mean
+        assert width is None or wide[model, strategy] == pytest.approx(width, rel=0.2)
+    named = {cell.figure: cell.value for line in table.rows for cell in cells_of(line)}
+    data = drawn_data(block, "points")
+    assert all(named[row["figure"]] == row["value"] for rows in data for row in rows)
+    assert all(len({row["series"] for row in rows if row["is_this_run"]}) == 2 for rows in data)
+    assert [panel.beside for panel in block.panels] == ["sensitivity", "micro-F1"] * 3
+    assert "this run 0." in block.panels[0].drawing
+    small = block_of(design_widths(found, Room(found)), "moods")
+    assert small.absent == [
+        "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
+    ]
+    assert (FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES) == (
+        search.FEWEST_SAMPLES, FEWEST_WORDINGS_ASKED, search.FEWEST_WORDINGS,
+    )  # fmt: skip
 
 
 def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: ReportData) -> None:
@@ -433,13 +470,16 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
         for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_totals", "rpt_distinct_answers",
                      "rpt_prompt_variants", "rpt_accuracy_spreads", "rpt_stability_by_share",
                      "rpt_sample_similarities", "rpt_sample_pairs", "rpt_pair_distances",
-                     "rpt_measures_by_wordings"):  # fmt: skip
+                     "rpt_measures_by_wordings", "rpt_design_widths"):  # fmt: skip
             con.execute(change.format(mart))
     older = gather(Warehouse(warehouse), ordinary.audit_run_id)
     room = Room(older, most=0)
     for section in (
         sensitivity(older, Room(older)),
-        *(each(older, room) for each in (classes, clouds, alike, pairs, numbers, subsamples, costs, variety)),
+        *(
+            each(older, room)
+            for each in (classes, clouds, alike, pairs, numbers, subsamples, costs, design_widths, variety)
+        ),
     ):
         block = block_of(section, "colours")
         assert "`promptaudit rebuild`" in "".join(block.absent), section.anchor

@@ -1,0 +1,141 @@
+"""Curves of the width of an interval against requests: the least design for each of a ladder of widths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from udfs.designs.search import FEWEST_WORDINGS, MOST_SAMPLES, MOST_WORDINGS, least_of
+from udfs.designs.variance_components import VarianceComponents
+from udfs.designs.widths import Design, Kind, detectable_difference, half_width, half_widths, least_half_width
+from udfs.measures.sensitivity import MANY
+
+LADDER = (2.0, 1.5, 1.0, 0.75, 0.5, 0.35, 0.25)
+"""Widths of the curve, as multiples of the run's own."""
+
+WORDINGS = (5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60)
+"""Numbers of wordings that are tried."""
+
+WORDINGS_PER_SAMPLE = 6
+"""Wordings that a sample of an incomplete grid is asked under."""
+
+MOST_TIMES = 100
+"""How many times the run's own samples a design of the curve may have."""
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A design with what is expected of it. `grid` is `full`, or `part` where a sample is asked under some of the wordings."""
+
+    grid: str
+    n_samples: int
+    n_wordings: int
+    wordings_per_sample: int
+    n_repetitions: int
+    n_requests: int
+    width: float
+    least_width: float
+    detectable_difference: float
+    is_this_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnRun:
+    """The run that a curve is made from, and what its two nights are tested for.
+
+    Attributes:
+        n_samples: N.
+        n_wordings: that it asked, near-duplicates among them.
+        wordings_per_sample: of an incomplete grid; None where each sample was asked under every wording.
+        n_repetitions: asks that most of its cells have.
+        n_requests: that were planned.
+        n_comparisons: differences that are tested between two nights, at least 1.
+        min_effect: the least difference that the audit's card calls one, >= 0.
+    """
+
+    n_samples: int
+    n_wordings: int
+    wordings_per_sample: int | None
+    n_repetitions: int
+    n_requests: int
+    n_comparisons: int
+    min_effect: float
+
+
+def width_curve(
+    components: VarianceComponents, of_units: VarianceComponents, own: OwnRun, kind: Kind
+) -> list[CurvePoint]:
+    """Returns the run's own point, and of each kind of grid the least designs whose intervals are as wide as the ladder's steps.
+
+    The steps are multiples of the width that is expected of the run itself. Each has the fewest requests over 5 to 60 wordings
+    (12 numbers of them, for sensitivity from 12 up); it is left out where a hundred times the run's samples do not reach it, and
+    where a step before it has the same design. A cell is asked once, for sensitivity as often as by the run.
+
+    Args:
+        components: to plan with, one wording a family.
+        of_units: of the run's own interval, whose units are families; cells are asked as they were.
+        own: the run.
+        kind: of the measure; sensitivity has full grids alone.
+
+    Returns:
+        The run first, then the wider intervals before the narrower ones; the run alone where nothing varies. `least_width` is
+        what 60 wordings leave, whatever the samples.
+    """
+    least = 2 * least_half_width(components, MOST_WORDINGS)
+
+    def point(grid: str, design: Design, found: VarianceComponents) -> CurvePoint:
+        return CurvePoint(
+            grid=grid,
+            n_samples=design.n_samples,
+            n_wordings=design.n_wordings,
+            wordings_per_sample=design.wordings_per_sample,
+            n_repetitions=design.n_repetitions,
+            n_requests=design.n_requests,
+            width=2 * half_width(found, design, kind),
+            least_width=least,
+            detectable_difference=detectable_difference(
+                found, design, n_comparisons=own.n_comparisons, min_effect=own.min_effect
+            ),
+            is_this_run=False,
+        )
+
+    n_units = of_units.n_wordings
+    design = Design(
+        n_samples=own.n_samples,
+        n_wordings=n_units,
+        wordings_per_sample=min(n_units, own.wordings_per_sample or n_units),
+        n_repetitions=own.n_repetitions,
+    )
+    this_run = replace(
+        point("full" if own.wordings_per_sample is None else "part", design, of_units),
+        n_wordings=own.n_wordings,
+        wordings_per_sample=own.wordings_per_sample or own.n_wordings,
+        n_requests=own.n_requests,
+        is_this_run=True,
+    )
+    if this_run.width == 0:
+        return [this_run]
+    most = min(MOST_SAMPLES, MOST_TIMES * own.n_samples)
+    points = [this_run]
+    for grid, shapes in _shapes(kind, own.n_repetitions if kind == "sensitivity" else 1).items():
+        designs = [
+            least_of(shapes, lambda n, each: half_widths(components, n, each, kind), this_run.width * times / 2, most)
+            for times in LADDER
+        ]
+        points += [point(grid, each, components) for each in dict.fromkeys(designs) if each is not None]
+    return points
+
+
+def _shapes(kind: Kind, n_repetitions: int) -> dict[str, list[Design]]:
+    """The shapes of each kind of grid, by its name."""
+    fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
+    own = [q for q in WORDINGS if q >= fewest]
+    full = {"full": [_shape(q, q, n_repetitions) for q in own]}
+    if kind == "sensitivity":
+        return full
+    return full | {"part": [_shape(q, WORDINGS_PER_SAMPLE, n_repetitions) for q in own if q > WORDINGS_PER_SAMPLE]}
+
+
+def _shape(n_wordings: int, wordings_per_sample: int, n_repetitions: int) -> Design:
+    return Design(
+        n_samples=2, n_wordings=n_wordings, wordings_per_sample=wordings_per_sample, n_repetitions=n_repetitions
+    )
