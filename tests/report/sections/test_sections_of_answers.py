@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -207,8 +207,10 @@ def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reporte
     assert all(len({row["series"] for row in rows if row["is_this_run"]}) == 2 for rows in data)
     assert [panel.beside for panel in block.panels] == ["sensitivity", "micro-F1"] * 3
     assert "this run 0." in block.panels[0].drawing
-    small = block_of(design_widths(found, Room(found)), "moods")
-    assert small.absent == [
+    single = block_of(design_widths(found, Room(found)), "moods")
+    assert single.absent == ["Neither micro-F1 nor sensitivity is measured here."]
+    fewer = replace(found, design_widths=[], scorecard=[{**row, "n_samples": 19} for row in found.scorecard])
+    assert block_of(design_widths(fewer, Room(fewer)), "colours").absent == [
         "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
     ]
     assert (FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES) == (
@@ -375,7 +377,7 @@ def test_what_answers_took_is_counted(found: ReportData) -> None:
          "attempts_max": 4, "n_retried": 2, "n_error": 1},
     ]  # fmt: skip
     card = {**found.scorecard[0], "task_id": "t"}
-    run = dataclasses.replace(found, scorecard=[card], **AGGREGATES | {"answer_totals": taken, "attempts": failed})
+    run = replace(found, scorecard=[card], **AGGREGATES | {"answer_totals": taken, "attempts": failed})
     block, others = costs(run, Room(run)).blocks
     # half of the answers have a price; two took four tries
     assert printed(block.tables[0]) == [
@@ -542,7 +544,7 @@ def test_open_questions_have_prompts_and_costs_and_no_labels(questions: ReportDa
 
 def test_a_run_without_answers_says_so_in_every_section(found: ReportData) -> None:
     card = [{**row, "n_landed": 0, "pss_intra": None, "pss_inter": None} for row in found.scorecard]
-    silent = dataclasses.replace(
+    silent = replace(
         found, scorecard=card, sensitivity_bins=[], consistencies=[], stabilities=[], formats=[],
         accuracies=[], **AGGREGATES,
     )  # fmt: skip
