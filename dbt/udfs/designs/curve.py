@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from udfs.designs.search import FEWEST_WORDINGS, MOST_SAMPLES, MOST_WORDINGS, least_of
+from udfs.designs.search import MOST_SAMPLES, MOST_WORDINGS, full_shapes, incomplete_shapes, least_of
 from udfs.designs.variance_components import VarianceComponents
 from udfs.designs.widths import Design, Kind, detectable_difference, half_width, half_widths, least_half_width
-from udfs.measures.sensitivity import MANY
 
 LADDER = (2.0, 1.5, 1.0, 0.75, 0.5, 0.35, 0.25)
 """Widths of the curve, as multiples of the run's own."""
 
 WORDINGS = (5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60)
 """Numbers of wordings that are tried."""
-
-WORDINGS_PER_SAMPLE = 6
-"""Wordings that a sample of an incomplete grid is asked under."""
 
 MOST_TIMES = 100
 """How many times the run's own samples a design of the curve may have."""
@@ -127,15 +123,5 @@ def width_curve(
 
 def _shapes(kind: Kind, n_repetitions: int) -> dict[str, list[Design]]:
     """The shapes of each kind of grid, by its name."""
-    fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
-    own = [q for q in WORDINGS if q >= fewest]
-    full = {"full": [_shape(q, q, n_repetitions) for q in own]}
-    if kind == "sensitivity":
-        return full
-    return full | {"part": [_shape(q, WORDINGS_PER_SAMPLE, n_repetitions) for q in own if q > WORDINGS_PER_SAMPLE]}
-
-
-def _shape(n_wordings: int, wordings_per_sample: int, n_repetitions: int) -> Design:
-    return Design(
-        n_samples=2, n_wordings=n_wordings, wordings_per_sample=wordings_per_sample, n_repetitions=n_repetitions
-    )
+    full = {"full": full_shapes(kind, [n_repetitions], WORDINGS)}
+    return full if kind == "sensitivity" else full | {"part": incomplete_shapes([n_repetitions], WORDINGS)}

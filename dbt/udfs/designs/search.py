@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,9 @@ FEWEST_WORDINGS = 5
 """Below it the run's own estimate of what wordings vary is so uncertain that its interval is anything, whatever is expected."""
 
 FEWEST_SAMPLES = 20
+WORDINGS_PER_SAMPLE = 6
+"""Wordings that a sample of an incomplete grid is asked under."""
+
 REPETITIONS = (1, 2)
 MOST_SAMPLES = 1_000_000
 _N_STEPS = 40
@@ -31,12 +34,11 @@ def least_design(
     *,
     most_samples: int = MOST_SAMPLES,
     repetitions: tuple[int, ...] = REPETITIONS,
-    largest_incomplete: int = 0,
 ) -> Design | None:
     """Returns the design of fewest requests whose figure is at most `limit`; None where none of these designs gets there.
 
     Tried are all numbers of wordings Q from 5 to 60 and of `repetitions`, each with the least number of samples that will do,
-    at least 20 where there are so many. For sensitivity Q is at least 12 and the grid is full: fewer wordings a sample bias it.
+    at least 20 where there are so many. For sensitivity Q is at least 12. The grid is full.
 
     Args:
         criterion: the figure of designs, that of the worst group of answers where there are several.
@@ -44,10 +46,8 @@ def least_design(
         kind: of the measure.
         most_samples: the largest number of samples that may be proposed, at least 2.
         repetitions: numbers of asks of a cell that may be proposed.
-        largest_incomplete: the most wordings a sample q < Q of an incomplete grid that may be proposed, 2 or more; 0
-            proposes full grids alone.
     """
-    return least_of(_shapes(kind, repetitions, largest_incomplete), criterion, limit, most_samples)
+    return least_of(full_shapes(kind, repetitions), criterion, limit, most_samples)
 
 
 def least_of(
@@ -80,20 +80,31 @@ def smallest_figure(
 ) -> float:
     """Returns the smallest figure that any full grid of so many samples and at most 60 wordings gives."""
     counts = _counts(min(FEWEST_SAMPLES, most_samples), most_samples).astype(np.float64)
-    return min(float(criterion(counts, shape).min()) for shape in _shapes(kind, repetitions, 0))
+    return min(float(criterion(counts, shape).min()) for shape in full_shapes(kind, repetitions))
 
 
-def _shapes(kind: Kind, repetitions: tuple[int, ...], largest_incomplete: int) -> Iterator[Design]:
-    """Designs with any number of samples; full grids first."""
+def full_shapes(
+    kind: Kind, repetitions: Iterable[int], wordings: Iterable[int] = range(FEWEST_WORDINGS, MOST_WORDINGS + 1)
+) -> list[Design]:
+    """Returns full grids of any number of samples, for sensitivity of 12 wordings or more."""
     fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
-    for is_full in (True, False):
-        for n_wordings in range(fewest, MOST_WORDINGS + 1):
-            of_a_sample = [n_wordings] if is_full else range(2, min(largest_incomplete, n_wordings - 1) + 1)
-            if kind == "sensitivity" and not is_full:
-                continue
-            for q in of_a_sample:
-                for n_repetitions in repetitions:
-                    yield Design(n_samples=2, n_wordings=n_wordings, wordings_per_sample=q, n_repetitions=n_repetitions)
+    return [_shape(q, q, r) for q in wordings if q >= fewest for r in repetitions]
+
+
+def incomplete_shapes(
+    repetitions: Iterable[int], wordings: Iterable[int] = range(FEWEST_WORDINGS, MOST_WORDINGS + 1)
+) -> list[Design]:
+    """Returns grids of any number of samples, each of which is asked under six of the wordings; not for sensitivity.
+
+    Fewer than six a sample would take fewer requests still. Six is what the intervals of incomplete grids were tried with.
+    """
+    return [_shape(q, WORDINGS_PER_SAMPLE, r) for q in wordings if q > WORDINGS_PER_SAMPLE for r in repetitions]
+
+
+def _shape(n_wordings: int, wordings_per_sample: int, n_repetitions: int) -> Design:
+    return Design(
+        n_samples=2, n_wordings=n_wordings, wordings_per_sample=wordings_per_sample, n_repetitions=n_repetitions
+    )
 
 
 def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: int, most: int) -> int | None:

@@ -20,9 +20,6 @@ from udfs.designs.widths import (
     least_half_width,
 )
 
-LARGEST_INCOMPLETE = 6
-"""The most wordings a sample of the incomplete grid that is offered."""
-
 SHARE_TWICE = 0.2
 """The share of cells that is asked twice to tell noise from wording, where the others are asked once."""
 
@@ -123,7 +120,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
         _group_plan(material, group, planned, design, own.width if width is None else width)
         for group, planned in zip(material.groups, material.planned, strict=True)
     )
-    part = None if material.kind == "sensitivity" else material.least(figure, limit, LARGEST_INCOMPLETE)
+    part = material.least_incomplete(figure, limit)
     return DesignPlan(
         audit_id=audit_id,
         audit_run_id=material.run.audit_run_id,
@@ -138,7 +135,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
         n_comparisons=material.n_comparisons,
         min_effect=material.min_effect,
         decided_by=material.groups[int(np.argmax(figures))].name,
-        incomplete=None if part is None or part.is_full else material.cost(part),
+        incomplete=material.cost(part) if part is not None and part.n_requests < design.n_requests else None,
         n_requests_twice=round((1 + SHARE_TWICE) * own.n_requests) if design.n_repetitions == 1 else None,
         curve=() if width is None else _curve(material, width),
         groups=groups,

@@ -19,7 +19,15 @@ from flows.warehouse.sql import sql
 from models_registry.errors import raise_all
 from models_registry.registry import Registry
 from models_registry.samples import load_samples
-from udfs.designs.search import MOST_SAMPLES, REPETITIONS, Criterion, least_design, smallest_figure
+from udfs.designs.search import (
+    MOST_SAMPLES,
+    REPETITIONS,
+    Criterion,
+    incomplete_shapes,
+    least_design,
+    least_of,
+    smallest_figure,
+)
 from udfs.designs.variance_components import VarianceComponents, with_assurance
 from udfs.designs.widths import MEASURES_COMPARED, Design, Kind, detectable_differences, half_width, half_widths
 
@@ -60,12 +68,17 @@ class Material:
         """Returns the largest of a figure over the groups, with the components to plan with."""
         return lambda n, shape: np.maximum.reduce([figure(each, n, shape) for each in self.planned])
 
-    def least(self, figure: Figure, limit: float, largest_incomplete: int = 0) -> Design | None:
-        """Returns the design of fewest requests whose figure is at most `limit` in every group."""
+    def least(self, figure: Figure, limit: float) -> Design | None:
+        """Returns the design of fewest requests whose figure is at most `limit` in every group; its grid is full."""
         return least_design(
-            self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions,
-            largest_incomplete=largest_incomplete,
-        )  # fmt: skip
+            self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
+        )
+
+    def least_incomplete(self, figure: Figure, limit: float) -> Design | None:
+        """Returns the same of grids whose samples are asked under six of the wordings; None of sensitivity, which they bias."""
+        if self.kind == "sensitivity":
+            return None
+        return least_of(incomplete_shapes(self.repetitions), self.worst(figure), limit, self.most_samples)
 
     def cost(self, design: Design) -> DesignCost:
         """Returns a design with what a night of it costs."""

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tests.udfs.designs.worlds import World, components_of
 from udfs.codes import dense_codes
-from udfs.designs.curve import LADDER, WORDINGS, WORDINGS_PER_SAMPLE, CurvePoint, OwnRun
+from udfs.designs.curve import LADDER, WORDINGS, CurvePoint, OwnRun
 from udfs.designs.run_curve import linear_curve, sensitivity_curve
-from udfs.designs.search import least_design
+from udfs.designs.search import WORDINGS_PER_SAMPLE, least_design
 from udfs.designs.widths import Design, half_width, half_widths
 from udfs.measures.sensitivity import sensitivity_interval
 from udfs.plugin import register
