@@ -308,7 +308,6 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
         "rpt_sample_similarities.mean_similarity_of_pairs.": {"gold_label"},
         "rpt_pair_distances.n_pairs.": {"gold_label"},
         "rpt_measures_by_wordings.consistency.": set(),
-        "rpt_design_widths.width.": set(),
         "rpt_stability_by_share.pss.": set(),  # by repetition of the original alone
         "rpt_stability_by_share.pss_low.": set(),
         "rpt_answer_totals.n_answers.": set(),
@@ -369,7 +368,7 @@ def test_a_rebuild_adds_the_aggregates_that_an_older_version_had_not(copied: Cal
     path = copied()
     marts = ("rpt_accuracy_spreads", "rpt_answer_totals", "rpt_class_sensitivities", "rpt_distinct_answers", "rpt_sample_spreads",
              "rpt_prompt_variants", "rpt_sample_similarities", "rpt_stability_by_share", "rpt_pair_distances",
-             "rpt_measures_by_wordings", "rpt_design_widths")  # fmt: skip
+             "rpt_measures_by_wordings")  # fmt: skip
     before = {}
     for place in (path, Warehouse(path).published.path):
         with duckdb.connect(str(place)) as con:

@@ -17,6 +17,9 @@ WORDINGS = (5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60)
 MOST_TIMES = 100
 """How many times the run's own samples a design of the curve may have."""
 
+_ROUNDING = 1e-9
+"""The run's own design reaches its own width, whatever the order in which its answers were added up."""
+
 
 @dataclass(frozen=True)
 class CurvePoint:
@@ -111,10 +114,11 @@ def width_curve(
     if this_run.width == 0:
         return [this_run]
     most = min(MOST_SAMPLES, MOST_TIMES * own.n_samples)
+    half = this_run.width / 2 * (1 + _ROUNDING)
     points = [this_run]
     for grid, shapes in _shapes(kind, own.n_repetitions if kind == "sensitivity" else 1).items():
         designs = [
-            least_of(shapes, lambda n, each: half_widths(components, n, each, kind), this_run.width * times / 2, most)
+            least_of(shapes, lambda n, each: half_widths(components, n, each, kind), half * times, most)
             for times in LADDER
         ]
         points += [point(grid, each, components) for each in dict.fromkeys(designs) if each is not None]

@@ -29,7 +29,7 @@ def widths(points: Sequence[dict[str, Any]], series: Sequence[str], fields: Mapp
     _, top = niced(0, max(row["value"] for row in points))
     encoding: Spec = {
         "x": number(
-            "requests", title="requests", scale=between(ends, type="log"),
+            "requests", title="requests", scale={"domain": list(ends), "type": "log", "nice": False},
             axis={"values": values, "tickCount": ALL_LABELS, "format": "~s"},
         ),
         "y": number("value", title="width", scale=between((0, top))),

@@ -15,6 +15,7 @@ import pytest
 
 from flows.display.figures import count, milliseconds, number, percent, span
 from flows.display.policy import LEFT_OUT
+from flows.evidence.trace.gather import trace
 from flows.report import report
 from flows.report.blocks.cells import cells_of, parts, plain
 from flows.report.charts.drawing import undrawn
@@ -207,6 +208,12 @@ def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reporte
     assert all(len({row["series"] for row in rows if row["is_this_run"]}) == 2 for rows in data)
     assert [panel.beside for panel in block.panels] == ["sensitivity", "micro-F1"] * 3
     assert "this run 0." in block.panels[0].drawing
+    narrowest = min((cell for cell in named if parse_figure(cell)[1] == "width"), key=lambda cell: named[cell])
+    traced = trace(Warehouse(ordinary.warehouse), narrowest, with_lineage=False)
+    assert traced.value == named[narrowest]
+    assert {(each["model_id"], each["strategy"]) for each in traced.raw["predictions"]} == {
+        (traced.row["model_id"], traced.row["strategy"])
+    }
     single = block_of(design_widths(found, Room(found)), "moods")
     assert single.absent == ["Neither micro-F1 nor sensitivity is measured here."]
     fewer = replace(found, design_widths=[], scorecard=[{**row, "n_samples": 19} for row in found.scorecard])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 
 from tests.udfs.designs.worlds import World, components_of
 from udfs.codes import dense_codes
-from udfs.designs.curve import LADDER, WORDINGS, CurvePoint, OwnRun
+from udfs.designs.curve import LADDER, WORDINGS, CurvePoint, OwnRun, width_curve
 from udfs.designs.run_curve import linear_curve, sensitivity_curve
-from udfs.designs.search import WORDINGS_PER_SAMPLE, least_design
+from udfs.designs.search import WORDINGS_PER_SAMPLE, full_shapes, least_design, least_of
 from udfs.designs.widths import Design, half_width, half_widths
 from udfs.measures.sensitivity import sensitivity_interval
 from udfs.plugin import register
@@ -91,6 +92,18 @@ def test_each_step_has_the_fewest_requests_of_the_wordings_that_are_tried() -> N
     part = [each for each in others if each.grid == "part"]
     assert {each.wordings_per_sample for each in part} == {WORDINGS_PER_SAMPLE}
     assert {each.n_wordings for each in full} <= set(WORDINGS)
+
+
+def test_a_run_of_the_least_design_stands_on_its_curve_whatever_rounding_did_to_its_width() -> None:
+    components = components_of(WORLD.answers(np.random.default_rng(10), 100, 12, 2))
+    best = least_of(
+        full_shapes("linear", [1], WORDINGS), lambda n, shape: half_widths(components, n, shape, "linear"), 0.04
+    )
+    assert best is not None
+    for change in (-1e-13, 0, 1e-13):
+        rounded = replace(components, samples=components.samples * (1 + change))
+        _, *others = width_curve(components, rounded, own(best.n_samples, best.n_wordings, r=1), "linear")
+        assert (best.n_samples, best.n_wordings) in {(each.n_samples, each.n_wordings) for each in others}, change
 
 
 def test_steps_beyond_a_hundred_times_the_samples_are_left_out() -> None:
