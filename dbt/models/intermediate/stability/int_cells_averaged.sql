@@ -1,4 +1,4 @@
--- One row per run, model, task, strategy, prompt variant and sample: shares of its repetitions right and invalid, and how many they are.
+-- One row per run, model, task, strategy, prompt variant and sample: shares right and invalid of its asks, and their number.
 with predictions as (
     select * from {{ ref('int_predictions_measured') }}
     where {{ in_this_build() }}

@@ -32,7 +32,7 @@ totals as (
 cards as (
     select
         audit_run_id,
-        cast(json_extract(card, '$.audits') as map (varchar, json))[audit_id] as card
+        (json_extract(card, '$.audits')::map (varchar, json))[audit_id] as card
     from runs
 ),
 
