@@ -2,6 +2,7 @@
 {{ broken_rules([
     'dim_audit_runs',
     'dim_baselines',
+    'dim_designs',
     'dim_models',
     'dim_nights',
     'dim_prompt_variants',

@@ -64,12 +64,6 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
     if plan.measure == "sensitivity":
         bias = min(each.bias for each in plan.groups)
         lines.append(f"bias       the plain figure is up to {number(-bias)} below that of endless wordings")
-    if plan.incomplete is not None:
-        part = plan.incomplete
-        lines.append(
-            f"or         {_shape(part)}, with design: {{wordings_per_sample: {part.wordings_per_sample}}}: "
-            f"{part.n_requests:,} requests{_usd_beside(part)}"
-        )
     if plan.n_requests_twice is not None:
         lines.append(
             f"noise      with repetitions: {{variants: 1, twice: 0.2}} a fifth is asked twice: {plan.n_requests_twice:,} requests"
@@ -86,19 +80,13 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
 
 def _shape(design: DesignCost) -> str:
     asks = "1 ask" if design.n_repetitions == 1 else f"{design.n_repetitions} asks"
-    is_full = design.wordings_per_sample == design.n_wordings
-    wordings = f"{design.n_wordings}" if is_full else f"{design.wordings_per_sample} of {design.n_wordings}"
-    return f"{design.n_samples:,} samples x {wordings} wordings x {asks}"
+    return f"{design.n_samples:,} samples x {design.n_wordings} wordings x {asks}"
 
 
 def _cost(design: DesignCost) -> str:
     hours = "in a time not known" if design.hours is None else f"{_duration(design.hours)} at that run's rate"
     usd = "USD unknown" if design.usd is None else f"{_money(design.usd)} USD"
     return f"{design.n_requests:,} requests a night, {usd}, {hours}"
-
-
-def _usd_beside(design: DesignCost) -> str:
-    return "" if design.usd is None else f", {_money(design.usd)} USD"
 
 
 def _duration(hours: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from udfs.designs.search import MOST_SAMPLES, MOST_WORDINGS, full_shapes, incomplete_shapes, least_of
+from udfs.designs.search import MOST_SAMPLES, MOST_WORDINGS, full_shapes, least_of
 from udfs.designs.variance_components import VarianceComponents
 from udfs.designs.widths import Design, Kind, detectable_difference, half_width, half_widths, least_half_width
 
@@ -23,12 +23,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A design with what is expected of it. `grid` is `full`, or `part` where a sample is asked under some of the wordings."""
+    """A design with what is expected of it."""
 
-    grid: str
     n_samples: int
     n_wordings: int
-    wordings_per_sample: int
     n_repetitions: int
     n_requests: int
     width: float
@@ -44,7 +42,6 @@ class OwnRun:
     Attributes:
         n_samples: N.
         n_wordings: that it asked, near-duplicates among them.
-        wordings_per_sample: of an incomplete grid; None where each sample was asked under every wording.
         n_repetitions: asks that most of its cells have.
         n_requests: that were planned.
         n_comparisons: differences that are tested between two nights, at least 1.
@@ -53,7 +50,6 @@ class OwnRun:
 
     n_samples: int
     n_wordings: int
-    wordings_per_sample: int | None
     n_repetitions: int
     n_requests: int
     n_comparisons: int
@@ -63,7 +59,7 @@ class OwnRun:
 def width_curve(
     components: VarianceComponents, of_units: VarianceComponents, own: OwnRun, kind: Kind
 ) -> list[CurvePoint]:
-    """Returns the run's own point, and of each kind of grid the least designs whose intervals are as wide as the ladder's steps.
+    """Returns the run's own point, and the least designs whose intervals are as wide as the ladder's steps.
 
     The steps are multiples of the width that is expected of the run itself. Each has the fewest requests over 5 to 60 wordings
     (12 numbers of them, for sensitivity from 12 up); it is left out where a hundred times the run's samples do not reach it, and
@@ -73,7 +69,7 @@ def width_curve(
         components: to plan with, one wording a family.
         of_units: of the run's own interval, whose units are families; cells are asked as they were.
         own: the run.
-        kind: of the measure; sensitivity has full grids alone.
+        kind: of the measure.
 
     Returns:
         The run first, then the wider intervals before the narrower ones; the run alone where nothing varies. `least_width` is
@@ -81,12 +77,10 @@ def width_curve(
     """
     least = 2 * least_half_width(components, MOST_WORDINGS)
 
-    def point(grid: str, design: Design, found: VarianceComponents) -> CurvePoint:
+    def point(design: Design, found: VarianceComponents) -> CurvePoint:
         return CurvePoint(
-            grid=grid,
             n_samples=design.n_samples,
             n_wordings=design.n_wordings,
-            wordings_per_sample=design.wordings_per_sample,
             n_repetitions=design.n_repetitions,
             n_requests=design.n_requests,
             width=2 * half_width(found, design, kind),
@@ -101,13 +95,12 @@ def width_curve(
     design = Design(
         n_samples=own.n_samples,
         n_wordings=n_units,
-        wordings_per_sample=min(n_units, own.wordings_per_sample or n_units),
+        wordings_per_sample=n_units,
         n_repetitions=own.n_repetitions,
     )
     this_run = replace(
-        point("full" if own.wordings_per_sample is None else "part", design, of_units),
+        point(design, of_units),
         n_wordings=own.n_wordings,
-        wordings_per_sample=own.wordings_per_sample or own.n_wordings,
         n_requests=own.n_requests,
         is_this_run=True,
     )
@@ -115,17 +108,8 @@ def width_curve(
         return [this_run]
     most = min(MOST_SAMPLES, MOST_TIMES * own.n_samples)
     half = this_run.width / 2 * (1 + _ROUNDING)
-    points = [this_run]
-    for grid, shapes in _shapes(kind, own.n_repetitions if kind == "sensitivity" else 1).items():
-        designs = [
-            least_of(shapes, lambda n, each: half_widths(components, n, each, kind), half * times, most)
-            for times in LADDER
-        ]
-        points += [point(grid, each, components) for each in dict.fromkeys(designs) if each is not None]
-    return points
-
-
-def _shapes(kind: Kind, n_repetitions: int) -> dict[str, list[Design]]:
-    """The shapes of each kind of grid, by its name."""
-    full = {"full": full_shapes(kind, [n_repetitions], WORDINGS)}
-    return full if kind == "sensitivity" else full | {"part": incomplete_shapes([n_repetitions], WORDINGS)}
+    shapes = full_shapes(kind, [own.n_repetitions if kind == "sensitivity" else 1], WORDINGS)
+    designs = [
+        least_of(shapes, lambda n, each: half_widths(components, n, each, kind), half * times, most) for times in LADDER
+    ]
+    return [this_run, *(point(each, components) for each in dict.fromkeys(designs) if each is not None)]

@@ -19,9 +19,6 @@ FEWEST_WORDINGS = 5
 """Below it the run's own estimate of what wordings vary is so uncertain that its interval is anything, whatever is expected."""
 
 FEWEST_SAMPLES = 20
-WORDINGS_PER_SAMPLE = 6
-"""Wordings that a sample of an incomplete grid is asked under."""
-
 REPETITIONS = (1, 2)
 MOST_SAMPLES = 1_000_000
 _N_STEPS = 40
@@ -38,7 +35,7 @@ def least_design(
     """Returns the design of fewest requests whose figure is at most `limit`; None where none of these designs gets there.
 
     Tried are all numbers of wordings Q from 5 to 60 and of `repetitions`, each with the least number of samples that will do,
-    at least 20 where there are so many. For sensitivity Q is at least 12. The grid is full.
+    at least 20 where there are so many. For sensitivity Q is at least 12.
 
     Args:
         criterion: the figure of designs, that of the worst group of answers where there are several.
@@ -88,23 +85,12 @@ def full_shapes(
 ) -> list[Design]:
     """Returns full grids of any number of samples, for sensitivity of 12 wordings or more."""
     fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
-    return [_shape(q, q, r) for q in wordings if q >= fewest for r in repetitions]
-
-
-def incomplete_shapes(
-    repetitions: Iterable[int], wordings: Iterable[int] = range(FEWEST_WORDINGS, MOST_WORDINGS + 1)
-) -> list[Design]:
-    """Returns grids of any number of samples, each of which is asked under six of the wordings; not for sensitivity.
-
-    Fewer than six a sample would take fewer requests still. Six is what the intervals of incomplete grids were tried with.
-    """
-    return [_shape(q, WORDINGS_PER_SAMPLE, r) for q in wordings if q > WORDINGS_PER_SAMPLE for r in repetitions]
-
-
-def _shape(n_wordings: int, wordings_per_sample: int, n_repetitions: int) -> Design:
-    return Design(
-        n_samples=2, n_wordings=n_wordings, wordings_per_sample=wordings_per_sample, n_repetitions=n_repetitions
-    )
+    return [
+        Design(n_samples=2, n_wordings=q, wordings_per_sample=q, n_repetitions=r)
+        for q in wordings
+        if q >= fewest
+        for r in repetitions
+    ]
 
 
 def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: int, most: int) -> int | None:

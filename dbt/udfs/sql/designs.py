@@ -14,10 +14,7 @@ from udfs.designs.run_curve import linear_curve, sensitivity_curve
 from udfs.designs.widths import MEASURES_COMPARED
 from udfs.sql.columns import Column, integers, present_groups, row_lists, values_of, whole
 
-RUN_TYPE = (
-    "STRUCT(n_wordings BIGINT, wordings_per_sample INTEGER, n_repetitions BIGINT, n_requests BIGINT, n_groups BIGINT, "
-    "min_effect DOUBLE)"
-)
+RUN_TYPE = "STRUCT(n_wordings BIGINT, n_repetitions BIGINT, n_requests BIGINT, n_groups BIGINT, min_effect DOUBLE)"
 """What a curve is told of its run: of the group of answers, how many groups the run has, and its card's `min_effect`."""
 
 
@@ -60,7 +57,6 @@ def _run(sample: NDArray[np.int64], own: dict[str, Any]) -> OwnRun:
     return OwnRun(
         n_samples=int(sample.max()) + 1 if len(sample) else 0,
         n_wordings=own["n_wordings"],
-        wordings_per_sample=own["wordings_per_sample"],
         n_repetitions=own["n_repetitions"],
         n_requests=own["n_requests"],
         n_comparisons=MEASURES_COMPARED * own["n_groups"],

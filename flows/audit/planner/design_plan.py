@@ -11,7 +11,6 @@ class DesignCost:
 
     n_samples: int
     n_wordings: int
-    wordings_per_sample: int
     n_repetitions: int
     n_requests: int
     usd: float | None
@@ -64,7 +63,6 @@ class DesignPlan:
         n_comparisons: how many differences are tested between two nights.
         min_effect: the least difference that the card calls one.
         decided_by: the group that needs the most.
-        incomplete: the least grid in which each sample is asked under some of the wordings, where it asks less; None elsewhere.
         n_requests_twice: of the design with a fifth of its cells asked twice, which tells noise from wording; None where all
             of them are.
         curve: the least design of wider and narrower intervals; only of a planned width.
@@ -85,7 +83,6 @@ class DesignPlan:
     n_comparisons: int
     min_effect: float
     decided_by: str
-    incomplete: DesignCost | None
     n_requests_twice: int | None
     curve: tuple[DesignCost, ...]
     groups: tuple[GroupPlan, ...]

@@ -110,7 +110,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
     detect: float | None = None,
     assurance: float | None = None,
 ) -> DesignPlan:
-    figure, limit = (material.half_widths, (width or 0.0) / 2) if detect is None else (material.differences, detect)
+    figure = material.half_widths if detect is None else material.differences
     figures = [float(figure(each, np.array([design.n_samples], np.float64), design)[0]) for each in material.planned]
     if not any(each.components.samples + each.components.residual for each in material.groups):
         msg = f"{measure} does not vary in run {material.run.audit_run_id}: its answers are alike, and there is nothing to plan"
@@ -120,7 +120,6 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
         _group_plan(material, group, planned, design, own.width if width is None else width)
         for group, planned in zip(material.groups, material.planned, strict=True)
     )
-    part = material.least_incomplete(figure, limit)
     return DesignPlan(
         audit_id=audit_id,
         audit_run_id=material.run.audit_run_id,
@@ -135,7 +134,6 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
         n_comparisons=material.n_comparisons,
         min_effect=material.min_effect,
         decided_by=material.groups[int(np.argmax(figures))].name,
-        incomplete=material.cost(part) if part is not None and part.n_requests < design.n_requests else None,
         n_requests_twice=round((1 + SHARE_TWICE) * own.n_requests) if design.n_repetitions == 1 else None,
         curve=() if width is None else _curve(material, width),
         groups=groups,

@@ -23,9 +23,7 @@ from udfs.designs.search import (
     MOST_SAMPLES,
     REPETITIONS,
     Criterion,
-    incomplete_shapes,
     least_design,
-    least_of,
     smallest_figure,
 )
 from udfs.designs.variance_components import VarianceComponents, with_assurance
@@ -69,22 +67,16 @@ class Material:
         return lambda n, shape: np.maximum.reduce([figure(each, n, shape) for each in self.planned])
 
     def least(self, figure: Figure, limit: float) -> Design | None:
-        """Returns the design of fewest requests whose figure is at most `limit` in every group; its grid is full."""
+        """Returns the design of fewest requests whose figure is at most `limit` in every group."""
         return least_design(
             self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
-
-    def least_incomplete(self, figure: Figure, limit: float) -> Design | None:
-        """Returns the same of grids whose samples are asked under six of the wordings; None of sensitivity, which they bias."""
-        if self.kind == "sensitivity":
-            return None
-        return least_of(incomplete_shapes(self.repetitions), self.worst(figure), limit, self.most_samples)
 
     def cost(self, design: Design) -> DesignCost:
         """Returns a design with what a night of it costs."""
         cost = self.costs.of(design)
         return DesignCost(
-            n_samples=design.n_samples, n_wordings=design.n_wordings, wordings_per_sample=design.wordings_per_sample,
+            n_samples=design.n_samples, n_wordings=design.n_wordings,
             n_repetitions=design.n_repetitions, n_requests=cost.n_requests, usd=cost.usd, hours=cost.hours,
             width=2 * max(half_width(each, design, self.kind) for each in self.planned),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Curves of interval width against requests: a line a series and kind of grid, and the run itself as a diamond."""
+"""Curves of interval width against requests: a line a series, and the run itself as a diamond."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from markupsafe import Markup
 
 from flows.report.charts.drawing import drawn
 from flows.report.charts.layers import PAINT, Spec, between, is_set, layer, names, number, of
-from flows.report.charts.panels import paints
+from flows.report.charts.panels import DASHES, paints
 from flows.report.charts.scales import log_ticks, niced
 
-GRIDS = {"full": [1, 0], "part": [5, 3]}
 ROOM = 1.25  # times the ends of the axis of requests
 ALL_LABELS = 20  # ticks of logarithms beyond the first of a decade are labelled only where there is room for so many
 
 
 def widths(points: Sequence[dict[str, Any]], series: Sequence[str], fields: Mapping[str, str], label: str) -> Markup:
-    """Draws width against requests, by their logarithm; rows have series, grid (full, part), requests, value, is_this_run.
+    """Draws width against requests, by their logarithm; rows have series, requests, value, is_this_run.
 
     `series` are at most four. fields: see `drawing.drawn`.
     """
@@ -35,7 +34,7 @@ def widths(points: Sequence[dict[str, Any]], series: Sequence[str], fields: Mapp
         "y": number("value", title="width", scale=between((0, top))),
         "color": names("place", scale=of(own, paints(len(series)))),
     }  # fmt: skip
-    dashes = {"strokeDash": names("grid", scale=of(GRIDS, GRIDS.values()))}
+    dashes = {"strokeDash": names("place", scale=of(own, DASHES[: len(series)]))}
     least = is_set("is_this_run", to=False)
     layers = [
         layer("points", "line", {**encoding, **dashes}, where=least, strokeWidth=2),

@@ -22,14 +22,11 @@ FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES = 20, 8, 5
 _MEASURES = {"sensitivity": "sensitivity", "micro_f1": "micro-F1"}
 _FIELDS = {
     "series": "strategy", "requests": "requests", "value": "width", "samples": "samples", "wordings": "wordings",
-    "a_sample": "wordings a sample",
 }  # fmt: skip
 
 
 def _design(of: Traced) -> Printed:
-    if of.row["is_this_run"]:
-        return "this run"
-    return "every wording" if of.row["grid"] == "full" else f"{of.row['wordings_per_sample']} a sample"
+    return "this run" if of.row["is_this_run"] else "least"
 
 
 _COLUMNS = (
@@ -46,10 +43,9 @@ def design_widths(data: ReportData, room: Room) -> Section:
         "enough",
         "How much is enough",
         "The width of the 95 % interval for other samples and other wordings that other designs are expected to give, from what "
-        "this run's answers vary by. Lines join the designs of fewest requests: solid where each sample is asked under every "
-        "wording, dashed where it is asked under six (design: {wordings_per_sample: 6} in the card). A cell is asked once, for "
-        "sensitivity as often as by this run, which is the diamond. The wordings are unlike ones: near-duplicates add requests "
-        "and narrow an interval hardly at all. promptaudit plan --target-width plans for all models of an audit together.",
+        "this run's answers vary by. Lines join the designs of fewest requests. A cell is asked once, for sensitivity as often "
+        "as by this run, which is the diamond. The wordings are unlike ones: near-duplicates add requests and narrow an interval "
+        "hardly at all. promptaudit plan --target-width plans for all models of an audit together.",
     )
     rows_of = by(data.design_widths, "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
@@ -93,8 +89,8 @@ def _charts(rows: list[Row], task_id: str, shown: Sequence[str]) -> list[Chart]:
 def _curve(rows: list[Row], who: str, *, measure: str, shown: Sequence[str]) -> Drawn:
     points = [
         point(
-            MART, row, "width", series=row["strategy"], grid=row["grid"], requests=row["n_requests"],
-            samples=row["n_samples"], wordings=row["n_wordings"], a_sample=row["wordings_per_sample"],
+            MART, row, "width", series=row["strategy"], requests=row["n_requests"],
+            samples=row["n_samples"], wordings=row["n_wordings"],
             is_this_run=row["is_this_run"],
         )
         for row in rows
@@ -104,9 +100,9 @@ def _curve(rows: list[Row], who: str, *, measure: str, shown: Sequence[str]) -> 
 
 
 def _told(points: Sequence[Row]) -> str:
-    """A curve in words: the run, then both ends of the least full grids."""
+    """A curve in words: the run, then both ends of the least designs."""
     texts = [f"this run {_at(row)}" for row in points if row["is_this_run"]]
-    least = [row for row in points if not row["is_this_run"] and row["grid"] == "full"]
+    least = [row for row in points if not row["is_this_run"]]
     if least:
         ends = (least[0],) if len(least) == 1 else (least[0], least[-1])
         texts.append(f"least designs {' to '.join(map(_at, ends))}")

@@ -42,7 +42,8 @@ def planned(folder: Path, *options: str | float) -> Any:
 
 
 def design_of(row: dict[str, Any]) -> Design:
-    return Design(**{name: row[name] for name in ("n_samples", "n_wordings", "wordings_per_sample", "n_repetitions")})
+    shape = {name: row[name] for name in ("n_samples", "n_wordings", "n_repetitions")}
+    return Design(**shape, wordings_per_sample=row["n_wordings"])
 
 
 def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[str, np.ndarray]]) -> None:
@@ -81,20 +82,6 @@ def test_the_curve_has_narrower_intervals_at_a_higher_cost(folder: Path) -> None
     widths, requests = [row["width"] for row in curve], [row["n_requests"] for row in curve]
     assert widths == sorted(widths, reverse=True)
     assert requests == sorted(requests)
-
-
-def test_an_incomplete_grid_is_offered_beside_the_full_one(folder: Path) -> None:
-    found = planned(folder, "--target-width", 0.14, "--measure", "micro_f1")
-    assert design_of(found["design"]).is_full
-    part = design_of(found["incomplete"])
-    assert not part.is_full
-    assert part.wordings_per_sample == 6 < part.n_wordings
-    assert found["incomplete"]["n_requests"] < found["design"]["n_requests"]
-    assert found["incomplete"]["width"] <= 0.14
-    lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1").out.splitlines()
-    (line,) = [each for each in lines if each.startswith("or ")]
-    assert "with design: {wordings_per_sample: 6}: " in line
-    assert f"{2 * part.n_requests:,} requests, " in line
 
 
 def test_asking_a_fifth_twice_costs_a_fifth_more(folder: Path) -> None:
@@ -155,7 +142,6 @@ def test_sensitivity_is_planned_with_full_grids_of_twelve_wordings_and_the_runs_
     assert design.is_full
     assert design.n_wordings >= 12
     assert design.n_repetitions == 2
-    assert found["incomplete"] is None
     assert all(row["bias"] < 0 and row["var_repetitions"] is None for row in found["groups"])
 
 
@@ -207,14 +193,14 @@ def test_a_run_may_be_named(folder: Path) -> None:
 def test_what_is_printed(folder: Path) -> None:
     lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1", "--assurance", 0.7).out.splitlines()
     assert lines[0] == "micro_f1, planned from run 1new with assurance 0.7"
-    assert [line.split()[0] for line in lines[1:9]] == [
-        "design", "cost", "width", "difference", "decided", "or", "noise", "width",
+    assert [line.split()[0] for line in lines[1:8]] == [
+        "design", "cost", "width", "difference", "decided", "noise", "width",
     ]  # fmt: skip
     assert " wordings x 1 ask" in lines[1]
     assert " requests a night, " in lines[2]
     assert lines[2].endswith("at that run's rate")
     assert "at most 0.14 with a chance of 0." in lines[3]
-    assert lines[7].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
+    assert lines[6].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
     assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say
     assert max(map(len, lines)) <= 120
     detected = plan(folder, "--detect", 0.06).out.splitlines()

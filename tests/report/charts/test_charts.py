@@ -127,18 +127,17 @@ def test_each_tenfold_takes_as_much_room_on_an_axis_of_logarithms() -> None:
     assert [scale(value) for value in (10, 100, 1000)] == pytest.approx([40, 140, 240])
 
 
-def test_a_run_is_a_diamond_beside_lines_of_full_and_dashes_of_partial_grids() -> None:
-    def row(series: str, grid: str, requests: int, value: float, *, is_this_run: bool = False) -> dict[str, Any]:
-        return {"series": series, "grid": grid, "requests": requests, "value": value, "is_this_run": is_this_run}
-
+def test_a_run_is_a_diamond_beside_the_line_of_its_series() -> None:
     points = [
-        row("simple", "full", 3000, 0.2, is_this_run=True), row("simple", "full", 100, 0.4), row("simple", "full", 1000, 0.2),
-        row("simple", "part", 120, 0.4), row("simple", "part", 700, 0.2), row("detail", "full", 200, 0.3),
-        row("detail", "full", 2000, 0.15),
+        {"series": series, "requests": requests, "value": value, "is_this_run": is_this_run}
+        for series, requests, value, is_this_run in (
+            ("simple", 3000, 0.2, True), ("simple", 100, 0.4, False), ("simple", 1000, 0.2, False),
+            ("detail", 200, 0.3, False), ("detail", 2000, 0.15, False),
+        )
     ]  # fmt: skip
     root = _parsed(widths(points, ["simple", "detail"], {"value": "width"}, "widths"))
     lines = [each for each in root.iter(SVG + "path") if each.get("stroke-width") == "2"]
-    assert [each.get("stroke-dasharray") for each in lines] == [None, "5 3", None]
+    assert [each.get("stroke-dasharray") for each in lines] == [None, "6 3"]
     (diamond,) = [each for each in root.iter(SVG + "path") if each.get("class") == "fill-first stroke-ink"]
     assert (diamond.get("d") or "").count("z") == 1
     labels = [each.text for each in root.iter(SVG + "text")]

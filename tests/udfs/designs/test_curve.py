@@ -11,10 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.udfs.designs.worlds import World, components_of
-from udfs.codes import dense_codes
 from udfs.designs.curve import LADDER, WORDINGS, CurvePoint, OwnRun, width_curve
 from udfs.designs.run_curve import linear_curve, sensitivity_curve
-from udfs.designs.search import WORDINGS_PER_SAMPLE, full_shapes, least_design, least_of
+from udfs.designs.search import full_shapes, least_design, least_of
 from udfs.designs.widths import Design, half_width, half_widths
 from udfs.measures.sensitivity import sensitivity_interval
 from udfs.plugin import register
@@ -23,9 +22,9 @@ from udfs.resampling import two_way_interval
 WORLD = World()
 
 
-def own(n: int, q: int, *, r: int = 2, a_sample: int | None = None) -> OwnRun:
+def own(n: int, q: int, *, r: int = 2) -> OwnRun:
     return OwnRun(
-        n_samples=n, n_wordings=q, wordings_per_sample=a_sample, n_repetitions=r, n_requests=n * (a_sample or q) * r,
+        n_samples=n, n_wordings=q, n_repetitions=r, n_requests=n * q * r,
         n_comparisons=16, min_effect=0.02,
     )  # fmt: skip
 
@@ -49,7 +48,7 @@ def test_the_run_itself_comes_first_with_the_width_that_it_prints() -> None:
     printed = two_way_interval(sample, wording, answers.mean(axis=2)[sample, wording])
     first, *others = curve_of(answers)
     assert first.width == pytest.approx(printed.high - printed.low)
-    assert (first.n_samples, first.n_wordings, first.wordings_per_sample, first.n_requests) == (100, 12, 12, 2400)
+    assert (first.n_samples, first.n_wordings, first.n_requests) == (100, 12, 2400)
     assert first.is_this_run
     assert not any(each.is_this_run for each in others)
 
@@ -63,7 +62,7 @@ def test_near_duplicates_count_once_in_the_width_and_each_in_the_requests() -> N
     assert first.width == pytest.approx(printed.high - printed.low)
     assert (first.n_wordings, first.n_requests) == (30, 150 * 30 * 2)
     # as wide an interval takes a fraction of the requests, of unlike wordings
-    same = next(each for each in others if each.grid == "full" and each.width <= first.width)
+    same = next(each for each in others if each.width <= first.width)
     assert same.n_requests < first.n_requests / 4
 
 
@@ -71,9 +70,8 @@ def test_each_step_has_the_fewest_requests_of_the_wordings_that_are_tried() -> N
     answers = WORLD.answers(np.random.default_rng(3), 100, 12, 2)
     components = components_of(answers)
     first, *others = curve_of(answers)
-    full = [each for each in others if each.grid == "full"]
     steps = [first.width * times for times in LADDER]
-    for each in full:
+    for each in others:
         design = Design(
             n_samples=each.n_samples, n_wordings=each.n_wordings, wordings_per_sample=each.n_wordings, n_repetitions=1
         )
@@ -84,14 +82,11 @@ def test_each_step_has_the_fewest_requests_of_the_wordings_that_are_tried() -> N
         )
         assert best is not None
         assert best.n_requests <= each.n_requests <= 1.1 * best.n_requests  # of 12 numbers of wordings, not of 56
-    for grid in ("full", "part"):
-        widths, requests = zip(*((each.width, each.n_requests) for each in others if each.grid == grid), strict=True)
-        assert all(one > other for one, other in itertools.pairwise(widths))
-        assert all(one < other for one, other in itertools.pairwise(requests))
-        assert all(width > each.least_width for width, each in zip(widths, others, strict=False))
-    part = [each for each in others if each.grid == "part"]
-    assert {each.wordings_per_sample for each in part} == {WORDINGS_PER_SAMPLE}
-    assert {each.n_wordings for each in full} <= set(WORDINGS)
+    widths, requests = zip(*((each.width, each.n_requests) for each in others), strict=True)
+    assert all(one > other for one, other in itertools.pairwise(widths))
+    assert all(one < other for one, other in itertools.pairwise(requests))
+    assert min(widths) > others[0].least_width
+    assert {each.n_wordings for each in others} <= set(WORDINGS)
 
 
 def test_a_run_of_the_least_design_stands_on_its_curve_whatever_rounding_did_to_its_width() -> None:
@@ -123,7 +118,6 @@ def test_sensitivity_has_full_grids_of_twelve_wordings_and_the_runs_asks() -> No
     first, *others = sensitivity_curve(sample, wording, wording, *table, own(60, 14))
     printed = sensitivity_interval(sample, wording, *table)
     assert 0.95 < first.width / (printed.high - printed.low) < 1.15
-    assert {each.grid for each in others} == {"full"}
     assert min(each.n_wordings for each in others) >= 12
     assert {each.n_repetitions for each in others} == {2}
 
@@ -142,16 +136,6 @@ def test_sensitivity_of_near_duplicates_has_the_width_of_one_wording_a_family() 
     assert [each.n_requests for each in many] == [each.n_requests for each in few]
 
 
-def test_an_incomplete_grid_is_a_part_of_its_own_run() -> None:
-    answers = WORLD.answers(np.random.default_rng(7), 60, 12, 1)[:, :, 0]
-    kept = (np.arange(60)[:, None] + np.arange(12)) % 2 == 0
-    sample, wording = np.nonzero(kept)
-    first, *_ = linear_curve(
-        dense_codes(sample)[0], wording, wording, answers[kept], np.ones(len(sample), int), own(60, 12, r=1, a_sample=6)
-    )
-    assert (first.grid, first.wordings_per_sample, first.n_requests) == ("part", 6, 360)
-
-
 @pytest.mark.parametrize(("n", "q", "a_family"), [(19, 8, 1), (20, 7, 1), (20, 12, 3)])
 def test_too_small_a_run_has_no_curve(n: int, q: int, a_family: int) -> None:
     families = np.arange(q) // a_family
@@ -167,7 +151,7 @@ def con() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-RUN = "{{'n_wordings': 8, 'wordings_per_sample': null, 'n_repetitions': 2, 'n_requests': 480, 'n_groups': {}, 'min_effect': .02}}"
+RUN = "{{'n_wordings': 8, 'n_repetitions': 2, 'n_requests': 480, 'n_groups': {}, 'min_effect': .02}}"
 
 
 def test_sql_gets_the_same_curve_whatever_the_order_and_the_codes(con: duckdb.DuckDBPyConnection) -> None:

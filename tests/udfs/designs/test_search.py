@@ -14,9 +14,7 @@ from udfs.designs.search import (
     FEWEST_SAMPLES,
     FEWEST_WORDINGS,
     Criterion,
-    incomplete_shapes,
     least_design,
-    least_of,
     smallest_figure,
 )
 from udfs.designs.variance_components import VarianceComponents, with_assurance
@@ -35,16 +33,12 @@ def width_of(found: VarianceComponents, kind: Kind) -> Criterion:
     return lambda n, shape: half_widths(found, n, shape, kind)
 
 
-def smallest(
-    found: VarianceComponents, half: float, kind: Kind, *, of_a_sample: int | None = None, most: int = 150
-) -> int | None:
+def smallest(found: VarianceComponents, half: float, kind: Kind, *, most: int = 150) -> int | None:
     """The fewest requests of all designs of up to 60 wordings and so many samples, one by one."""
     requests = []
     for q, r in itertools.product(range(12 if kind == "sensitivity" else FEWEST_WORDINGS, 61), (1, 2)):
-        if of_a_sample is not None and q <= of_a_sample:
-            continue
         for n in range(FEWEST_SAMPLES, most + 1):
-            design = Design(n_samples=n, n_wordings=q, wordings_per_sample=of_a_sample or q, n_repetitions=r)
+            design = Design(n_samples=n, n_wordings=q, wordings_per_sample=q, n_repetitions=r)
             if half_width(found, design, kind) <= half:
                 requests.append(design.n_requests)
                 break
@@ -62,18 +56,6 @@ def test_no_design_of_the_space_asks_less(found: VarianceComponents, kind: Kind)
     assert best.n_requests == smallest(found, 0.07, kind)
     assert best.is_full
     assert best.n_wordings >= (12 if kind == "sensitivity" else FEWEST_WORDINGS)
-
-
-def test_of_incomplete_grids_the_least_is_found_too() -> None:
-    found = components(0.04, 0.004, 0.01, 0.18)
-    full = least_design(width_of(found, "linear"), 0.07, "linear", most_samples=150)
-    part = least_of(incomplete_shapes((1, 2)), width_of(found, "linear"), 0.07, 150)
-    assert full is not None
-    assert part is not None
-    assert part.wordings_per_sample == 6 < part.n_wordings
-    assert half_width(found, part, "linear") <= 0.07
-    assert part.n_requests == smallest(found, 0.07, "linear", of_a_sample=6)
-    assert part.n_requests < full.n_requests
 
 
 def test_none_where_wordings_or_samples_do_not_reach() -> None:

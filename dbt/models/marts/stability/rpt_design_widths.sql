@@ -73,7 +73,6 @@ groups as (
         asked.strategy,
         {
             'n_wordings': asked.n_wordings,
-            'wordings_per_sample': designs.wordings_per_sample,
             'n_repetitions': asked.n_repetitions,
             'n_requests': designs.n_planned,
             'n_groups': count(*) over (partition by asked.audit_run_id),
@@ -105,7 +104,6 @@ of_accuracy as (
     group by all
 ),
 
--- some wordings a sample bias it: only where each sample was asked under all of them
 of_sensitivity as (
     select
         groups.audit_run_id,
@@ -125,7 +123,6 @@ of_sensitivity as (
     from groups
     inner join wordings using (audit_run_id, model_id, task_id, strategy)
     inner join classes using (audit_run_id, task_id)
-    where groups.run.wordings_per_sample is null
     group by all
 ),
 
@@ -151,10 +148,8 @@ final as (
         placed.strategy,
         placed.measure,
         placed.place::integer as place,
-        placed.point.grid as grid,
         placed.point.n_samples as n_samples,
         placed.point.n_wordings as n_wordings,
-        placed.point.wordings_per_sample as wordings_per_sample,
         placed.point.n_repetitions as n_repetitions,
         placed.point.n_requests as n_requests,
         placed.point.width as width,
