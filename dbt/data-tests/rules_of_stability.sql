@@ -9,6 +9,7 @@
     'int_groups_measured',
     'int_missing_bounded',
     'rpt_class_sensitivities',
+    'rpt_design_widths',
     'rpt_measures_by_wordings',
     'rpt_pair_distances',
     'rpt_prompt_variants',

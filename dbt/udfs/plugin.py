@@ -11,6 +11,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from udfs import COMPARISON_IDS, RUN_IDS
 from udfs.comparison import Compared
+from udfs.designs.curve import CurvePoint
 from udfs.measures.by_wordings import ByWordings
 from udfs.measures.consistency import Consistency
 from udfs.measures.consistency_rate import ConsistencyRate
@@ -22,7 +23,7 @@ from udfs.reading import Reading
 from udfs.resampling import Interval, TwoWayMean
 from udfs.scoring.math.equal import MathReading
 from udfs.scoring.verdict import Verdict
-from udfs.sql import comparison, measures, pairs, raters, reading, scoring, stability, templates
+from udfs.sql import comparison, designs, measures, pairs, raters, reading, scoring, stability, templates
 from udfs.sql.columns import Column, doubles_struct, row_type
 from udfs.sql.retired import RETIRED_RUNS
 from udfs.stability.prompt_stability import StabilityRow
@@ -87,6 +88,17 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         measures.two_way_interval,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
         doubles_struct(TwoWayMean._fields),
+    ),
+    # how much is enough
+    "width_curve": (
+        designs.width_curve,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT[]", designs.RUN_TYPE],
+        f"{row_type(CurvePoint)}[]",
+    ),
+    "width_curve_of_sensitivity": (
+        designs.width_curve_of_sensitivity,
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "INTEGER", designs.RUN_TYPE],
+        f"{row_type(CurvePoint)}[]",
     ),
     # prompt stability
     "prompt_stability": (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flows.display.figures import number
 
 if TYPE_CHECKING:
-    from flows.audit.planner.least_design import DesignCost, DesignPlan
+    from flows.audit.planner.design_plan import DesignCost, DesignPlan
     from flows.audit.run_audit import RunResult
     from flows.audit.unstable_prompts import UnstablePrompts
 
@@ -64,9 +64,10 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
     if plan.measure == "sensitivity":
         bias = min(each.bias for each in plan.groups)
         lines.append(f"bias       the plain figure is up to {number(-bias)} below that of endless wordings")
-    if plan.incomplete is not None:
-        saved = 1 - plan.incomplete.n_requests / design.n_requests
-        lines.append(f"saving     {_shape(plan.incomplete)} would ask {saved:.0%} less; a run asks full grids alone")
+    if plan.n_requests_twice is not None:
+        lines.append(
+            f"noise      with repetitions: {{variants: 1, twice: 0.2}} a fifth is asked twice: {plan.n_requests_twice:,} requests"
+        )
     if plan.curve:
         lines.append(f"{'width':>8}{'samples':>10}{'wordings':>10}{'asks':>6}{'requests':>14}{'USD':>12}")
         lines += [
@@ -79,9 +80,7 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
 
 def _shape(design: DesignCost) -> str:
     asks = "1 ask" if design.n_repetitions == 1 else f"{design.n_repetitions} asks"
-    is_full = design.wordings_per_sample == design.n_wordings
-    wordings = f"{design.n_wordings}" if is_full else f"{design.wordings_per_sample} of {design.n_wordings}"
-    return f"{design.n_samples:,} samples x {wordings} wordings x {asks}"
+    return f"{design.n_samples:,} samples x {design.n_wordings} wordings x {asks}"
 
 
 def _cost(design: DesignCost) -> str:

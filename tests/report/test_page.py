@@ -32,8 +32,8 @@ from tests.support.published_copy import table
 
 SECTIONS = {
     "scorecard", "sensitivity", "classes", "telling", "clouds", "consistency", "alike", "pairs", "numbers", "repetition",
-    "paraphrase", "between", "subsamples", "variety", "formats", "accuracy", "wordings", "costs", "samples", "gate",
-    "identity", "guide",
+    "paraphrase", "between", "subsamples", "variety", "formats", "accuracy", "wordings", "costs", "enough", "samples",
+    "gate", "identity", "guide",
 }  # fmt: skip
 
 JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels

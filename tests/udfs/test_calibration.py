@@ -55,7 +55,7 @@ from udfs.measures import consistency, consistency_wordings, disagreement
 pytestmark = pytest.mark.slow
 
 SMALL = Design(n_samples=60, n_variants=12)
-N_PAIRS, N_RESAMPLES = 60, 200
+N_PAIRS, N_RESAMPLES = 40, 200
 LABELS = "abcde"
 Pairs = list[dict[str, Compared]]
 
@@ -108,7 +108,7 @@ def test_both_draw_every_cell_from_its_probabilities(draws: str) -> None:
 
 def test_nights_of_the_annotator() -> None:
     """Two seeds of one card: nothing regressed and no churn; a card with the samples exchanged: churn."""
-    n_pairs, n_regressed, n_churned, n_found = 15, 0, 0, 0
+    n_pairs, n_regressed, n_churned, n_found = 10, 0, 0, 0
     for seed in range(n_pairs):
         rng = np.random.default_rng(seed)
         quiet = World(same, MODEL).nights(rng, effects_of(rng, SMALL))
@@ -154,10 +154,10 @@ SHAKEN = replace(SHOCKED, shock_sd=1.5)
 
 @pytest.mark.parametrize("world", [World(other_wordings, UNEVEN), World(other_shocks, SHAKEN)], ids=["anew", "shocks"])
 def test_swapping_samples_alone_takes_wordings_for_a_change(world: World) -> None:
-    pairs = pairs_of(world, 40)
-    assert rejections(pairs, "invalid_rate", "p_value_samples") > most(40, 0.15)
-    assert rejections(pairs, "invalid_rate") <= most(40, 0.05)
-    assert sum(bool(regressed(list(pair.values()))) for pair in pairs) <= most(40, 0.05)
+    pairs = pairs_of(world)
+    assert rejections(pairs, "invalid_rate", "p_value_samples") > most(N_PAIRS, 0.15)
+    assert rejections(pairs, "invalid_rate") <= most(N_PAIRS, 0.05)
+    assert sum(bool(regressed(list(pair.values()))) for pair in pairs) <= most(N_PAIRS, 0.05)
 
 
 def test_taking_cells_for_independent_takes_a_swap_for_a_change() -> None:
@@ -186,7 +186,7 @@ def test_greater_sensitivity_is_found() -> None:
 
 
 # ---------------------------------------------------------------- bounds of one night
-N_NIGHTS = 60
+N_NIGHTS = 40
 LARGER = Design(n_samples=200, n_variants=12)
 
 
@@ -229,7 +229,7 @@ def test_consistency_covers_other_samples(
 @pytest.mark.parametrize("name", ["lexical", "broken", "families"])
 def test_consistency_covers_other_wordings(name: str) -> None:
     world, gold = WORLDS[name], golds("even", LARGER.n_samples)
-    drawn = [np.random.default_rng([seed, 14]) for seed in range(60)]
+    drawn = [np.random.default_rng([seed, 14]) for seed in range(40)]
     truth = np.mean([true_consistency(rng, world, world.wordings(rng, 12), gold, 100) for rng in drawn])
     nights = [
         night_of_consistency(seed, world=world, kind="even", design=LARGER, n_resamples=50).bounds

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,11 @@ def least_design(
     *,
     most_samples: int = MOST_SAMPLES,
     repetitions: tuple[int, ...] = REPETITIONS,
-    largest_incomplete: int = 0,
 ) -> Design | None:
     """Returns the design of fewest requests whose figure is at most `limit`; None where none of these designs gets there.
 
     Tried are all numbers of wordings Q from 5 to 60 and of `repetitions`, each with the least number of samples that will do,
-    at least 20 where there are so many. For sensitivity Q is at least 12 and the grid is full: fewer wordings a sample bias it.
+    at least 20 where there are so many. For sensitivity Q is at least 12.
 
     Args:
         criterion: the figure of designs, that of the worst group of answers where there are several.
@@ -43,17 +43,32 @@ def least_design(
         kind: of the measure.
         most_samples: the largest number of samples that may be proposed, at least 2.
         repetitions: numbers of asks of a cell that may be proposed.
-        largest_incomplete: the most wordings a sample q < Q of an incomplete grid that may be proposed, 2 or more; 0
-            proposes full grids alone.
+    """
+    return least_of(full_shapes(kind, repetitions), criterion, limit, most_samples)
+
+
+def least_of(
+    shapes: Iterable[Design], criterion: Criterion, limit: float, most_samples: int = MOST_SAMPLES
+) -> Design | None:
+    """Returns the design of fewest requests, of these shapes with any number of samples, whose figure is at most `limit`.
+
+    Args:
+        shapes: designs whose own number of samples is not looked at; of equal requests the first one is taken.
+        criterion: the figure of designs.
+        limit: the most that the figure may be.
+        most_samples: the largest number of samples, at least 2; at least 20 are proposed where there are so many.
+
+    Returns:
+        None where no shape gets there.
     """
     best: Design | None = None
     fewest = min(FEWEST_SAMPLES, most_samples)
-    for shape in _shapes(kind, repetitions, largest_incomplete):
+    for shape in shapes:
         a_sample = shape.n_requests // shape.n_samples
         most = most_samples if best is None else min(most_samples, (best.n_requests - 1) // a_sample)
         n = _least_samples(criterion, limit, shape, fewest, most)
         if n is not None:
-            best = _of_samples(shape, n)
+            best = replace(shape, n_samples=n)
     return best
 
 
@@ -62,20 +77,20 @@ def smallest_figure(
 ) -> float:
     """Returns the smallest figure that any full grid of so many samples and at most 60 wordings gives."""
     counts = _counts(min(FEWEST_SAMPLES, most_samples), most_samples).astype(np.float64)
-    return min(float(criterion(counts, shape).min()) for shape in _shapes(kind, repetitions, 0))
+    return min(float(criterion(counts, shape).min()) for shape in full_shapes(kind, repetitions))
 
 
-def _shapes(kind: Kind, repetitions: tuple[int, ...], largest_incomplete: int) -> Iterator[Design]:
-    """Designs with any number of samples; full grids first."""
+def full_shapes(
+    kind: Kind, repetitions: Iterable[int], wordings: Iterable[int] = range(FEWEST_WORDINGS, MOST_WORDINGS + 1)
+) -> list[Design]:
+    """Returns full grids of any number of samples, for sensitivity of 12 wordings or more."""
     fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
-    for is_full in (True, False):
-        for n_wordings in range(fewest, MOST_WORDINGS + 1):
-            of_a_sample = [n_wordings] if is_full else range(2, min(largest_incomplete, n_wordings - 1) + 1)
-            if kind == "sensitivity" and not is_full:
-                continue
-            for q in of_a_sample:
-                for n_repetitions in repetitions:
-                    yield Design(n_samples=2, n_wordings=n_wordings, wordings_per_sample=q, n_repetitions=n_repetitions)
+    return [
+        Design(n_samples=2, n_wordings=q, wordings_per_sample=q, n_repetitions=r)
+        for q in wordings
+        if q >= fewest
+        for r in repetitions
+    ]
 
 
 def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: int, most: int) -> int | None:
@@ -104,12 +119,3 @@ def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: in
 def _counts(fewest: int, most: int) -> NDArray[np.int64]:
     """Growing numbers of samples."""
     return np.unique(np.geomspace(fewest, most, _N_STEPS).round().astype(np.int64))
-
-
-def _of_samples(shape: Design, n_samples: int) -> Design:
-    return Design(
-        n_samples=n_samples,
-        n_wordings=shape.n_wordings,
-        wordings_per_sample=shape.wordings_per_sample,
-        n_repetitions=shape.n_repetitions,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from udfs.codes import dense_codes
-from udfs.measures.entropy import normalised_entropy
-from udfs.measures.sensitivity import corrected_sensitivity
+from udfs.designs.families import one_wording_a_family
+from udfs.measures.sensitivity import pseudo_values
 from udfs.resampling import two_way_variance
 
 
@@ -20,7 +21,7 @@ class VarianceComponents:
 
     Attributes:
         n_samples: N of the table, at least 2.
-        n_wordings: Q of the table, at least 2.
+        n_wordings: Q of the table, at least 2; wordings of one family count once.
         mean: of the measure; of sensitivity the corrected one.
         samples: variance of a sample's mean over all wordings, >= 0.
         wordings: variance of a wording's mean over all samples, >= 0.
@@ -60,13 +61,14 @@ def linear_components(
     value: NDArray[np.float64],
     within: NDArray[np.float64],
     n_asks: NDArray[np.int64],
+    family: NDArray[np.int64] | None = None,
 ) -> VarianceComponents:
     """Returns the components of a measure that is the mean of single answers, such as right (1) or not (0).
 
     With M the table of means of a cell's asks and MS_e the residual mean square of its two-way fit: samples =
     Var(mean over wordings) - MS_e / Q, wordings = Var(mean over samples) - MS_e / N, repetitions = mean of the variances
     within cells that were asked more than once, cells = MS_e - repetitions mean(1 / n_asks); each at least 0, variances
-    with ddof 1.
+    with ddof 1. With families, of the tables of `one_wording_a_family`.
 
     Args:
         sample: shape (n,), dense codes, at least two distinct.
@@ -75,9 +77,10 @@ def linear_components(
             number of wordings, N likewise, and the fit is by least squares.
         within: shape (n,), ddof 1 variance of the asks that the value is the mean of; NaN of a single ask.
         n_asks: shape (n,), >= 1, how many they are.
+        family: shape (n,), code of the wording's family; at least two distinct. None: each wording is one of its own.
 
     Raises:
-        ValueError: fewer than two samples or wordings.
+        ValueError: fewer than two samples, or two wordings that are no family.
 
     Source:
         Analysis of variance of a two-way table without replication (Searle, Casella and McCulloch 1992).
@@ -85,7 +88,10 @@ def linear_components(
     is_repeated = n_asks > 1
     repetitions = float(within[is_repeated].mean()) if is_repeated.any() else np.nan
     taken = repetitions * float((1 / n_asks).mean()) if is_repeated.any() else 0.0
-    return _two_way(sample, wording, value, repetitions, taken)
+    tables = [
+        _two_way(sample[kept], wording[kept], value[kept]) for kept in one_wording_a_family(wording, family)
+    ]  # fmt: skip
+    return _components(tables, repetitions, taken)
 
 
 def sensitivity_components(
@@ -94,11 +100,13 @@ def sensitivity_components(
     label: NDArray[np.int64],
     p: NDArray[np.float64],
     n_classes: int,
+    family: NDArray[np.int64] | None = None,
 ) -> VarianceComponents:
     """Returns the components of sensitivity, from the jackknife's pseudo-values Q T_i - (Q - 1) T_i^(-v).
 
     T_i is the corrected sensitivity of sample i, T_i^(-v) the same without wording v. `cells` is the residual mean square
-    of the pseudo-values: it holds for as many repetitions as the table has.
+    of the pseudo-values: it holds for as many repetitions as the table has. With families, of the tables of
+    `one_wording_a_family`.
 
     Args:
         sample: shape (n,), dense codes, at least two distinct.
@@ -106,75 +114,22 @@ def sensitivity_components(
         label: shape (n,), dense codes, N/A being one of them.
         p: shape (n,), share of the wording's answers with the label, above 0.
         n_classes: C, at least 2.
+        family: shape (n,), code of the wording's family; at least three distinct. None: each wording is one of its own.
 
     Raises:
-        ValueError: fewer than two samples, three wordings or two classes.
+        ValueError: fewer than two samples, three wordings that are no family, or two classes.
     """
-    n_samples, n_wordings = int(sample.max()) + 1, int(wording.max()) + 1
-    if n_wordings < 3 or n_classes < 2:
-        msg = f"components of sensitivity need 3 wordings and 2 classes, these are {n_wordings} and {n_classes}"
-        raise ValueError(msg)
-    classes = np.full(n_samples, n_classes)
-    is_asked = np.zeros((n_samples, n_wordings), bool)
-    is_asked[sample, wording] = True
-    q = is_asked.sum(axis=1)
-    whole = corrected_sensitivity(sample, wording, label, p, classes)
-    pseudo = np.full((n_samples, n_wordings), np.nan)
-    for left_out in range(n_wordings):
-        kept = wording != left_out
-        others, _ = dense_codes(wording[kept])
-        without = corrected_sensitivity(sample[kept], others, label[kept], p[kept], classes)
-        pseudo[:, left_out] = q * whole - (q - 1) * without
-    pseudo[~is_asked] = np.nan
-    rows, columns = np.nonzero(~np.isnan(pseudo))
-    row_codes, _ = dense_codes(rows)
-    column_codes, _ = dense_codes(columns)
-    found = _two_way(row_codes, column_codes, pseudo[rows, columns], np.nan, 0.0)
-    return replace(found, mean=float(np.nanmean(whole)))
-
-
-def sensitivity_bias(
-    sample: NDArray[np.int64],
-    wording: NDArray[np.int64],
-    label: NDArray[np.int64],
-    p: NDArray[np.float64],
-    n_classes: int,
-    n_wordings: int,
-) -> float:
-    """Returns how far the plain sensitivity of so many wordings is expected to lie below that of endless wordings.
-
-    With S_Q the plain figure of the table, S_inf is about its corrected one, and the figure of n wordings about
-    S_inf - (S_inf - S_Q) Q / n.
-
-    Args:
-        sample: shape (n,), dense codes.
-        wording: shape (n,), dense codes, at least two distinct.
-        label: shape (n,), dense codes, N/A being one of them.
-        p: shape (n,), share of the wording's answers with the label, above 0.
-        n_classes: C, at least 2.
-        n_wordings: for which the bias is wanted, at least 1.
-
-    Returns:
-        At most 0: the plain figure minus that of endless wordings.
-    """
-    q = int(wording.max()) + 1
-    plain = _plain_sensitivity(sample, label, p, n_classes)
-    corrected = float(
-        np.nanmean(corrected_sensitivity(sample, wording, label, p, np.full(int(sample.max()) + 1, n_classes)))
-    )
-    return min(0.0, -(corrected - plain) * q / n_wordings)
-
-
-def _plain_sensitivity(
-    sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64], n_classes: int
-) -> float:
-    """The mean normalised entropy of the samples' mean shares."""
-    n_labels = int(label.max()) + 1
-    sums = np.bincount(sample * n_labels + label, weights=p, minlength=(int(sample.max()) + 1) * n_labels)
-    shares = sums.reshape(-1, n_labels)
-    shares = shares / shares.sum(axis=1, keepdims=True)
-    offsets = np.arange(len(shares) + 1) * n_labels
-    return float(normalised_entropy(shares.ravel(), offsets, np.full(len(shares), n_classes)).mean())
+    tables, means = [], []
+    for kept in one_wording_a_family(wording, family):
+        samples, wordings, labels = (dense_codes(each[kept])[0] for each in (sample, wording, label))
+        n_wordings = int(wordings.max()) + 1 if len(wordings) else 0
+        if n_wordings < 3 or n_classes < 2:
+            msg = f"components of sensitivity need 3 wordings and 2 classes, these are {n_wordings} and {n_classes}"
+            raise ValueError(msg)
+        found = pseudo_values(samples, wordings, labels, p[kept], n_classes)
+        tables.append(_two_way(found.sample, found.variant, found.value))
+        means.append(float(np.nanmean(found.by_sample)))
+    return replace(_components(tables, np.nan, 0.0), mean=float(np.mean(means)))
 
 
 def with_assurance(components: VarianceComponents, assurance: float) -> VarianceComponents:
@@ -204,14 +159,22 @@ def chi_square_quantile(probability: float, degrees_of_freedom: int) -> float:
     return float(chdtri(degrees_of_freedom, 1 - probability))
 
 
-def _two_way(
-    sample: NDArray[np.int64],
-    wording: NDArray[np.int64],
-    value: NDArray[np.float64],
-    repetitions: float,
-    taken: float,
-) -> VarianceComponents:
-    """The components of a table of cell means, `taken` of the residual mean square being that of repetitions."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """What a two-way fit says of one table of cell means; variances may be below 0."""
+
+    n_samples: int
+    n_wordings: int
+    mean: float
+    samples: float
+    wordings: float
+    wording_means: float
+    residual: float
+
+
+def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64]) -> _Table:
+    """The fit of a table of cell means; codes need not be dense."""
+    sample, wording = (dense_codes(each)[0] for each in (sample, wording))
     n_samples = 0 if len(value) == 0 else int(sample.max()) + 1
     n_wordings = 0 if len(value) == 0 else int(wording.max()) + 1
     if n_samples < 2 or n_wordings < 2:
@@ -220,15 +183,31 @@ def _two_way(
     parts = two_way_variance(sample, wording, value)
     residual, wording_means = parts.both * len(value), parts.variants * n_wordings
     sample_means = np.bincount(sample, weights=value) / np.bincount(sample)
-    of_samples = float(sample_means.var(ddof=1)) - residual * n_samples / len(value)
-    return VarianceComponents(
+    return _Table(
         n_samples=n_samples,
         n_wordings=n_wordings,
         mean=float((np.bincount(wording, weights=value) / np.bincount(wording)).mean()),
-        samples=max(0.0, of_samples),
-        wordings=max(0.0, wording_means - residual * n_wordings / len(value)),
-        cells=max(0.0, residual - taken),
-        repetitions=repetitions,
+        samples=float(sample_means.var(ddof=1)) - residual * n_samples / len(value),
+        wordings=wording_means - residual * n_wordings / len(value),
         wording_means=wording_means,
         residual=residual,
+    )
+
+
+def _components(tables: Sequence[_Table], repetitions: float, taken: float) -> VarianceComponents:
+    """The means over tables, `taken` of the residual mean square being that of repetitions."""
+
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(each, name) for each in tables]))
+
+    return VarianceComponents(
+        n_samples=max(each.n_samples for each in tables),
+        n_wordings=max(each.n_wordings for each in tables),
+        mean=mean("mean"),
+        samples=max(0.0, mean("samples")),
+        wordings=max(0.0, mean("wordings")),
+        cells=max(0.0, mean("residual") - taken),
+        repetitions=repetitions,
+        wording_means=mean("wording_means"),
+        residual=mean("residual"),
     )

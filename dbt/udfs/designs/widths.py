@@ -17,6 +17,9 @@ from udfs.resampling import TAIL, generator
 Kind = Literal["linear", "sensitivity"]
 """A mean of single answers (micro-F1, accuracy, invalid rate), or sensitivity."""
 
+MEASURES_COMPARED = 8
+"""Differences that two nights are tested for in each group of answers, where no night has been compared yet."""
+
 N_DRAWS = 4000
 _PURPOSE = 31
 

@@ -267,3 +267,45 @@ def sensitivity_interval(
         bounds.append((float(by_sample[is_kept].mean()) - half, float(by_sample[is_kept].mean()) + half))
     (low, high), (_, high_of_one_more) = bounds
     return SensitivityInterval(corrected, low, max(high, high_of_one_more))
+
+
+class PseudoValues(NamedTuple):
+    """The jackknife's pseudo-values Q T_i - (Q - 1) T_i^(-v) of a table, and the T_i of its samples."""
+
+    sample: NDArray[np.int64]  # per (sample, variant)
+    variant: NDArray[np.int64]
+    value: NDArray[np.float64]
+    by_sample: NDArray[np.float64]  # per sample; NaN of fewer than two variants
+
+
+def pseudo_values(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    label: NDArray[np.int64],
+    p: NDArray[np.float64],
+    n_classes: int,
+) -> PseudoValues:
+    """Returns the pseudo-values from which `sensitivity_interval` takes the variance over variants.
+
+    Args:
+        sample: shape (n,), dense codes, n > 0.
+        variant: shape (n,), dense codes.
+        label: shape (n,), dense codes, N/A being one of them.
+        p: shape (n,), as of `corrected_sensitivity`.
+        n_classes: C, at least 2.
+
+    Returns:
+        One value per (sample, variant) of each sample with two variants or more, in dense codes of the samples given.
+    """
+    cells = _cells(sample, variant, label, p, int(sample.max()) + 1)
+    left_out = _left_out(cells, with_three=True)
+    by_sample = _corrected(cells, left_out) / np.log(n_classes)
+    less_one = _corrected_without_one(cells, left_out) / np.log(n_classes)
+    q = cells.n_variants[cells.asked_sample]
+    kept = q > 1
+    return PseudoValues(
+        sample=cells.asked_sample[kept],
+        variant=cells.asked_variant[kept],
+        value=(q * by_sample[cells.asked_sample] - (q - 1) * less_one)[kept],
+        by_sample=np.where(cells.n_variants > 1, by_sample, np.nan),
+    )

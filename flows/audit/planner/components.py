@@ -18,10 +18,13 @@ from flows.warehouse.run_names import resolve
 from flows.warehouse.sql import over, sql
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.registry import Registry
+from udfs.codes import dense_codes
+from udfs.designs.bias import sensitivity_bias
+from udfs.designs.families import one_wording_a_family
+from udfs.designs.search import FEWEST_WORDINGS
 from udfs.designs.variance_components import (
     VarianceComponents,
     linear_components,
-    sensitivity_bias,
     sensitivity_components,
 )
 from udfs.designs.widths import Kind
@@ -57,6 +60,7 @@ class AnswerGroup:
         strategy: how the instruction is dressed.
         scoring_method: of accuracy; None of other measures.
         n_repetitions: the number of asks that most of its cells have.
+        n_wordings_asked: how many wordings it was asked under; the components count families of near-duplicates once.
         components: of the measure.
         bias_of_one_wording: the plain sensitivity of n wordings lies this divided by n below that of endless wordings; at
             most 0, and 0 of other measures.
@@ -67,6 +71,7 @@ class AnswerGroup:
     strategy: str
     scoring_method: str | None
     n_repetitions: int
+    n_wordings_asked: int
     components: VarianceComponents
     bias_of_one_wording: float = 0.0
 
@@ -171,15 +176,28 @@ def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str) ->
     names = [*GROUP, *(["scoring_method"] if "scoring_method" in cells.columns else [])]
     for key, own in cells.partition_by(names, as_dict=True, maintain_order=True).items():
         name = dict(zip(names, key, strict=True))
-        n_samples, n_wordings = own["sample_id"].n_unique(), own["wording"].n_unique()
-        if n_samples < LEAST_SAMPLES or n_wordings < LEAST_WORDINGS:
-            msg = (
-                f"run {run.audit_run_id} has {n_samples} samples x {n_wordings} wordings of task '{name['task_id']}' under "
-                f"model '{name['model_id']}', and a plan needs {LEAST_SAMPLES} x {LEAST_WORDINGS}: `promptaudit run "
-                f"{audit_id} --pilot` asks them, where the card's samples.limit and rephrasing allow as many"
-            )
+        n_samples, n_wordings, n_families = (own[column].n_unique() for column in ("sample_id", "wording", "family"))
+        if n_samples < LEAST_SAMPLES or n_wordings < LEAST_WORDINGS or n_families < FEWEST_WORDINGS:
+            msg = _too_small(run, audit_id, name, n_samples, n_wordings, n_families)
             raise DataError(msg)
         yield _sensitivity(own, name) if measure == "sensitivity" else _linear(own, name)
+
+
+def _too_small(  # noqa: PLR0913 - what the line tells
+    run: SourceRun, audit_id: str, name: dict[str, Any], n_samples: int, n_wordings: int, n_families: int
+) -> str:
+    """Why a run cannot be planned from, and what gives more."""
+    of = f"of task '{name['task_id']}' under model '{name['model_id']}'"
+    table = f"run {run.audit_run_id} has {n_samples} samples x {n_wordings} wordings"
+    if n_samples >= LEAST_SAMPLES and n_wordings >= LEAST_WORDINGS:
+        return (
+            f"{table} {of}, which are {n_families} families of near-duplicates, and a plan needs {FEWEST_WORDINGS} unlike ones: "
+            f"another rephraser or a list of wordings gives them"
+        )
+    return (
+        f"{table} {of}, and a plan needs {LEAST_SAMPLES} x {LEAST_WORDINGS}: `promptaudit run {audit_id} --pilot` asks them, "
+        f"where the card's samples.limit and rephrasing allow as many"
+    )
 
 
 def _linear(cells: pl.DataFrame, name: dict[str, Any]) -> AnswerGroup:
@@ -189,20 +207,30 @@ def _linear(cells: pl.DataFrame, name: dict[str, Any]) -> AnswerGroup:
         cells["mean"].to_numpy(),
         cells["within"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
         cells["n_asks"].to_numpy(),
+        _codes(cells["family"]),
     )
-    return AnswerGroup(**name, n_repetitions=_commonest(cells["n_asks"]), components=components)
+    return AnswerGroup(
+        **name,
+        n_repetitions=_commonest(cells["n_asks"]),
+        n_wordings_asked=cells["wording"].n_unique(),
+        components=components,
+    )
 
 
 def _sensitivity(cells: pl.DataFrame, name: dict[str, Any]) -> AnswerGroup:
     label = cells["label"].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
     n_classes = int(cells["n_classes"][0])
-    table = (_codes(cells["sample_id"]), _codes(cells["wording"]), label, cells["p"].to_numpy(), n_classes)
+    wording, family = _codes(cells["wording"]), _codes(cells["family"])
+    table = (_codes(cells["sample_id"]), wording, label, cells["p"].to_numpy(), n_classes)
+    unlike = next(one_wording_a_family(wording, family))
+    codes = [dense_codes(each[unlike])[0] for each in table[:3]]
     return AnswerGroup(
         **name,
         scoring_method=None,
         n_repetitions=_commonest(cells.unique(["sample_id", "wording"])["n_asks"]),
-        components=sensitivity_components(*table),
-        bias_of_one_wording=sensitivity_bias(*table, 1),
+        n_wordings_asked=cells["wording"].n_unique(),
+        components=sensitivity_components(*table, family),
+        bias_of_one_wording=sensitivity_bias(codes[0], codes[1], codes[2], table[3][unlike], n_classes, 1),
     )
 
 

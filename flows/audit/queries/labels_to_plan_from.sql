@@ -4,6 +4,7 @@ with variants as (
     select
         prompt_variant_id,
         instruction,
+        coalesce(wording_family::varchar, prompt_variant_id) as family,
         count(paraphrase_temperature) over (partition by task_id, strategy) > 0 as is_swept
     from marts.dim_prompt_variants
     where audit_run_id = $run
@@ -17,6 +18,7 @@ counted as (
         answers.prompt_variant_id,
         if(variants.is_swept, coalesce(variants.instruction, variants.prompt_variant_id), variants.prompt_variant_id)
             as wording,
+        variants.family,
         answers.sample_id,
         answers.label,
         answers.n_classes,
@@ -41,6 +43,7 @@ wordings as (
         task_id,
         strategy,
         wording,
+        any_value(family) as family,
         sample_id,
         label,
         n_classes,

@@ -7,6 +7,7 @@ from flows.report.gather import ReportData
 from flows.report.sections.answers import accuracy, formats
 from flows.report.sections.by_wordings import numbers
 from flows.report.sections.costs import costs
+from flows.report.sections.design_widths import design_widths
 from flows.report.sections.distinct_answers import variety
 from flows.report.sections.label_distributions import telling
 from flows.report.sections.measures_across_tasks import measures_across_tasks
@@ -24,7 +25,7 @@ from flows.report.sections.subsamples import subsamples
 
 MEASURED = (
     sensitivity, classes, telling, clouds, consistency, alike, pairs, numbers, repetition, paraphrase, between, subsamples,
-    variety, formats, accuracy, wordings, costs,
+    variety, formats, accuracy, wordings, costs, design_widths,
 )  # fmt: skip
 
 

@@ -42,7 +42,8 @@ def planned(folder: Path, *options: str | float) -> Any:
 
 
 def design_of(row: dict[str, Any]) -> Design:
-    return Design(**{name: row[name] for name in ("n_samples", "n_wordings", "wordings_per_sample", "n_repetitions")})
+    shape = {name: row[name] for name in ("n_samples", "n_wordings", "n_repetitions")}
+    return Design(**shape, wordings_per_sample=row["n_wordings"])
 
 
 def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[str, np.ndarray]]) -> None:
@@ -83,12 +84,56 @@ def test_the_curve_has_narrower_intervals_at_a_higher_cost(folder: Path) -> None
     assert requests == sorted(requests)
 
 
-def test_an_incomplete_grid_is_told_and_not_proposed(folder: Path) -> None:
+def test_asking_a_fifth_twice_costs_a_fifth_more(folder: Path) -> None:
     found = planned(folder, "--target-width", 0.14, "--measure", "micro_f1")
-    assert design_of(found["design"]).is_full
-    assert not design_of(found["incomplete"]).is_full
-    assert found["incomplete"]["n_requests"] < found["design"]["n_requests"]
-    assert found["incomplete"]["wordings_per_sample"] <= 6
+    assert found["design"]["n_repetitions"] == 1
+    assert found["n_requests_twice"] == round(1.2 * found["design"]["n_requests"])
+    assert (
+        planned(folder, "--target-width", 0.2, "--measure", "sensitivity")["n_requests_twice"] is None
+    )  # asked twice as it is
+
+
+FAMILIES = 30, 5, 6  # wordings, of a family, families
+
+
+def test_wordings_of_a_family_count_once_in_a_plan(tmp_path: Path) -> None:
+    q, n_a_family, n_families = FAMILIES
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": WILD}, n=200, q=q, n_a_family=n_a_family)
+    found = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
+    (group,) = found["groups"]
+    assert (group["n_wordings"], group["n_wordings_asked"]) == (n_families, q)
+    (note,) = found["notes"]
+    assert note.startswith(
+        "the 30 wordings of model 'calm', task 't', simple are 6 families of near-duplicates, and a family "
+    )
+    assert note.endswith("such a rephraser makes one in 5.0")
+    # as 30 unlike wordings the same answers seem to need fewer
+    own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
+    unlike = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
+    assert unlike["notes"] == []
+    assert found["design"]["n_requests"] > unlike["design"]["n_requests"]
+    # not recorded by an older version: each wording is a family of its own
+    own.sql("update marts.dim_prompt_variants set wording_family = null")
+    for measure in ("micro_f1", "sensitivity"):
+        assert planned(tmp_path, "--target-width", 0.3, "--measure", measure)["groups"][0]["n_wordings"] == q
+
+
+def test_sensitivity_counts_families_too(tmp_path: Path) -> None:
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": WILD}, n=60, q=18, n_a_family=3)
+    (group,) = planned(tmp_path, "--target-width", 0.4, "--measure", "sensitivity")["groups"]
+    assert (group["n_wordings"], group["n_wordings_asked"]) == (6, 18)
+    assert group["bias"] < 0
+
+
+def test_fewer_than_five_unlike_wordings_are_refused(tmp_path: Path) -> None:
+    PlannedAnswers(tmp_path, ("calm",)).add("r1", {"calm": CALM}, n=60, q=12, n_a_family=3)
+    line = plan(tmp_path, "--detect", "0.1", code=2).one_line()
+    assert line == (
+        "DataError: run r1 has 60 samples x 12 wordings of task 't' under model 'calm', which are 4 families of "
+        "near-duplicates, and a plan needs 5 unlike ones: another rephraser or a list of wordings gives them"
+    )
 
 
 def test_sensitivity_is_planned_with_full_grids_of_twelve_wordings_and_the_runs_repetitions(folder: Path) -> None:
@@ -97,7 +142,6 @@ def test_sensitivity_is_planned_with_full_grids_of_twelve_wordings_and_the_runs_
     assert design.is_full
     assert design.n_wordings >= 12
     assert design.n_repetitions == 2
-    assert found["incomplete"] is None
     assert all(row["bias"] < 0 and row["var_repetitions"] is None for row in found["groups"])
 
 
@@ -150,13 +194,13 @@ def test_what_is_printed(folder: Path) -> None:
     lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1", "--assurance", 0.7).out.splitlines()
     assert lines[0] == "micro_f1, planned from run 1new with assurance 0.7"
     assert [line.split()[0] for line in lines[1:8]] == [
-        "design", "cost", "width", "difference", "decided", "saving", "width",
+        "design", "cost", "width", "difference", "decided", "noise", "width",
     ]  # fmt: skip
     assert " wordings x 1 ask" in lines[1]
     assert " requests a night, " in lines[2]
     assert lines[2].endswith("at that run's rate")
     assert "at most 0.14 with a chance of 0." in lines[3]
-    assert lines[6].endswith("less; a run asks full grids alone")
+    assert lines[6].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
     assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say
     assert max(map(len, lines)) <= 120
     detected = plan(folder, "--detect", 0.06).out.splitlines()
@@ -175,6 +219,10 @@ def test_what_the_format_gate_would_keep_out_of_a_pilot_is_kept_out(tmp_path: Pa
     own.sql(unreadable, of_pilots=True)
     found = planned(tmp_path, "--target-width", 0.2, "--measure", "micro_f1")
     assert found["is_pilot"]
+    (note,) = found["notes"]
+    assert note.startswith(
+        "`promptaudit run a` keeps the pilot's answers while the card asks what it asked for then; with other "
+    )
     assert found["groups"][0]["n_wordings"] == 8
     assert "planned from pilot p1" in plan(tmp_path, "--target-width", "0.2", "--measure", "micro_f1").out
     # a complete run has been through the gate: what it let in stays in

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 
 from flows.display.figures import count, milliseconds, number, percent, span
 from flows.display.policy import LEFT_OUT
+from flows.evidence.trace.gather import trace
 from flows.report import report
 from flows.report.blocks.cells import cells_of, parts, plain
 from flows.report.charts.drawing import undrawn
@@ -23,6 +24,7 @@ from flows.report.queries import query
 from flows.report.sections.answers import accuracy, formats
 from flows.report.sections.by_wordings import numbers
 from flows.report.sections.costs import costs
+from flows.report.sections.design_widths import FEWEST_FAMILIES, FEWEST_SAMPLES, FEWEST_WORDINGS, design_widths
 from flows.report.sections.distinct_answers import mean, variety
 from flows.report.sections.order import measured
 from flows.report.sections.prompt_variants import WORST, wordings
@@ -39,6 +41,8 @@ from flows.warehouse import Warehouse
 from flows.warehouse.figure_names import parse_figure
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_of_samples import asked, block_of, drawn_data, printed
+from udfs.designs import search
+from udfs.designs.run_curve import FEWEST_WORDINGS_ASKED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -177,6 +181,48 @@ def test_curves_over_wordings_end_at_the_scorecard(ordinary: Reported, found: Re
     # PSS has a number of wordings where there are no paraphrase temperatures: not here
     assert [panel.beside for panel in block.panels] == ["sensitivity", "consistency"] * 3
     assert all(line[8] == line[9] == "" for line in table.rows)
+
+
+def test_designs_stand_with_the_run_that_they_are_held_against(ordinary: Reported, found: ReportData) -> None:
+    block = block_of(design_widths(found, Room(found, most=100)), "colours")
+    (table,) = block.tables
+    truth = asked(
+        ordinary,
+        "select model_id, strategy, sum(n_planned), max(micro_f1_high - micro_f1_low) filter (0 < micro_f1_low and "
+        "micro_f1_high < 1) from marts.rpt_audit where audit_run_id = {run} and task_id = 'colours' group by all",
+    )
+    lines = {line[:3]: line for line in printed(table) if line[3] == "this run"}
+    assert len(lines) == 2 * len(truth)
+    wide = {
+        tuple(str(part) for part in line[:2]): line[9].value
+        for line in table.rows
+        if line[2:4] == ("micro-F1", "this run")
+    }
+    for model, strategy, n_planned, width in truth:
+        assert lines[model, strategy, "sensitivity"][7] == lines[model, strategy, "micro-F1"][7] == f"{n_planned:,}"
+        # the original is asked five times and the others twice, each cell as its mean
+        assert width is None or wide[model, strategy] == pytest.approx(width, rel=0.2)
+    named = {cell.figure: cell.value for line in table.rows for cell in cells_of(line)}
+    data = drawn_data(block, "points")
+    assert all(named[row["figure"]] == row["value"] for rows in data for row in rows)
+    assert all(len({row["series"] for row in rows if row["is_this_run"]}) == 2 for rows in data)
+    assert [panel.beside for panel in block.panels] == ["sensitivity", "micro-F1"] * 3
+    assert "this run 0." in block.panels[0].drawing
+    narrowest = min((cell for cell in named if parse_figure(cell)[1] == "width"), key=lambda cell: named[cell])
+    traced = trace(Warehouse(ordinary.warehouse), narrowest, with_lineage=False)
+    assert traced.value == named[narrowest]
+    assert {(each["model_id"], each["strategy"]) for each in traced.raw["predictions"]} == {
+        (traced.row["model_id"], traced.row["strategy"])
+    }
+    single = block_of(design_widths(found, Room(found)), "moods")
+    assert single.absent == ["Neither micro-F1 nor sensitivity is measured here."]
+    fewer = replace(found, design_widths=[], scorecard=[{**row, "n_samples": 19} for row in found.scorecard])
+    assert block_of(design_widths(fewer, Room(fewer)), "colours").absent == [
+        "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
+    ]
+    assert (FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES) == (
+        search.FEWEST_SAMPLES, FEWEST_WORDINGS_ASKED, search.FEWEST_WORDINGS,
+    )  # fmt: skip
 
 
 def test_models_stand_with_the_scorecards_pss(ordinary: Reported, found: ReportData) -> None:
@@ -338,7 +384,7 @@ def test_what_answers_took_is_counted(found: ReportData) -> None:
          "attempts_max": 4, "n_retried": 2, "n_error": 1},
     ]  # fmt: skip
     card = {**found.scorecard[0], "task_id": "t"}
-    run = dataclasses.replace(found, scorecard=[card], **AGGREGATES | {"answer_totals": taken, "attempts": failed})
+    run = replace(found, scorecard=[card], **AGGREGATES | {"answer_totals": taken, "attempts": failed})
     block, others = costs(run, Room(run)).blocks
     # half of the answers have a price; two took four tries
     assert printed(block.tables[0]) == [
@@ -433,13 +479,16 @@ def test_a_run_of_an_older_version_is_reported_and_says_what_it_lacks(
         for mart in ("rpt_class_sensitivities", "rpt_sample_spreads", "rpt_answer_totals", "rpt_distinct_answers",
                      "rpt_prompt_variants", "rpt_accuracy_spreads", "rpt_stability_by_share",
                      "rpt_sample_similarities", "rpt_sample_pairs", "rpt_pair_distances",
-                     "rpt_measures_by_wordings"):  # fmt: skip
+                     "rpt_measures_by_wordings", "rpt_design_widths"):  # fmt: skip
             con.execute(change.format(mart))
     older = gather(Warehouse(warehouse), ordinary.audit_run_id)
     room = Room(older, most=0)
     for section in (
         sensitivity(older, Room(older)),
-        *(each(older, room) for each in (classes, clouds, alike, pairs, numbers, subsamples, costs, variety)),
+        *(
+            each(older, room)
+            for each in (classes, clouds, alike, pairs, numbers, subsamples, costs, design_widths, variety)
+        ),
     ):
         block = block_of(section, "colours")
         assert "`promptaudit rebuild`" in "".join(block.absent), section.anchor
@@ -502,7 +551,7 @@ def test_open_questions_have_prompts_and_costs_and_no_labels(questions: ReportDa
 
 def test_a_run_without_answers_says_so_in_every_section(found: ReportData) -> None:
     card = [{**row, "n_landed": 0, "pss_intra": None, "pss_inter": None} for row in found.scorecard]
-    silent = dataclasses.replace(
+    silent = replace(
         found, scorecard=card, sensitivity_bins=[], consistencies=[], stabilities=[], formats=[],
         accuracies=[], **AGGREGATES,
     )  # fmt: skip

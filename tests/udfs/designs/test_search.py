@@ -10,7 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.udfs.designs.worlds import World, components_of
-from udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS, Criterion, least_design, smallest_figure
+from udfs.designs.search import (
+    FEWEST_SAMPLES,
+    FEWEST_WORDINGS,
+    Criterion,
+    least_design,
+    smallest_figure,
+)
 from udfs.designs.variance_components import VarianceComponents, with_assurance
 from udfs.designs.widths import Design, Kind, half_width, half_widths
 from udfs.resampling import two_way_interval
@@ -27,17 +33,15 @@ def width_of(found: VarianceComponents, kind: Kind) -> Criterion:
     return lambda n, shape: half_widths(found, n, shape, kind)
 
 
-def smallest(found: VarianceComponents, half: float, kind: Kind, *, incomplete: int = 0, most: int = 150) -> int | None:
+def smallest(found: VarianceComponents, half: float, kind: Kind, *, most: int = 150) -> int | None:
     """The fewest requests of all designs of up to 60 wordings and so many samples, one by one."""
     requests = []
     for q, r in itertools.product(range(12 if kind == "sensitivity" else FEWEST_WORDINGS, 61), (1, 2)):
-        of_a_sample = {q} if kind == "sensitivity" else {q, *range(2, min(incomplete, q - 1) + 1)}
-        for each in of_a_sample:
-            for n in range(FEWEST_SAMPLES, most + 1):
-                design = Design(n_samples=n, n_wordings=q, wordings_per_sample=each, n_repetitions=r)
-                if half_width(found, design, kind) <= half:
-                    requests.append(design.n_requests)
-                    break
+        for n in range(FEWEST_SAMPLES, most + 1):
+            design = Design(n_samples=n, n_wordings=q, wordings_per_sample=q, n_repetitions=r)
+            if half_width(found, design, kind) <= half:
+                requests.append(design.n_requests)
+                break
     return min(requests, default=None)
 
 
@@ -52,21 +56,6 @@ def test_no_design_of_the_space_asks_less(found: VarianceComponents, kind: Kind)
     assert best.n_requests == smallest(found, 0.07, kind)
     assert best.is_full
     assert best.n_wordings >= (12 if kind == "sensitivity" else FEWEST_WORDINGS)
-
-
-def test_incomplete_grids_are_proposed_where_they_may_be() -> None:
-    found = components(0.04, 0.004, 0.01, 0.18)
-    full = least_design(width_of(found, "linear"), 0.07, "linear", most_samples=150)
-    part = least_design(width_of(found, "linear"), 0.07, "linear", most_samples=150, largest_incomplete=6)
-    assert full is not None
-    assert part is not None
-    assert part.wordings_per_sample <= 6
-    assert not part.is_full
-    assert part.n_requests == smallest(found, 0.07, "linear", incomplete=6)
-    assert part.n_requests < full.n_requests
-    same = least_design(width_of(found, "sensitivity"), 0.07, "sensitivity", largest_incomplete=6)
-    assert same is not None
-    assert same.is_full
 
 
 def test_none_where_wordings_or_samples_do_not_reach() -> None:

@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import chi2
 
 from tests.udfs.designs.worlds import World, components_of
+from udfs.designs.bias import sensitivity_bias
 from udfs.designs.variance_components import (
     VarianceComponents,
     linear_components,
-    sensitivity_bias,
     sensitivity_components,
     with_assurance,
 )

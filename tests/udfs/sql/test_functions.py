@@ -35,6 +35,9 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
     assert one(con, f"normalised_entropy{call}") is None
 
 
+RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'n_groups': 1, 'min_effect': .02}"
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -53,6 +56,8 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
         "sample_pairs([x], [x], [1])",
         "two_way_interval([x], [x], [x], [1])",
         "wording_families([x::varchar])",
+        f"width_curve([x], [x], [x], [1], [1], {RUN})",
+        f"width_curve_of_sensitivity([x], [x], [x], [x], [1], 3, {RUN})",
     ],
 )
 def test_an_empty_table_keeps_its_types(con: duckdb.DuckDBPyConnection, call: str) -> None:

@@ -1,4 +1,4 @@
--- One row per run, model, task, strategy, prompt variant and sample: shares of its repetitions right and invalid.
+-- One row per run, model, task, strategy, prompt variant and sample: shares right and invalid of its asks, and their number.
 with predictions as (
     select * from {{ ref('int_predictions_measured') }}
     where {{ in_this_build() }}
@@ -14,7 +14,8 @@ final as (
         family_index,
         sample_index,
         avg(is_correct::integer) as accuracy,
-        avg((answer_status != 'valid')::integer) as invalid_share
+        avg((answer_status != 'valid')::integer) as invalid_share,
+        count(*) as n_asks
     from predictions
     group by all
 )

@@ -1,0 +1,104 @@
+"""The curve of width against requests of one run's answers: of a mean of single answers, and of sensitivity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.designs.curve import CurvePoint, OwnRun, width_curve
+from udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS
+from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
+from udfs.resampling import family_means
+
+FEWEST_WORDINGS_ASKED = 8
+"""Wordings of the smallest run that has a curve. What fewer of them vary by is a guess, whatever the samples."""
+
+
+def linear_curve(
+    sample: NDArray[np.int64],
+    wording: NDArray[np.int64],
+    family: NDArray[np.int64],
+    value: NDArray[np.float64],
+    n_asks: NDArray[np.int64],
+    own: OwnRun,
+) -> list[CurvePoint]:
+    """Returns the curve of a measure that is the mean of right (1) and wrong (0) answers.
+
+    Args:
+        sample: shape (n,), dense codes.
+        wording: shape (n,), dense codes.
+        family: shape (n,), dense codes of the wording's family.
+        value: shape (n,), in [0, 1], one per (sample, wording): the share right of its asks.
+        n_asks: shape (n,), >= 1, how many they are.
+        own: the run.
+
+    Returns:
+        Empty below 20 samples, 8 wordings, or 5 families of them.
+    """
+    if not _is_enough(sample, wording, family):
+        return []
+    within = np.where(n_asks > 1, value * (1 - value) * n_asks / np.maximum(n_asks - 1, 1), np.nan)
+    samples, families, means = family_means(sample, family, value)
+    nothing = np.full(len(means), np.nan)
+    of_units = linear_components(samples, families, means, nothing, np.ones(len(means), np.int64))
+    return width_curve(linear_components(sample, wording, value, within, n_asks, family), of_units, own, "linear")
+
+
+def sensitivity_curve(
+    sample: NDArray[np.int64],
+    wording: NDArray[np.int64],
+    family: NDArray[np.int64],
+    label: NDArray[np.int64],
+    p: NDArray[np.float64],
+    n_classes: int,
+    own: OwnRun,
+) -> list[CurvePoint]:
+    """Returns the curve of sensitivity.
+
+    Args:
+        sample: shape (n,), dense codes.
+        wording: shape (n,), dense codes.
+        family: shape (n,), dense codes of the wording's family.
+        label: shape (n,), dense codes, N/A being one of them.
+        p: shape (n,), share of the wording's answers with the label, above 0.
+        n_classes: C.
+        own: the run.
+
+    Returns:
+        Empty below 20 samples, 8 wordings, 5 families of them, or 2 classes.
+    """
+    if not _is_enough(sample, wording, family) or n_classes < 2:
+        return []
+    components = sensitivity_components(sample, wording, label, p, n_classes, family)
+    of_units = components
+    if components.n_wordings < int(wording.max()) + 1:
+        of_units = _of_families(sample, wording, family, label, p, n_classes)
+    return width_curve(components, of_units, own, "sensitivity")
+
+
+def _of_families(
+    sample: NDArray[np.int64],
+    wording: NDArray[np.int64],
+    family: NDArray[np.int64],
+    label: NDArray[np.int64],
+    p: NDArray[np.float64],
+    n_classes: int,
+) -> VarianceComponents:
+    """The components of the table that has each family as one wording, with the mean shares of its wordings."""
+    n_families, n_labels, n_wordings = (int(each.max()) + 1 for each in (family, label, wording))
+    cell = sample * n_families + family
+    asked = np.unique(cell * n_wordings + wording) // n_wordings
+    n_asked = np.bincount(asked, minlength=int(cell.max()) + 1)
+    entry, keys = dense_codes(cell * n_labels + label)
+    cells, labels = np.divmod(keys, n_labels)
+    samples, families = np.divmod(cells, n_families)
+    return sensitivity_components(samples, families, labels, np.bincount(entry, weights=p) / n_asked[cells], n_classes)
+
+
+def _is_enough(sample: NDArray[np.int64], wording: NDArray[np.int64], family: NDArray[np.int64]) -> bool:
+    return len(sample) > 0 and bool(
+        sample.max() + 1 >= FEWEST_SAMPLES
+        and wording.max() + 1 >= FEWEST_WORDINGS_ASKED
+        and family.max() + 1 >= FEWEST_WORDINGS
+    )

@@ -1,0 +1,89 @@
+"""What a planned design is, costs and does, for people and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesignCost:
+    """A design and what a night of it costs; `width` is that of the widest interval expected of it."""
+
+    n_samples: int
+    n_wordings: int
+    n_repetitions: int
+    n_requests: int
+    usd: float | None
+    hours: float | None
+    width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """What a group of answers varies by, and what is expected of the planned design for it.
+
+    `n_wordings` counts families of near-duplicates once, `n_wordings_asked` their wordings. `var_repetitions` is None where no
+    cell was asked twice, and for sensitivity.
+    """
+
+    model_id: str
+    task_id: str
+    strategy: str
+    scoring_method: str | None
+    n_samples: int
+    n_wordings: int
+    n_wordings_asked: int
+    mean: float
+    var_samples: float
+    var_wordings: float
+    var_cells: float
+    var_repetitions: float | None
+    width: float
+    chance_of_width: float
+    detectable_difference: float
+    bias: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesignPlan:
+    """The least design of an audit that does what is wanted, what it was planned from, and what it costs.
+
+    Attributes:
+        audit_id: the audit.
+        audit_run_id: the run whose answers the components are of.
+        is_pilot: whether that run is not complete yet.
+        measure: the measure whose interval or difference is planned.
+        target_width: the widest interval that is wanted; None where a difference is.
+        detect: the difference that is to be detected; None where a width is wanted.
+        assurance: the probability that the components stay below those planned with; None: planned with the estimates.
+        design: the least design.
+        chance_of_width: the chance that the run's interval is no wider than the target, of the group that reaches it least;
+            of a planned difference, than the design's own expected width.
+        detectable_difference: the smallest difference that two such nights tell apart, of the group that tells least.
+        n_comparisons: how many differences are tested between two nights.
+        min_effect: the least difference that the card calls one.
+        decided_by: the group that needs the most.
+        n_requests_twice: of the design with a fifth of its cells asked twice, which tells noise from wording; None where all
+            of them are.
+        curve: the least design of wider and narrower intervals; only of a planned width.
+        groups: every group of answers.
+        notes: what there is to say besides.
+    """
+
+    audit_id: str
+    audit_run_id: str
+    is_pilot: bool
+    measure: str
+    target_width: float | None
+    detect: float | None
+    assurance: float | None
+    design: DesignCost
+    chance_of_width: float
+    detectable_difference: float
+    n_comparisons: int
+    min_effect: float
+    decided_by: str
+    n_requests_twice: int | None
+    curve: tuple[DesignCost, ...]
+    groups: tuple[GroupPlan, ...]
+    notes: tuple[str, ...]

@@ -1,0 +1,113 @@
+"""The section on how much is enough: the widths of intervals that other designs of an audit are expected to give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from flows.display.figures import NAME, count, cut, number
+from flows.report.blocks.blocks import Section, by
+from flows.report.blocks.cells import Printed, Traced
+from flows.report.charts.widths import widths
+from flows.report.gather import ReportData
+from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, counted, figure, table, words
+from flows.report.sections.reasons import OLDER, why_no_answers, why_open
+from flows.report.sections.room import Chart, Drawn, Room, charts_of_models, colour, point
+from flows.warehouse import Row
+
+MART = "rpt_design_widths"
+FEWEST_SAMPLES, FEWEST_WORDINGS, FEWEST_FAMILIES = 20, 8, 5
+"""Of a run that has a curve, as udfs.designs has them: importing these would load scipy for three numbers."""
+
+_MEASURES = {"sensitivity": "sensitivity", "micro_f1": "micro-F1"}
+_FIELDS = {
+    "series": "strategy", "requests": "requests", "value": "width", "samples": "samples", "wordings": "wordings",
+}  # fmt: skip
+
+
+def _design(of: Traced) -> Printed:
+    return "this run" if of.row["is_this_run"] else "least"
+
+
+_COLUMNS = (
+    MODEL, STRATEGY, words("Measure", "measure_name"), Column("Design", _design), N_SAMPLES, counted("Wordings", "n_wordings"),
+    counted("Asks", "n_repetitions"), counted("Requests", "n_requests"), figure("Cost", "cost_usd", Traced.usd),
+    figure("Width", "width"), figure("60 wordings leave", "least_width"),
+    figure("Difference that is found", "detectable_difference"),
+)  # fmt: skip
+
+
+def design_widths(data: ReportData, room: Room) -> Section:
+    """Returns the width of intervals by requests, of this run and of the least designs for wider and narrower ones."""
+    section = Section(
+        "enough",
+        "How much is enough",
+        "The width of the 95 % interval for other samples and other wordings that other designs are expected to give, from what "
+        "this run's answers vary by. Lines join the designs of fewest requests. A cell is asked once, for sensitivity as often "
+        "as by this run, which is the diamond. The wordings are unlike ones: near-duplicates add requests and narrow an interval "
+        "hardly at all. promptaudit plan --target-width plans for all models of an audit together.",
+    )
+    rows_of = by(data.design_widths, "task_id")
+    for task_id, block, scored in section.of_tasks(data.scorecard):
+        rows = [{**row, "measure_name": _MEASURES[row["measure"]]} for row in rows_of.get(task_id, ())]
+        if not rows:
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or _why_none(scored))
+            continue
+        room.draw(block, _charts(rows, task_id, colour(block, rows)))
+        block.tables.append(table("Designs by width", _COLUMNS, rows, MART, most=room.n_rows))
+    return section
+
+
+def _why_none(scored: Sequence[Row]) -> str:
+    """Why a task with answers has no curve; `scored` are its rows of the scorecard."""
+    measured = [row for row in scored if row["sensitivity"] is not None or row["micro_f1"] is not None]
+    if not measured:
+        return "Neither micro-F1 nor sensitivity is measured here."
+    is_enough = any(
+        row["n_samples"] >= FEWEST_SAMPLES
+        and row["n_variants"] - row["n_variants_quarantined"] >= FEWEST_WORDINGS
+        and (row.get("n_wording_families") or row["n_variants"]) >= FEWEST_FAMILIES
+        for row in measured
+    )
+    if is_enough:
+        return OLDER
+    return (
+        f"What answers vary by is told from {FEWEST_SAMPLES} samples under {FEWEST_WORDINGS} wordings up, {FEWEST_FAMILIES} of "
+        f"them no near-duplicates."
+    )
+
+
+def _charts(rows: list[Row], task_id: str, shown: Sequence[str]) -> list[Chart]:
+    """A chart a model and measure, model by model."""
+    charts = []
+    for measure, name in _MEASURES.items():
+        known = [row for row in rows if row["measure"] == measure and row["strategy"] in shown and row["width"] > 0]
+        charts += charts_of_models(known, task_id, name, partial(_curve, measure=name, shown=shown))
+    return sorted(charts, key=lambda chart: chart.name)
+
+
+def _curve(rows: list[Row], who: str, *, measure: str, shown: Sequence[str]) -> Drawn:
+    points = [
+        point(
+            MART, row, "width", series=row["strategy"], requests=row["n_requests"],
+            samples=row["n_samples"], wordings=row["n_wordings"],
+            is_this_run=row["is_this_run"],
+        )
+        for row in rows
+    ]  # fmt: skip
+    told = "; ".join(f"{cut(name, NAME)} {_told(own)}" for name, own in by(points, "series").items())
+    return "", widths(points, shown, _FIELDS, f"{who}: width of the interval of {measure} by requests: {told}.")
+
+
+def _told(points: Sequence[Row]) -> str:
+    """A curve in words: the run, then both ends of the least designs."""
+    texts = [f"this run {_at(row)}" for row in points if row["is_this_run"]]
+    least = [row for row in points if not row["is_this_run"]]
+    if least:
+        ends = (least[0],) if len(least) == 1 else (least[0], least[-1])
+        texts.append(f"least designs {' to '.join(map(_at, ends))}")
+    return ", ".join(texts)
+
+
+def _at(row: Row) -> str:
+    return f"{number(row['value'])} with {count(row['requests'])}"
