@@ -20,15 +20,17 @@ ASKED_ONCE = "No original wording was asked twice, so there are no repetitions t
 OPEN = "An open-ended task has no labels to measure this by."
 QUARANTINED = "No variant is quarantined."
 ALL_READ = "Every answer was read."
+FEW_SAMPLES = "What answers vary by is told from 20 samples under 8 wordings up, 5 of them no near-duplicates."
 FEW = "No gold label of this task has 3 samples, so there are no pairs to show."
 NEVER_ABSENT = {
     "Scorecard", "Sensitivity by sample", "Labels of a few telling samples", "PSS by model", "Distinct answers",
     "Prompts, worst first", "Cost, tokens, latency and retries", "Most sensitive samples", "Run", "How to read this",
 }  # fmt: skip
 RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
-    "paper_errica": {QUARANTINED, ASKED_ONCE, FEW, ALL_READ},
+    "paper_errica": {QUARANTINED, ASKED_ONCE, FEW, FEW_SAMPLES, ALL_READ},
     "paper_barrie": {
         QUARANTINED,
+        FEW_SAMPLES,
         FEW,
         "No sample of this task has a gold label, so there are no classes.",
         "No sample of this task has a gold label, so there are no classes to compare.",
@@ -37,7 +39,7 @@ RIGHTLY_ABSENT = {  # what an audit of this design has nothing for
         "No sample of this task has a gold label, so no answer can be called right or wrong.",
     },
     "paper_hua": {
-        QUARANTINED, ASKED_ONCE, OPEN, FEW, ALL_READ,
+        QUARANTINED, ASKED_ONCE, OPEN, FEW, FEW_SAMPLES, ALL_READ,
         "No two of those who ruled, judges, people or rules, ruled on the same answer.",
     },
 }  # fmt: skip
