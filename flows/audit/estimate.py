@@ -9,7 +9,7 @@ from typing import Any
 from flows.audit.answer_schemas import original_schema
 from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.data import choose
-from flows.audit.grid import n_twice
+from flows.audit.grid import n_asks
 from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
@@ -107,10 +107,11 @@ def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard, n_samples: int
         n_variants = 0
     else:
         n_variants = len(rephrasing.temperatures or (None,)) * rephrasing.wanted
-    own, share = audit.repetitions, audit.repetitions.twice
-    n_asked_once = 0 if share is None else n_variants + (own.original == 1)
-    n_again = 0 if share is None else n_twice(share, n_samples)
-    return n_samples * (own.original + n_variants * own.variants) + n_asked_once * n_again
+    original, reworded = (
+        n_asks(audit.repetitions, audit.repetitions.at_most(is_original=each), n_samples, is_original=each)
+        for each in (True, False)
+    )
+    return original + n_variants * reworded
 
 
 def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:

@@ -9,6 +9,7 @@ from flows.audit.design import Design
 from flows.audit.plan import Variant
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
+from models_registry.cards import Repetitions
 from models_registry.samples import Sample, seeded_rank
 
 
@@ -52,20 +53,31 @@ def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
     if share is None:
         return dealt
     for place, variant in enumerate(dealt):
-        n_of_every_sample = design.audit.repetitions.of_every_sample(is_original=variant.is_original)
-        if n_of_every_sample < len(variant.repetitions):
-            asked = variant.samples_of(1, design.samples[variant.task_id].samples)
-            order = _in_seeded_order(design, "twice", variant.prompt_variant_id, asked)
-            again = tuple(sample.sample_id for sample in order[: n_twice(share, len(asked))])
-            dealt[place] = replace(variant, dealt={**variant.dealt, variant.repetitions[-1]: again})
+        if _is_asked_again(design.audit.repetitions, len(variant.repetitions), is_original=variant.is_original):
+            order = _in_seeded_order(design, variant)
+            again = tuple(sample.sample_id for sample in order[: _n_twice(share, len(order))])
+            dealt[place] = replace(variant, dealt={variant.repetitions[-1]: again})
     return dealt
 
 
-def n_twice(share: float, n_samples: int) -> int:
-    """Returns how many samples of a wording are asked twice: the share of them, at least one."""
+def n_asks(own: Repetitions, n_repetitions: int, n_samples: int, *, is_original: bool) -> int:
+    """Returns how many cells one model is asked of a wording with so many repetitions, the last of them maybe of a share."""
+    if own.twice is not None and _is_asked_again(own, n_repetitions, is_original=is_original):
+        return (n_repetitions - 1) * n_samples + _n_twice(own.twice, n_samples)
+    return n_repetitions * n_samples
+
+
+def _is_asked_again(own: Repetitions, n_repetitions: int, *, is_original: bool) -> bool:
+    """Whether the last repetition of a wording is for a share of the samples."""
+    return own.twice is not None and own.of_every_sample(is_original=is_original) < n_repetitions
+
+
+def _n_twice(share: float, n_samples: int) -> int:
+    """How many samples of a wording are asked twice: the share of them, at least one."""
     return max(1, round(share * n_samples)) if n_samples else 0
 
 
-def _in_seeded_order(design: Design, what: str, of: str, samples: Sequence[Sample]) -> list[Sample]:
-    seed = design.audit.samples.seed
-    return sorted(samples, key=lambda sample: seeded_rank(seed, f"{what}:{of}", sample.sample_id))
+def _in_seeded_order(design: Design, variant: Variant) -> list[Sample]:
+    """The samples of a variant's task, in an order of its own."""
+    seed, what = design.audit.samples.seed, f"twice:{variant.prompt_variant_id}"
+    return sorted(design.samples[variant.task_id].samples, key=lambda each: seeded_rank(seed, what, each.sample_id))

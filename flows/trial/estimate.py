@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flows.audit.check_cards.models import lacking_engines
+from flows.audit.grid import n_asks
 from flows.audit.prices import completion_tokens, price_of, prompt_tokens
 from flows.audit.prompts import dressed, label_block, render
 from flows.trial.arms import asks
@@ -24,11 +25,12 @@ def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
                 continue
             card = dressed(design.card_of(task_id, row["strategy"]), row["strategy"])
             block = label_block(card, row["strategy"], chosen.examples)
-            repetitions = len(row["repetitions"])
-            n_requests += repetitions * len(chosen.samples)
-            tokens += repetitions * sum(
-                prompt_tokens(render(card, row["instruction"], block, sample)) for sample in chosen.samples
+            n_own = n_asks(
+                design.audit.repetitions, len(row["repetitions"]), len(chosen.samples), is_original=row["is_original"]
             )
+            n_requests += n_own
+            sizes = [prompt_tokens(render(card, row["instruction"], block, sample)) for sample in chosen.samples]
+            tokens += round(n_own * sum(sizes) / len(sizes))
         answers = n_requests * completion_tokens(model, trial.base.card.label_names)
         price = price_of(model)
         usd = None if price is None else (tokens * price.input_usd_per_mtok + answers * price.output_usd_per_mtok) / 1e6

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from flows.audit.design import Design, design_audit
 from flows.audit.estimate import estimate_audit
-from flows.audit.grid import deal_samples
+from flows.audit.grid import deal_samples, n_asks
 from flows.audit.plan import Variant, missing_requests
 from flows.warehouse import Warehouse
+from models_registry.cards import Repetitions
 from models_registry.registry import load_registry
 
 
@@ -86,3 +87,12 @@ def test_without_a_share_plans_keep_their_fingerprint(tmp_path: Path) -> None:
     warehouse.apply_schema()
     assert deal_samples(warehouse, "r", whole, variants(whole)) == variants(whole)
     assert warehouse.read("select * from raw.grid") == []
+
+
+def test_an_ask_of_a_share_is_counted_where_the_card_wants_one() -> None:
+    own = Repetitions(original=3, variants=1, twice=0.2)
+    assert [n_asks(own, n, 40, is_original=False) for n in (1, 2)] == [40, 48]
+    assert n_asks(own, 3, 40, is_original=True) == 120
+    assert n_asks(Repetitions(original=3, variants=2), 2, 40, is_original=False) == 80
+    assert n_asks(own, 2, 1, is_original=False) == 2  # at least one sample is asked again
+    assert n_asks(own, 2, 0, is_original=False) == 0

@@ -45,11 +45,6 @@ class Design:
         """Returns N q R."""
         return self.n_samples * self.wordings_per_sample * self.n_repetitions
 
-    @property
-    def is_full(self) -> bool:
-        """Returns whether every sample is asked under every wording."""
-        return self.wordings_per_sample == self.n_wordings
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:

@@ -250,9 +250,7 @@ def sensitivity_interval(
     if not has_interval:
         return SensitivityInterval(corrected, np.nan, np.nan)
 
-    less_one = _corrected_without_one(cells, left_out) / np.log(n_classes)
-    q = cells.n_variants[cells.asked_sample]
-    pseudo = q * by_sample[cells.asked_sample] - (q - 1) * less_one
+    pseudo = _pseudo_values(cells, left_out, by_sample, n_classes)
     bounds = []
     for is_kept in (is_defined & (np.arange(added + 1) < added), is_defined):
         kept = is_kept[cells.asked_sample]
@@ -300,12 +298,19 @@ def pseudo_values(
     cells = _cells(sample, variant, label, p, int(sample.max()) + 1)
     left_out = _left_out(cells, with_three=True)
     by_sample = _corrected(cells, left_out) / np.log(n_classes)
-    less_one = _corrected_without_one(cells, left_out) / np.log(n_classes)
-    q = cells.n_variants[cells.asked_sample]
-    kept = q > 1
+    kept = cells.n_variants[cells.asked_sample] > 1
     return PseudoValues(
         sample=cells.asked_sample[kept],
         variant=cells.asked_variant[kept],
-        value=(q * by_sample[cells.asked_sample] - (q - 1) * less_one)[kept],
+        value=_pseudo_values(cells, left_out, by_sample, n_classes)[kept],
         by_sample=np.where(cells.n_variants > 1, by_sample, np.nan),
     )
+
+
+def _pseudo_values(
+    cells: _Cells, left_out: _LeftOut, by_sample: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float64]:
+    """The pseudo-values Q T_i - (Q - 1) T_i^(-v), per (sample, variant); meaningless below two variants."""
+    q = cells.n_variants[cells.asked_sample]
+    less_one = _corrected_without_one(cells, left_out) / np.log(n_classes)
+    return np.asarray(q * by_sample[cells.asked_sample] - (q - 1) * less_one, np.float64)

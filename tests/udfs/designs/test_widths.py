@@ -50,8 +50,6 @@ def test_sensitivity_has_satterthwaites_degrees_of_freedom_from_twelve_wordings_
 
 def test_requests() -> None:
     assert design(50, 10, 4, 2).n_requests == 400
-    assert not design(50, 10, 4, 2).is_full
-    assert design(50, 10).is_full
 
 
 def test_a_tables_own_design_has_the_width_that_its_run_prints() -> None:
