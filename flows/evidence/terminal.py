@@ -22,6 +22,7 @@ DEEPEST = 3  # models below the figure; the JSON has all
 ANSWER = (
     "prediction_id", "model_id", "sample_id", "variant_index", "repetition", "answer_status", "label", "completion",
 )  # fmt: skip
+DEALT = ("prompt_variant_id", "repetition", "n_samples")
 VARIANT = ("prompt_variant_id", "variant_index", "paraphrase_temperature", "instruction")
 MODEL = ("model_id", "engine", "model", "fingerprint", "input_usd_per_mtok", "output_usd_per_mtok")
 
@@ -68,6 +69,10 @@ def tree_of(trace: Trace) -> Tree:
     _add_rows(top, f"{trace.n_answers:,} predictions{retired}", raw["predictions"], ANSWER)
     _add_rows(top, f"{len(raw['samples']):,} samples", raw["samples"], ("sample_id", "gold_label", "input"))
     _add_rows(top, f"{len(raw['prompt_variants'])} prompt variants", raw["prompt_variants"], VARIANT)
+    if raw["grid"]:
+        _add_rows(top, "design", raw["designs"], ("twice", "seed"))
+        dealt = [{**row, "n_samples": len(row["sample_ids"])} for row in raw["grid"]]
+        _add_rows(top, f"{len(dealt)} asks of a part of the samples", dealt, DEALT)
     rulings = raw.get("verdicts", [])
     _add_rows(top, f"{len(rulings)} rulings", rulings, ("verdict_id", "judge_id", "completion"))
     _add_rows(top, "models, with prices", raw["models"], MODEL)
