@@ -27,7 +27,9 @@ def test_a_share_asked_twice_from_the_card_to_the_trace(tmp_path: Path) -> None:
     assert f'"requests": {N_CELLS},' in plan.out
     ended = promptaudit(tmp_path, "run", "part")
     assert ended.code == 0, ended.err
-    rows = sql(tmp_path, "select n_planned, n_landed, noise_share from marts.rpt_audit where model_id = 'lexical_noisy'")
+    rows = sql(
+        tmp_path, "select n_planned, n_landed, noise_share from marts.rpt_audit where model_id = 'lexical_noisy'"
+    )
     assert [(row["n_planned"], row["n_landed"]) for row in rows] == [(N_CELLS, N_CELLS)]
     assert rows[0]["noise_share"] > 0
     (design,) = sql(tmp_path, "select * from marts.dim_designs where model_id = 'lexical_noisy'")
