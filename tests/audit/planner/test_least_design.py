@@ -139,7 +139,7 @@ def test_fewer_than_five_unlike_wordings_are_refused(tmp_path: Path) -> None:
 def test_sensitivity_is_planned_with_full_grids_of_twelve_wordings_and_the_runs_repetitions(folder: Path) -> None:
     found = planned(folder, "--target-width", 0.2, "--measure", "sensitivity")
     design = design_of(found["design"])
-    assert design.is_full
+    assert design.wordings_per_sample == design.n_wordings
     assert design.n_wordings >= 12
     assert design.n_repetitions == 2
     assert all(row["bias"] < 0 and row["var_repetitions"] is None for row in found["groups"])
