@@ -58,6 +58,18 @@ class Repetitions(Card):
         return self
 
 
+class GridDesign(Card):
+    """The part of the grid of samples and wordings that is asked."""
+
+    wordings_per_sample: int | None = Field(
+        None,
+        ge=2,
+        description="how many of its wordings each sample is asked under, dealt by the seed of `samples` so that all wordings are "
+        "asked about equally often: micro-F1, accuracy by wording, spread and PSS between wordings from a part of the requests; "
+        "sensitivity, consistency and shares need all wordings and are NULL; default: all",
+    )
+
+
 class SamplesOfTask(Card):
     """The choice of the rows of one task, where it differs from the audit's."""
 
@@ -152,6 +164,7 @@ class AuditCard(Card):
     rephrasing: Rephrasing | None = Field(None, description="default: the original wording alone")
     repetitions: Repetitions = Field(default_factory=Repetitions, description="how often each wording is asked")
     samples: Samples = Field(default_factory=Samples, description="which rows are asked")
+    design: GridDesign = Field(default_factory=GridDesign, description="which wordings each row is asked under")
     format: FormatLimits = Field(default_factory=FormatLimits, description="limits on the answers' format")
     judges: Names = Field((), description="judge cards")
     model_sets: dict[Name, Names] = Field(

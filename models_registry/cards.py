@@ -4,7 +4,16 @@ A card is data: it holds no code and no raw engine argument. It may name code, a
 has trusted it (`flows.trust`).
 """
 
-from models_registry.audit_cards import AuditCard, Budget, FormatLimits, Policy, Repetitions, Samples, Strategy
+from models_registry.audit_cards import (
+    AuditCard,
+    Budget,
+    FormatLimits,
+    GridDesign,
+    Policy,
+    Repetitions,
+    Samples,
+    Strategy,
+)
 from models_registry.base import Card
 from models_registry.judge_cards import Controls, JudgeCard
 from models_registry.model_cards import (
@@ -36,6 +45,7 @@ __all__ = [
     "Example",
     "FormatLimits",
     "Grid",
+    "GridDesign",
     "JudgeCard",
     "Level",
     "Limits",

@@ -32,6 +32,7 @@ RANGES: Mapping[str, Range] = {
 """What figures of each unit can be, unless a column's `range` says otherwise. A rate is a share that is printed in percent."""
 
 ENDS = ("_low", "_high")
+_OF_ENDS = ("unit", "range", "printed", "needs_full_grid")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
 ABOUT: Mapping[About, str] = {
@@ -61,6 +62,7 @@ class MartColumn:
     source: str = ""  # the paper it is from
     ends: tuple[str, str] | None = None  # the columns of its interval
     about: About | None = None  # what its interval is for
+    needs_full_grid: bool = False  # whether it is NULL where samples are asked under some of the wordings alone
 
     @property
     def estimate(self) -> str:
@@ -131,7 +133,7 @@ def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
     meta = _meta(declared[name])
     stem = next((name.removesuffix(end) for end in ENDS if name.endswith(end)), name)
     if "unit" not in meta and stem in declared:  # an end of an interval is measured as its estimate is
-        meta = {key: value for key, value in _meta(declared[stem]).items() if key in ("unit", "range", "printed")}
+        meta = {key: value for key, value in _meta(declared[stem]).items() if key in _OF_ENDS}
     unit, page = meta.get("unit"), meta.get("page", {})
     limits = tuple(meta["range"]) if "range" in meta else ANY if unit is None else RANGES[unit]
     low, high = (name + end for end in ENDS)
@@ -151,6 +153,7 @@ def _column(name: str, declared: Mapping[str, Mapping[str, Any]]) -> MartColumn:
         guide=meta.get("guide", ""),
         source=meta.get("source", ""),
         about=meta.get("about"),
+        needs_full_grid=meta.get("needs_full_grid", False),
         ends=(low, high) if low in declared and high in declared else None,
     )
 

@@ -75,6 +75,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         *(entry.card.canonical_json() for entry in used["rephrasers"].values()),
         *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
         *([as_json(["twice", audit.repetitions.twice])] if audit.repetitions.twice is not None else ()),
+        *([as_json(["wordings per sample", audit.design.wordings_per_sample])] if audit.design.wordings_per_sample else ()),
         *(["rewords templates"] if audit.rephrasing is not None and audit.rephrasing.templates else ()),
         # a server that weighs options is asked for it beside each answer
         *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),

@@ -9,11 +9,11 @@ from typing import Any
 from flows.audit.answer_schemas import original_schema
 from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.data import choose
-from flows.audit.grid import n_asks
+from flows.audit.grid import n_asks, n_samples_asked
 from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
-from flows.audit.rewording import rewordings_of
+from flows.audit.rewording import n_wordings_wanted, rewordings_of
 from flows.audit.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
 from models_registry.errors import UsageError, nearest, raise_all
@@ -97,21 +97,14 @@ def _size_of(checked: CardCheck, name: str) -> TaskSize:
 
 
 def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard, n_samples: int) -> int:
-    """Asks of so many samples under one strategy: every wording, every repetition, and the second asks of a share."""
-    rephrasing = audit.rephrasing
-    if task.templates is not None:
-        n_variants = len(registry.templates(task.templates).templates) - 1
-        if rephrasing is not None and rephrasing.templates:
-            n_variants += len(rephrasing.temperatures or (None,)) * rephrasing.wanted
-    elif rephrasing is None:
-        n_variants = 0
-    else:
-        n_variants = len(rephrasing.temperatures or (None,)) * rephrasing.wanted
+    """Asks of so many samples under one strategy: their wordings, every repetition, and the second asks of a share."""
+    n_wordings = n_wordings_wanted(audit, None if task.templates is None else registry.templates(task.templates))
+    n_asked = n_samples_asked(audit, n_samples, n_wordings)
     original, reworded = (
-        n_asks(audit.repetitions, audit.repetitions.at_most(is_original=each), n_samples, is_original=each)
+        n_asks(audit.repetitions, audit.repetitions.at_most(is_original=each), n_asked, is_original=each)
         for each in (True, False)
     )
-    return original + n_variants * reworded
+    return original + (n_wordings - 1) * reworded
 
 
 def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:

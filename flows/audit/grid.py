@@ -9,15 +9,16 @@ from flows.audit.design import Design
 from flows.audit.plan import Variant
 from flows.warehouse import Warehouse
 from flows.warehouse.rows import frame_of
-from models_registry.cards import Repetitions
+from models_registry.cards import AuditCard, Repetitions
 from models_registry.samples import Sample, seeded_rank
+from udfs.designs.incomplete_grid import assigned_wordings
 
 
 def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> list[Variant]:
     """Returns a run's variants with the samples that they are asked for, which are dealt and landed once."""
     landed = _landed(warehouse, audit_run_id)
     if landed is None:
-        dealt = _dealt_twice(design, variants)
+        dealt = _dealt_twice(design, _dealt_wordings(design, variants))
         rows = [
             {"audit_run_id": audit_run_id, "prompt_variant_id": variant.prompt_variant_id, "repetition": repetition,
              "sample_ids": list(sample_ids)}
@@ -32,7 +33,12 @@ def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, varian
 def design_row(audit_run_id: str, design: Design) -> dict[str, object]:
     """Returns the row of raw.designs of a run that opens."""
     audit = design.audit
-    return {"audit_run_id": audit_run_id, "twice": audit.repetitions.twice, "seed": audit.samples.seed}
+    return {
+        "audit_run_id": audit_run_id,
+        "twice": audit.repetitions.twice,
+        "wordings_per_sample": audit.design.wordings_per_sample,
+        "seed": audit.samples.seed,
+    }
 
 
 def _landed(warehouse: Warehouse, audit_run_id: str) -> dict[str, dict[int, tuple[str, ...]]] | None:
@@ -47,6 +53,31 @@ def _landed(warehouse: Warehouse, audit_run_id: str) -> dict[str, dict[int, tupl
     return dealt or None
 
 
+def _dealt_wordings(design: Design, variants: Sequence[Variant]) -> list[Variant]:
+    """The variants with the samples that are asked under them, where a sample is not asked under all of its wordings."""
+    wanted, dealt = design.audit.design.wordings_per_sample, list(variants)
+    if wanted is None:
+        return dealt
+    groups: dict[tuple[str, str], list[int]] = {}
+    for place, variant in enumerate(dealt):
+        groups.setdefault((variant.task_id, variant.strategy), []).append(place)
+    for (task_id, strategy), places in groups.items():
+        if len(places) <= wanted:
+            continue
+        sample_ids = [sample.sample_id for sample in design.samples[task_id].samples]
+        key = f"{design.audit.samples.seed}:wordings:{task_id}:{strategy}"
+        own: list[list[str]] = [[] for _ in places]
+        for sample_id, wordings in zip(
+            sample_ids, assigned_wordings(len(sample_ids), len(places), wanted, key), strict=True
+        ):
+            for wording in wordings:
+                own[wording].append(sample_id)
+        for place, ids in zip(places, own, strict=True):
+            variant = dealt[place]
+            dealt[place] = replace(variant, dealt=dict.fromkeys(variant.repetitions, tuple(ids)))
+    return dealt
+
+
 def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
     """The variants with the samples that are asked a second time, of wordings that are asked once of every sample."""
     share, dealt = design.audit.repetitions.twice, list(variants)
@@ -56,8 +87,14 @@ def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
         if _is_asked_again(design.audit.repetitions, len(variant.repetitions), is_original=variant.is_original):
             order = _in_seeded_order(design, variant)
             again = tuple(sample.sample_id for sample in order[: _n_twice(share, len(order))])
-            dealt[place] = replace(variant, dealt={variant.repetitions[-1]: again})
+            dealt[place] = replace(variant, dealt={**variant.dealt, variant.repetitions[-1]: again})
     return dealt
+
+
+def n_samples_asked(audit: AuditCard, n_samples: int, n_wordings: int) -> int:
+    """Returns how many samples of a task each of its wordings is asked for, rounded: they differ by one at most."""
+    wanted = audit.design.wordings_per_sample
+    return n_samples if wanted is None or wanted >= n_wordings else round(n_samples * wanted / n_wordings)
 
 
 def n_asks(own: Repetitions, n_repetitions: int, n_samples: int, *, is_original: bool) -> int:
@@ -80,4 +117,5 @@ def _n_twice(share: float, n_samples: int) -> int:
 def _in_seeded_order(design: Design, variant: Variant) -> list[Sample]:
     """The samples of a variant's task, in an order of its own."""
     seed, what = design.audit.samples.seed, f"twice:{variant.prompt_variant_id}"
-    return sorted(design.samples[variant.task_id].samples, key=lambda each: seeded_rank(seed, what, each.sample_id))
+    samples = variant.samples_of(variant.repetitions[0], design.samples[variant.task_id].samples)
+    return sorted(samples, key=lambda each: seeded_rank(seed, what, each.sample_id))

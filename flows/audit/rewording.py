@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models_registry.cards import ModelCard, RephraserCard
+from models_registry.cards import AuditCard, ModelCard, RephraserCard, TemplateCard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,3 +66,17 @@ def owners_of(models: Mapping[str, ModelCard]) -> dict[str, str]:
         return name if name in rewords else rewords[0]
 
     return {name: owner(name) for name in models}
+
+
+def n_wordings_wanted(audit: AuditCard, templates: TemplateCard | None) -> int:
+    """Returns how many wordings of a task an audit asks under one strategy, where its rephraser finds as many as are wanted.
+
+    Args:
+        audit: its card.
+        templates: of the task, where it has some.
+    """
+    rephrasing = audit.rephrasing
+    n_own = 1 if templates is None else len(templates.templates)
+    if rephrasing is None or (templates is not None and not rephrasing.templates):
+        return n_own
+    return n_own + len(rephrasing.temperatures or (None,)) * rephrasing.wanted

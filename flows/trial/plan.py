@@ -16,7 +16,7 @@ from flows.system.keys import as_json, content_id, sent_by
 from flows.trial.arms import FILLER, Change, arms, asks, change_of
 from flows.trial.base_run import Base, base_run, choose, read_base
 from flows.warehouse import Row, Warehouse
-from models_registry.cards import AuditCard, FormatLimits, ModelCard, TaskCard
+from models_registry.cards import AuditCard, FormatLimits, GridDesign, ModelCard, TaskCard
 from models_registry.errors import UsageError, raise_all
 from models_registry.registry import Entry, Registry
 from models_registry.samples import ChosenSamples, choose_samples
@@ -88,6 +88,12 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
     run, audit_id = base_run(warehouse, options.audit)
     chosen = choose(warehouse, run, options.on, task=options.task, model=options.model, strategy=options.strategy)
     base = read_base(warehouse, run, audit_id, chosen)
+    if options.filler is None and registry.audit(audit_id).design.wordings_per_sample is not None:
+        msg = (
+            f"--no-control: run {run.audit_run_id} asked each sample under some of its wordings alone, so that its answers do not stand "
+            "for the unchanged prompts; leave it out"
+        )
+        raise UsageError(msg)
     models = _models(registry, base, chosen.model)
     # what other models reworded for themselves is asked of none of these
     base = replace(base, variants=tuple(row for row in base.variants if any(asks(row, name) for name in models)))
@@ -123,6 +129,7 @@ def _design(
         "strategies": arm_names(base.strategies, control=control),
         "judges": (),
         "model_sets": {},
+        "design": GridDesign(),  # few samples, under all wordings
         "format": FormatLimits.model_validate_json(base.format_limits).model_copy(update=limits),
     }
     return Design(

@@ -47,7 +47,13 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
         "model_ids": pl.List(TEXT),
     },
-    "designs": {"audit_run_id": TEXT, "twice": REAL, "seed": pl.Int64()},
+    "designs": {"audit_run_id": TEXT, "twice": REAL, "wordings_per_sample": WHOLE, "stop": TEXT, "base_run_id": TEXT, "seed": pl.Int64()},
+    "sample_batches": {"audit_run_id": TEXT, "task_id": TEXT, "batch": WHOLE, "sample_ids": pl.List(TEXT)},
+    "looks": {
+        "audit_run_id": TEXT, "model_id": TEXT, "task_id": TEXT, "strategy": TEXT, "look": WHOLE, "subject": TEXT,
+        "n_samples": WHOLE, "decision": TEXT, "figure": REAL, "low": REAL, "high": REAL, "is_stopped": YES,
+        "looked_at": TIME,
+    },
     "grid": {"audit_run_id": TEXT, "prompt_variant_id": TEXT, "repetition": WHOLE, "sample_ids": pl.List(TEXT)},
     "predictions": {
         "audit_run_id": TEXT, "prediction_id": TEXT, "model_id": TEXT, "task_id": TEXT, "prompt_variant_id": TEXT,

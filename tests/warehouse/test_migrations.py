@@ -35,7 +35,7 @@ NEW = {
     7: ("format_validations",),
     8: (),
     9: (),
-    10: ("designs", "grid"),
+    10: ("designs", "grid", "sample_batches", "looks"),
 }
 
 

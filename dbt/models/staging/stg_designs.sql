@@ -6,6 +6,9 @@ renamed as (
     select
         audit_run_id,
         twice,
+        wordings_per_sample,
+        stop,
+        base_run_id,
         seed
     from source
 )

@@ -1,5 +1,5 @@
 -- One row per comparison, model, task, strategy and measure of groups that cannot be held together, or that share no answered
--- sample: why.
+-- sample, and of those measures that a run has not whose samples are each asked under some of the wordings alone: why.
 {{ config(materialized='view') }}
 with paired as (
     select * from {{ ref('int_groups_paired') }}
@@ -19,7 +19,7 @@ answered as (
     where side < 2
 ),
 
-final as (
+apart as (
     select
         paired.comparison_id,
         paired.model_id,
@@ -33,6 +33,25 @@ final as (
     from paired
     left join answered using (comparison_id, model_id, task_id, strategy)
     where paired.reason is not null or answered.comparison_id is null
+),
+
+in_part as (
+    select
+        paired.comparison_id,
+        paired.model_id,
+        paired.task_id,
+        paired.strategy,
+        unnest(['sensitivity', 'consistency', 'accuracy_std']) as measure,
+        'samples were asked under some of the wordings alone' as reason
+    from paired
+    anti join apart using (comparison_id, model_id, task_id, strategy)
+    where paired.has_incomplete_grid
+),
+
+final as (
+    select * from apart
+    union all by name
+    select * from in_part
 )
 
 select * from final

@@ -9,6 +9,11 @@ scorecards as (
     where {{ in_this_build() }}
 ),
 
+designs as (
+    select * from {{ ref('dim_designs') }}
+    where {{ in_this_build() }}
+),
+
 tasks as (
     select * from {{ ref('stg_tasks') }}
     where {{ in_this_build() }}
@@ -32,9 +37,16 @@ bases as (
         scorecards.task_id,
         scorecards.strategy,
         scorecards.n_landed,
-        scorecards.cost_usd
+        scorecards.cost_usd,
+        designs.wordings_per_sample
     from comparisons
     inner join scorecards on comparisons.base_run_id = scorecards.audit_run_id
+    left join designs
+        on
+            scorecards.audit_run_id = designs.audit_run_id
+            and scorecards.model_id = designs.model_id
+            and scorecards.task_id = designs.task_id
+            and scorecards.strategy = designs.strategy
     where comparisons.base_model_id is null or comparisons.base_model_id = scorecards.model_id
 ),
 
@@ -45,9 +57,16 @@ candidates as (
         scorecards.task_id,
         scorecards.strategy,
         scorecards.n_landed,
-        scorecards.cost_usd
+        scorecards.cost_usd,
+        designs.wordings_per_sample
     from comparisons
     inner join scorecards on comparisons.candidate_run_id = scorecards.audit_run_id
+    left join designs
+        on
+            scorecards.audit_run_id = designs.audit_run_id
+            and scorecards.model_id = designs.model_id
+            and scorecards.task_id = designs.task_id
+            and scorecards.strategy = designs.strategy
     where comparisons.candidate_model_id is null or comparisons.candidate_model_id = scorecards.model_id
 ),
 
@@ -78,7 +97,8 @@ paired as (
         bases.n_landed as base_n_landed,
         bases.cost_usd as base_cost_usd,
         candidates.n_landed as candidate_n_landed,
-        candidates.cost_usd as candidate_cost_usd
+        candidates.cost_usd as candidate_cost_usd,
+        bases.wordings_per_sample is not null or candidates.wordings_per_sample is not null as has_incomplete_grid
     from bases
     full join candidates using (comparison_id, model_id, task_id, strategy)
 ),

@@ -25,7 +25,12 @@ apart as (
 {{ compared_measures() }},
 
 final as (
-    select * from measured
+    select measured.*
+    from measured
+    inner join paired using (comparison_id, model_id, task_id, strategy)
+    where
+        not paired.has_incomplete_grid
+        or split_part(measured.measure, ':', 1) not in ('sensitivity', 'consistency', 'accuracy_std')
     union all by name
     select * from costs
     union all by name

@@ -1,5 +1,5 @@
 -- One row per run, model, task and strategy: how much of all disagreement is wording, noise and item, with intervals.
--- NULL unless rephrasings are asked twice.
+-- NULL unless rephrasings are asked twice. Without the runs whose samples are each asked under some of the wordings alone.
 with counted as (
     select * from {{ ref('int_labels_counted') }}
     where {{ in_this_build() }}
@@ -8,6 +8,11 @@ with counted as (
 planned as (
     select * from {{ ref('int_cells_planned') }}
     where {{ in_this_build() }}
+),
+
+incomplete as (
+    select * from {{ ref('int_grids') }}
+    where is_incomplete and {{ in_this_build() }}
 ),
 
 -- of a wording that is asked again for some of its samples, each of these stands for as many as it was drawn from
@@ -30,6 +35,11 @@ variants as (
         ) as variant
     from counted
     inner join asked_again using (audit_run_id, model_id, prompt_variant_id)
+    anti join incomplete
+        on
+            counted.audit_run_id = incomplete.audit_run_id
+            and counted.task_id = incomplete.task_id
+            and counted.strategy = incomplete.strategy
 ),
 
 measured as (

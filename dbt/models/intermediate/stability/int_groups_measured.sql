@@ -34,6 +34,11 @@ averaged as (
     where {{ in_this_build() }}
 ),
 
+grids as (
+    select * from {{ ref('int_grids') }}
+    where {{ in_this_build() }}
+),
+
 classes as (
     select
         audit_run_id,
@@ -58,15 +63,22 @@ sensitivities as (
         ) as sensitivity
     from families
     inner join classes using (audit_run_id, task_id)
+    inner join grids using (audit_run_id, task_id, strategy)
+    where not grids.is_incomplete
     group by all
 ),
 
 -- equal wordings are counted, never merged: 1 - D_variant of int_disagreements
 variants as (
     select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+        labels_counted.*,
+        dense_rank() over (
+            partition by labels_counted.audit_run_id, labels_counted.task_id, labels_counted.strategy
+            order by labels_counted.prompt_variant_id
+        ) as variant
     from labels_counted
+    inner join grids using (audit_run_id, task_id, strategy)
+    where not grids.is_incomplete
 ),
 
 consistency_rates as (
@@ -106,6 +118,7 @@ wordings_by_gold as (
         wordings.*,
         labels.label_index as gold_index
     from wordings
+    semi join consistencies using (audit_run_id, model_id, task_id, strategy)
     inner join labels
         on
             wordings.audit_run_id = labels.audit_run_id
@@ -134,10 +147,14 @@ consistencies_over_wordings as (
 -- numbered among the cells that have a figure
 cells_with_gold as (
     select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+        averaged.*,
+        grids.is_incomplete,
+        dense_rank() over (
+            partition by averaged.audit_run_id, averaged.task_id, averaged.strategy order by averaged.prompt_variant_id
+        ) as variant
     from averaged
-    where accuracy is not null
+    inner join grids using (audit_run_id, task_id, strategy)
+    where averaged.accuracy is not null
 ),
 
 accuracies as (
@@ -146,16 +163,23 @@ accuracies as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(list(sample_index), list(variant), list(family_index), list(accuracy)) as micro_f1
+        two_way_interval(
+            list(sample_index), list(variant), list(family_index), list(accuracy), any_value(is_incomplete)
+        ) as micro_f1,
+        wording_quantiles(list(sample_index), list(variant), list(accuracy)) as micro_f1_over_wordings
     from cells_with_gold
     group by all
 ),
 
 cells as (
     select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+        averaged.*,
+        grids.is_incomplete,
+        dense_rank() over (
+            partition by averaged.audit_run_id, averaged.task_id, averaged.strategy order by averaged.prompt_variant_id
+        ) as variant
     from averaged
+    inner join grids using (audit_run_id, task_id, strategy)
 ),
 
 invalids as (
@@ -164,22 +188,25 @@ invalids as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(list(sample_index), list(variant), list(family_index), list(invalid_share)) as invalid_rate
+        two_way_interval(
+            list(sample_index), list(variant), list(family_index), list(invalid_share), any_value(is_incomplete)
+        ) as invalid_rate
     from cells
     group by all
 ),
 
 final as (
     select
-        sensitivities.*,
+        invalids.*,
+        sensitivities.sensitivity,
         consistency_rates.consistency_rate,
         consistencies.consistency,
         consistencies_over_wordings.consistency_wordings,
         accuracies.micro_f1,
-        invalids.invalid_rate
-    from sensitivities
-    inner join invalids using (audit_run_id, model_id, task_id, strategy)
-    inner join consistency_rates using (audit_run_id, model_id, task_id, strategy)
+        accuracies.micro_f1_over_wordings
+    from invalids
+    left join sensitivities using (audit_run_id, model_id, task_id, strategy)
+    left join consistency_rates using (audit_run_id, model_id, task_id, strategy)
     left join consistencies using (audit_run_id, model_id, task_id, strategy)
     left join consistencies_over_wordings using (audit_run_id, model_id, task_id, strategy)
     left join accuracies using (audit_run_id, model_id, task_id, strategy)

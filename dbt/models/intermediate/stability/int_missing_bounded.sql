@@ -10,6 +10,11 @@ labels as (
     where {{ in_this_build() }}
 ),
 
+grids as (
+    select * from {{ ref('int_grids') }}
+    where {{ in_this_build() }}
+),
+
 classes as (
     select
         audit_run_id,
@@ -22,8 +27,10 @@ classes as (
 with_gold as (
     select
         completed.*,
-        labels.label_index as gold_index
+        labels.label_index as gold_index,
+        grids.is_incomplete
     from completed
+    inner join grids using (audit_run_id, task_id, strategy)
     left join labels
         on
             completed.audit_run_id = labels.audit_run_id
@@ -45,6 +52,35 @@ rates as (
     group by all
 ),
 
+-- where a sample is asked under some of the wordings alone, the mean is that of the two-way fit, as the measure's
+cells as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        counted_as,
+        prompt_variant_id,
+        sample_index,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant,
+        coalesce(sum(p_variant) filter (label_index = gold_index), 0) as accuracy
+    from with_gold
+    where is_incomplete and gold_label is not null
+    group by all
+),
+
+fitted as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        counted_as,
+        two_way_interval(list(sample_index), list(variant), list(variant), list(accuracy), true) as accuracies
+    from cells
+    group by all
+),
+
 p_taus as (
     select
         audit_run_id,
@@ -58,6 +94,7 @@ p_taus as (
         label_index,
         sum(p_tau_part) as p_tau
     from with_gold
+    where not is_incomplete
     group by all
 ),
 
@@ -119,11 +156,12 @@ consistencies as (
 
 figures as (
     select
-        rates.*,
+        rates.* replace (coalesce(fitted.accuracies.mean, rates.micro_f1) as micro_f1),
         sensitivities.sensitivity,
         consistencies.pooled.consistency as consistency
     from rates
-    inner join sensitivities using (audit_run_id, model_id, task_id, strategy, counted_as)
+    left join fitted using (audit_run_id, model_id, task_id, strategy, counted_as)
+    left join sensitivities using (audit_run_id, model_id, task_id, strategy, counted_as)
     left join consistencies using (audit_run_id, model_id, task_id, strategy, counted_as)
 ),
 

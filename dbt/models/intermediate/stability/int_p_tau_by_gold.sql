@@ -1,4 +1,5 @@
--- One row per run, model, task, strategy, sample with a gold label and label it ever got (NULL is N/A).
+-- One row per run, model, task, strategy, sample with a gold label and label it ever got (NULL is N/A). Without the runs whose
+-- samples are each asked under some of the wordings alone: two of them are then treated unlike by the wordings they got.
 with p_tau as (
     select * from {{ ref('fct_p_tau') }}
     where p_tau > 0 and {{ in_this_build() }}
@@ -7,6 +8,11 @@ with p_tau as (
 labels as (
     select * from {{ ref('stg_task_labels') }}
     where {{ in_this_build() }}
+),
+
+incomplete as (
+    select * from {{ ref('int_grids') }}
+    where is_incomplete and {{ in_this_build() }}
 ),
 
 final as (
@@ -26,6 +32,11 @@ final as (
             p_tau.audit_run_id = labels.audit_run_id
             and p_tau.task_id = labels.task_id
             and p_tau.gold_label = labels.label
+    anti join incomplete
+        on
+            p_tau.audit_run_id = incomplete.audit_run_id
+            and p_tau.task_id = incomplete.task_id
+            and p_tau.strategy = incomplete.strategy
 )
 
 select * from final

@@ -10,11 +10,19 @@ runs as (
     where {{ in_this_build() }}
 ),
 
+grids as (
+    select * from {{ ref('int_grids') }}
+    where {{ in_this_build() }}
+),
+
 cells as (
     select
-        *,
-        dense_rank() over (partition by audit_run_id, task_id order by prompt_variant_id) as variant
+        averaged.*,
+        grids.is_incomplete,
+        dense_rank() over (partition by averaged.audit_run_id, averaged.task_id order by averaged.prompt_variant_id)
+            as variant
     from averaged
+    inner join grids using (audit_run_id, task_id, strategy)
 ),
 
 measured as (
@@ -29,7 +37,8 @@ measured as (
                 list(cells.variant),
                 list(cells.{{ accuracy }}),
                 any_value(runs.seed),
-                any_value(runs.n_resamples)
+                any_value(runs.n_resamples),
+                bool_or(cells.is_incomplete)
             ) as {{ accuracy }},
         {%- endfor %}
         rater_agreement(

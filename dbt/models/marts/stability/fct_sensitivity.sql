@@ -14,6 +14,11 @@ predictions as (
     where {{ in_this_build() }}
 ),
 
+grids as (
+    select * from {{ ref('int_grids') }}
+    where {{ in_this_build() }}
+),
+
 others as (
     select * from {{ ref('int_samples_compared') }}
     where {{ in_this_build() }}
@@ -73,16 +78,22 @@ final as (
         spread.strategy,
         spread.sample_id,
         spread.gold_label,
-        case when spread.n_variants >= 2 then normalised_entropy(spread.p_taus, spread.n_classes::integer) end
-            as sensitivity,
         case
-            when spread.n_variants >= 2 and spread.p_valid > 0
+            when spread.n_variants >= 2 and not grids.is_incomplete
+                then normalised_entropy(spread.p_taus, spread.n_classes::integer)
+        end as sensitivity,
+        case
+            when spread.n_variants >= 2 and spread.p_valid > 0 and not grids.is_incomplete
                 then normalised_entropy(
                     list_transform(spread.p_taus_valid, lambda p: p / spread.p_valid), (spread.n_classes - 1)::integer
                 )
         end as sensitivity_valid,
-        corrected_sensitivity(corrected.families, corrected.labels, corrected.shares, spread.n_classes::integer)
-            as sensitivity_corrected,
+        case
+            when not grids.is_incomplete
+                then corrected_sensitivity(
+                    corrected.families, corrected.labels, corrected.shares, spread.n_classes::integer
+                )
+        end as sensitivity_corrected,
         others.mean_consistency,
         answered.output_uncertainty,
         spread.n_variants,
@@ -90,6 +101,7 @@ final as (
         answered.n_predictions,
         {{ measure_version() }}
     from spread
+    inner join grids using (audit_run_id, task_id, strategy)
     inner join corrected using (audit_run_id, model_id, task_id, strategy, sample_index)
     inner join answered using (audit_run_id, model_id, task_id, strategy, sample_index)
     left join others using (audit_run_id, model_id, task_id, strategy, sample_index)

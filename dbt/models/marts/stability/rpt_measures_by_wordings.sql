@@ -1,4 +1,5 @@
 -- One row per run, model, task, strategy and number of wordings (2 to all, at most 12 numbers): the measures over so many.
+-- Without the runs whose samples are each asked under some of the wordings alone.
 with wordings as (
     select * from {{ ref('int_wordings_shared') }}
     where {{ in_this_build() }}
@@ -12,6 +13,11 @@ labels as (
 runs as (
     select * from {{ ref('stg_audit_runs') }}
     where {{ in_this_build() }}
+),
+
+incomplete as (
+    select * from {{ ref('int_grids') }}
+    where is_incomplete and {{ in_this_build() }}
 ),
 
 classes as (
@@ -41,6 +47,11 @@ listed as (
     from wordings
     inner join classes using (audit_run_id, task_id)
     inner join runs using (audit_run_id)
+    anti join incomplete
+        on
+            wordings.audit_run_id = incomplete.audit_run_id
+            and wordings.task_id = incomplete.task_id
+            and wordings.strategy = incomplete.strategy
     left join labels as gold_labels
         on
             wordings.audit_run_id = gold_labels.audit_run_id

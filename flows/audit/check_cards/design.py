@@ -1,0 +1,55 @@
+"""Whether the part of the grid that an audit asks fits its wordings, and what its gate wants of it."""
+
+from __future__ import annotations
+
+from flows.audit.check_cards.cards import AuditCards, Errors
+from flows.audit.rewording import n_wordings_wanted
+from models_registry.cards import TaskCard
+from models_registry.errors import CardError
+from models_registry.gate_rules import Rule, ValueRule
+from models_registry.gates import parse_rule
+from models_registry.mart_columns import mart_columns
+
+
+def check_design(cards: AuditCards) -> Errors:
+    """Yields an error unless there are more wordings than each sample is asked under, and the gate can be held to such a run."""
+    wanted, audit_id = cards.audit.design.wordings_per_sample, cards.audit_id
+    if wanted is None:
+        return
+    where = cards.where("audits", audit_id, "design", "wordings_per_sample")
+    if cards.rephraser is not None and cards.rephraser.is_self:
+        yield CardError(
+            f"{where}: design.wordings_per_sample deals the wordings that all models are asked, and with a rephraser of model "
+            "'self' each model has its own; leave it out, or name the model that rewords"
+        )
+    for name, task in cards.tasks.items():
+        n_wordings = _n_wordings(cards, task)
+        if n_wordings is not None and n_wordings <= wanted:
+            yield CardError(
+                f"{where}: design.wordings_per_sample is {wanted}, and task '{name}' has {n_wordings} wordings: give fewer "
+                "than that, or leave it out"
+            )
+    for index, text in enumerate(cards.audit.gate):
+        measure = _needing_all(parse_rule(text))
+        if measure is not None:
+            where = cards.where("audits", audit_id, "gate", index)
+            yield CardError(
+                f"{where}: gate.{index}: {measure} needs every sample under every wording, and with "
+                f"design.wordings_per_sample: {wanted} it is never known; leave out one of the two"
+            )
+
+
+def _n_wordings(cards: AuditCards, task: TaskCard) -> int | None:
+    """How many wordings a task has; None where its templates are not there."""
+    templates = cards.templates_of(task)
+    return None if task.templates is not None and templates is None else n_wordings_wanted(cards.audit, templates)
+
+
+def _needing_all(rule: Rule) -> str | None:
+    """The measure of a rule that needs every sample under every wording."""
+    columns = mart_columns("rpt_audit")
+    if isinstance(rule, ValueRule):
+        column = columns.get(rule.figure) if rule.table == "rpt_audit" else None
+        return rule.column if column is not None and column.needs_full_grid else None
+    needing = {column.compared for column in columns.values() if column.needs_full_grid}
+    return rule.measure if rule.measure is not None and rule.measure in needing else None
