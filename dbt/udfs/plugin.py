@@ -20,7 +20,7 @@ from udfs.measures.pair_distances import PairBin, SamplePair
 from udfs.measures.sensitivity import SensitivityInterval
 from udfs.raters.kappa import Agreement
 from udfs.reading import Reading
-from udfs.resampling import Interval, TwoWayMean
+from udfs.resampling import Interval
 from udfs.scoring.math.equal import MathReading
 from udfs.scoring.verdict import Verdict
 from udfs.sql import comparison, designs, measures, pairs, raters, reading, scoring, stability, templates
@@ -30,6 +30,7 @@ from udfs.stability.prompt_stability import StabilityRow
 from udfs.templates.rankings import RankingConsistency
 from udfs.templates.rule_against_judge import RuleAgainstJudge
 from udfs.templates.spread import Spread
+from udfs.two_way import TwoWayMean
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

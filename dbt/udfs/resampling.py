@@ -1,4 +1,4 @@
-"""Measures uncertainty: seeded bootstrap weights, two-way jackknife variances and t intervals."""
+"""Measures uncertainty: seeded bootstrap weights, jackknife variances and t intervals."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from udfs.codes import dense_codes
-
 TAIL = 0.025
 """Probability outside each end of an interval."""
 
 _CHUNK_CELLS = 4_000_000  # float64 cells of one chunk of weights: 32 MB, and twice that again while drawing
 _COUNTED_CELLS = 1 << 15  # float64 cells of the resamples that are counted at once
 _KEPT_CELLS = 1 << 19  # float64 cells of the largest weights that are kept: 4 MB
-_SWEEPS = 50
-_CONVERGED = 1e-12
 _NO_DEVIATION = 1e-24  # below it the square of a deviation is rounding
 
 
@@ -213,146 +209,3 @@ def mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
     n_defined = is_defined.sum(axis=0)
     sums = np.where(is_defined, figures, 0.0).sum(axis=0)
     return np.where(n_defined > 0, sums / np.maximum(n_defined, 1), np.nan)
-
-
-class TwoWayVariance(NamedTuple):
-    """The parts V_variants and V_both of the variance of a mean over samples and variants, and how many variants there are.
-
-    `n_variants` is what their weights come to, 1 / (sum of squares), where variants of one family are one unit.
-    """
-
-    variants: float
-    both: float
-    n_variants: float
-
-    def total(self, samples: float) -> float:
-        """Returns V_samples + V_variants - V_both, never below its larger part: the subtraction can overshoot by chance."""
-        return max(samples + self.variants - self.both, samples, self.variants)
-
-    def degrees_of_freedom(self, samples: float, n_samples: int) -> float:
-        """Returns those of `satterthwaite`, not fewer than the smaller of N - 1 and Q - 1.
-
-        Args:
-            samples: V_samples.
-            n_samples: N, two or more.
-        """
-        free = n_samples - 1, self.n_variants - 1
-        return max(min(free), satterthwaite(samples, self.variants, *free, self.total(samples)))
-
-
-def two_way_variance(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    value: NDArray[np.float64],
-    weight: NDArray[np.float64] | None = None,
-) -> TwoWayVariance:
-    """Returns V_variants and V_both of a samples x variants table, from an additive fit.
-
-    V_variants is the jackknife's over leaving out each variant, with equal weights the ddof 1 variance of the variants'
-    effects over Q; V_both is the mean square of what sample and variant do not explain, over the number of cells. In a full
-    table effects are plain means; with cells missing the additive least-squares fit stands in, so that a variant asked only
-    on hard samples is not taken for a bad one.
-
-    Args:
-        sample: shape (n,), dense codes.
-        variant: shape (n,), dense codes, at least two distinct.
-        value: shape (n,), one per (sample, variant).
-        weight: shape (Q,), of each variant in the mean, summing to 1; None weighs all alike.
-
-    Returns:
-        Variances, >= 0.
-    """
-    n_samples, n_variants, n_cells = int(sample.max()) + 1, int(variant.max()) + 1, len(value)
-    per_sample = np.bincount(sample, minlength=n_samples)
-    per_variant = np.bincount(variant, minlength=n_variants)
-    residual = value - value.mean()
-    effects = np.zeros(n_variants)
-    is_full = n_cells == n_samples * n_variants
-    for _ in range(1 if is_full else _SWEEPS):  # backfitting: exact at once in a full table, geometric otherwise
-        residual = residual - (np.bincount(sample, weights=residual, minlength=n_samples) / per_sample)[sample]
-        step = np.bincount(variant, weights=residual, minlength=n_variants) / per_variant
-        residual = residual - step[variant]
-        effects += step
-        if np.abs(step).max() < _CONVERGED:
-            break
-    degrees_of_freedom = n_cells - n_samples - n_variants + 1
-    mean_square = float(residual @ residual) / degrees_of_freedom if degrees_of_freedom > 0 else 0.0
-    if weight is None:
-        weight = np.full(n_variants, 1 / n_variants)
-    squares = float(weight @ weight)
-    without = weight * (effects - weight @ effects) / (1 - weight)  # how far the mean moves without each
-    return TwoWayVariance(
-        variants=(n_variants - 1) / n_variants * float(without @ without),
-        both=squares * n_variants * mean_square / n_cells,
-        n_variants=1 / squares,
-    )
-
-
-class TwoWayMean(NamedTuple):
-    """A mean over variants, its spread over them, and its bounds."""
-
-    mean: float
-    std: float
-    low: float
-    high: float
-
-
-def two_way_interval(
-    sample: NDArray[np.int64],
-    variant: NDArray[np.int64],
-    value: NDArray[np.float64],
-    family: NDArray[np.int64] | None = None,
-) -> TwoWayMean:
-    """Returns the mean over variants of the variant's mean over samples, with an interval for other samples and wordings.
-
-    Args:
-        sample: shape (n,), dense codes.
-        variant: shape (n,), dense codes.
-        value: shape (n,), in [0, 1], one per (sample, variant), repetitions averaged. Missing cells are left out.
-        family: shape (n,), dense codes of the variant's family: variants of one family are one unit of the interval.
-
-    Returns:
-        `mean`; `std` over variants with ddof 0; `low`, `high`: mean -+ t sqrt(V_samples + V_variants - V_both) with the degrees
-        of freedom of `TwoWayVariance`, with one variant or family mean -+ t_{N-1} sqrt(V_samples), clipped to [0, 1]. Where
-        every value is 0 (or 1) the jackknife sees no spread and the exact Clopper-Pearson bound for 0 (or N) of N samples
-        stands instead. Bounds are otherwise NaN with fewer than two samples; all NaN without values.
-    """
-    if len(value) == 0:
-        return TwoWayMean(np.nan, np.nan, np.nan, np.nan)
-    n_samples = int(sample.max()) + 1
-    by_variant = np.bincount(variant, weights=value) / np.bincount(variant)
-    mean, std = float(by_variant.mean()), float(by_variant.std())
-    if not value.any():
-        return TwoWayMean(0.0, 0.0, 0.0, 1 - TAIL ** (1 / n_samples))
-    if (value == 1).all():
-        return TwoWayMean(1.0, 0.0, TAIL ** (1 / n_samples), 1.0)
-    if n_samples < 2:
-        return TwoWayMean(mean, std, np.nan, np.nan)
-    by_sample = np.bincount(sample, weights=value) / np.bincount(sample)
-    of_samples = float(by_sample.var(ddof=1)) / n_samples
-    variance, n_free = of_samples, float(n_samples - 1)
-    weight = None
-    if family is not None:
-        weight = np.bincount(family[np.unique(variant, return_index=True)[1]]) / len(by_variant)
-        sample, variant, value = family_means(sample, family, value)
-    if variant.max() > 0:
-        parts = two_way_variance(sample, variant, value, weight)
-        variance, n_free = parts.total(of_samples), parts.degrees_of_freedom(of_samples, n_samples)
-    half = t_quantile(n_free) * float(np.sqrt(variance))
-    return TwoWayMean(mean, std, max(0.0, mean - half), min(1.0, mean + half))
-
-
-def family_means(
-    sample: NDArray[np.int64], family: NDArray[np.int64], value: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Returns the mean value of each (sample, family) that has one, in order: samples, families and means.
-
-    Args:
-        sample: shape (n,), dense codes.
-        family: shape (n,), dense codes.
-        value: shape (n,).
-    """
-    n_families = int(family.max()) + 1
-    cell, keys = dense_codes(sample * n_families + family)
-    samples, families = np.divmod(keys, n_families)
-    return samples, families, np.bincount(cell, weights=value) / np.bincount(cell)

@@ -11,7 +11,8 @@ from udfs.comparison.draws import resampled_samples
 from udfs.measures.consistency import consistency
 from udfs.measures.entropy import normalised_entropy
 from udfs.measures.sensitivity import corrected_sensitivity, sensitivity_interval
-from udfs.resampling import t_quantile, two_way_interval
+from udfs.resampling import t_quantile
+from udfs.two_way import two_way_interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from udfs.designs.widths import (
     half_widths,
 )
 from udfs.measures.sensitivity import sensitivity_interval
-from udfs.resampling import two_way_interval
+from udfs.two_way import two_way_interval
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
 

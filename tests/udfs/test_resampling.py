@@ -1,10 +1,9 @@
-"""Bootstrap weights, two-way variances and the intervals of accuracies."""
+"""Bootstrap weights, percentiles, and what units and parts of a variance tell."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t
 
 from udfs.resampling import (
     bearing_samples,
@@ -15,13 +14,8 @@ from udfs.resampling import (
     resampled_units,
     t_quantile,
     two_part_half_width,
-    two_way_interval,
-    two_way_variance,
     weights,
 )
-
-# questions x templates; accuracies .75, .75 and .25
-QUESTIONS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)
 
 
 def test_each_resample_draws_as_many_as_there_are() -> None:
@@ -66,58 +60,6 @@ def test_percentiles_leave_out_what_is_undefined() -> None:
     assert percentile_interval(table)[1] == pytest.approx([2.475, 96.525])
     assert np.isnan(percentile_interval(table)[2]).all()
     assert percentile_interval(np.arange(101.0)) == pytest.approx([2.5, 97.5])
-
-
-def test_variance_of_questions_and_templates_by_hand() -> None:
-    # Var_ddof1 of .75, .75, .25 is .083333; the residual mean square is .222222
-    question, template = np.indices(QUESTIONS.shape).reshape(2, -1)
-    variance = two_way_variance(question, template, QUESTIONS.ravel())
-    assert variance.variants == pytest.approx(0.083333 / 3, abs=1e-6)
-    assert variance.both == pytest.approx(0.222222 / 12, abs=1e-6)
-
-
-def test_interval_by_hand() -> None:
-    question, template = np.indices(QUESTIONS.shape).reshape(2, -1)
-    got = two_way_interval(question, template, QUESTIONS.ravel())
-    samples = np.var([2 / 3, 1 / 3, 1, 1 / 3], ddof=1) / 4
-    half = t.ppf(0.975, 2) * np.sqrt(max(samples + 0.25 / 9 - 1 / 54, samples))
-    assert got.mean == pytest.approx(1.75 / 3)
-    assert got.std == pytest.approx(np.std([0.75, 0.75, 0.25]))
-    assert (got.low, got.high) == pytest.approx((max(0, got.mean - half), min(1, got.mean + half)))
-
-
-def test_one_template_leaves_the_questions() -> None:
-    value = np.array([1.0, 0, 1, 1])
-    got = two_way_interval(np.arange(4), np.zeros(4, np.int64), value)
-    assert got.low == pytest.approx(max(0, 0.75 - t.ppf(0.975, 3) * np.std(value, ddof=1) / 2))
-
-
-def test_nothing_wrong_is_bounded_exactly() -> None:
-    question, template = np.indices((20, 3)).reshape(2, -1)
-    # Clopper-Pearson for 20 of 20: (alpha / 2)^(1 / n)
-    assert two_way_interval(question, template, np.ones(60)).low == pytest.approx(0.025 ** (1 / 20))
-    assert two_way_interval(question, template, np.zeros(60)).high == pytest.approx(1 - 0.025 ** (1 / 20))
-
-
-def test_a_template_missing_where_questions_are_easy_is_not_taken_for_bad() -> None:
-    # value = question + template exactly, so nothing is left over wherever cells are missing
-    question, template = np.indices((6, 4)).reshape(2, -1)
-    value = question / 10 + template / 20
-    kept = np.random.default_rng(0).random(24) < 0.8
-    full, part = (
-        two_way_variance(question, template, value),
-        two_way_variance(question[kept], template[kept], value[kept]),
-    )
-    assert part.variants == pytest.approx(full.variants)
-    assert part.both == pytest.approx(0, abs=1e-12)
-
-
-def test_undefined_without_values_or_with_one_sample() -> None:
-    empty = np.empty(0, np.int64)
-    assert np.isnan(two_way_interval(empty, empty, np.empty(0))).all()
-    one = two_way_interval(np.zeros(2, np.int64), np.arange(2), np.array([0.0, 1.0]))
-    assert one.mean == 0.5
-    assert np.isnan([one.low, one.high]).all()
 
 
 def test_units_of_unequal_parts_tell_less() -> None:

@@ -9,7 +9,7 @@ from udfs.codes import dense_codes
 from udfs.designs.curve import CurvePoint, OwnRun, width_curve
 from udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS
 from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
-from udfs.resampling import family_means
+from udfs.two_way import family_means
 
 FEWEST_WORDINGS_ASKED = 8
 """Wordings of the smallest run that has a curve. What fewer of them vary by is a guess, whatever the samples."""

@@ -12,7 +12,7 @@ from scipy.special import chdtri
 from udfs.codes import dense_codes
 from udfs.designs.families import one_wording_a_family
 from udfs.measures.sensitivity import pseudo_values
-from udfs.resampling import two_way_variance
+from udfs.two_way_fit import two_way_fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +73,8 @@ def linear_components(
     Args:
         sample: shape (n,), dense codes, at least two distinct.
         wording: shape (n,), dense codes, at least two distinct.
-        value: shape (n,), one per (sample, wording): the mean of its asks. Some may be missing: Q is then a sample's mean
-            number of wordings, N likewise, and the fit is by least squares.
+        value: shape (n,), one per (sample, wording): the mean of its asks. Some may be missing: means are then those of the
+            least-squares fit, and MS_e / Q and MS_e / N the noise that is left in them.
         within: shape (n,), ddof 1 variance of the asks that the value is the mean of; NaN of a single ask.
         n_asks: shape (n,), >= 1, how many they are.
         family: shape (n,), code of the wording's family; at least two distinct. None: each wording is one of its own.
@@ -180,17 +180,15 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
     if n_samples < 2 or n_wordings < 2:
         msg = f"components need 2 samples and 2 wordings, these are {n_samples} and {n_wordings}"
         raise ValueError(msg)
-    parts = two_way_variance(sample, wording, value)
-    residual, wording_means = parts.both * len(value), parts.variants * n_wordings
-    sample_means = np.bincount(sample, weights=value) / np.bincount(sample)
+    fit = two_way_fit(sample, wording, value)
     return _Table(
         n_samples=n_samples,
         n_wordings=n_wordings,
-        mean=float((np.bincount(wording, weights=value) / np.bincount(wording)).mean()),
-        samples=float(sample_means.var(ddof=1)) - residual * n_samples / len(value),
-        wordings=wording_means - residual * n_wordings / len(value),
-        wording_means=wording_means,
-        residual=residual,
+        mean=fit.mean,
+        samples=fit.sample_variance,
+        wordings=fit.effect_variance,
+        wording_means=fit.effect_variance + fit.effect_noise,
+        residual=fit.mean_square,
     )
 
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
 from udfs.measures.families import shares_of_families
-from udfs.resampling import t_quantile, two_way_variance
+from udfs.resampling import t_quantile
+from udfs.two_way import two_way_variance
 
 
 class ConsistencyRate(NamedTuple):

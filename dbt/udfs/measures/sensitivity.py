@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from udfs.codes import dense_codes
 from udfs.measures.entropy import plug_in_terms
-from udfs.resampling import t_quantile, two_way_variance
+from udfs.resampling import t_quantile
+from udfs.two_way import two_way_variance
 
 MANY = 12
 """Variants from which the variance over them is known well enough for the degrees of freedom of Satterthwaite."""

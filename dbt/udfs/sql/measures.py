@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from udfs import resampling
+from udfs import resampling, two_way
 from udfs.codes import dense_codes
 from udfs.measures import by_wordings, consistency, entropy, families, sensitivity
 from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
@@ -209,5 +209,5 @@ def two_way_interval(sample: Column, variant: Column, family: Column, value: Col
     rows = []
     for *units, values in present_groups("two_way_interval", columns):
         samples, variants, own = (dense_codes(each)[0] for each in units)
-        rows.append(resampling.two_way_interval(samples, variants, values, own))
-    return structs(rows, resampling.TwoWayMean._fields)
+        rows.append(two_way.two_way_interval(samples, variants, values, own))
+    return structs(rows, two_way.TwoWayMean._fields)

@@ -17,7 +17,7 @@ from udfs.designs.search import full_shapes, least_design, least_of
 from udfs.designs.widths import Design, half_width, half_widths
 from udfs.measures.sensitivity import sensitivity_interval
 from udfs.plugin import register
-from udfs.resampling import two_way_interval
+from udfs.two_way import two_way_interval
 
 WORLD = World()
 

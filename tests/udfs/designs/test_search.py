@@ -19,7 +19,7 @@ from udfs.designs.search import (
 )
 from udfs.designs.variance_components import VarianceComponents, with_assurance
 from udfs.designs.widths import Design, Kind, half_width, half_widths
-from udfs.resampling import two_way_interval
+from udfs.two_way import two_way_interval
 
 
 def components(samples: float, wordings: float, cells: float, repetitions: float) -> VarianceComponents:

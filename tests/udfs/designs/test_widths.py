@@ -18,7 +18,7 @@ from udfs.designs.widths import (
     least_half_width,
 )
 from udfs.measures.sensitivity import sensitivity_interval
-from udfs.resampling import two_way_interval
+from udfs.two_way import two_way_interval
 
 COMPONENTS = VarianceComponents(
     n_samples=60, n_wordings=8, mean=0.6, samples=0.04, wordings=0.0036, cells=0.01, repetitions=0.18,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from udfs.measures.consistency_rate import consistency_rate
 from udfs.measures.families import shares_of_families, wording_families
 from udfs.measures.sensitivity import sensitivity_interval
-from udfs.resampling import two_way_interval
+from udfs.two_way import two_way_interval
 
 TEXT = "You have to guess whether the author of the following message is a Republican or a Democrat before the election"
 

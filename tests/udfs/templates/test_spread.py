@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from udfs import resampling
-from udfs.resampling import generator, two_way_variance, weights
+from udfs.resampling import generator, weights
 from udfs.templates.spread import Spread, bootstrap_variances, spread
+from udfs.two_way import two_way_variance
 
 Table = NDArray[np.float64]
 

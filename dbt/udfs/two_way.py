@@ -1,0 +1,168 @@
+"""Gives means over samples and wordings their variance and their interval."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs.codes import dense_codes
+from udfs.resampling import TAIL, satterthwaite, t_quantile
+from udfs.two_way_fit import two_way_fit
+
+
+class TwoWayVariance(NamedTuple):
+    """The parts V_variants and V_both of the variance of a mean over samples and variants, and how many variants there are.
+
+    `n_variants` is what their weights come to, 1 / (sum of squares), where variants of one family are one unit.
+    """
+
+    variants: float
+    both: float
+    n_variants: float
+
+    def total(self, samples: float) -> float:
+        """Returns V_samples + V_variants - V_both, never below its larger part: the subtraction can overshoot by chance."""
+        return max(samples + self.variants - self.both, samples, self.variants)
+
+    def degrees_of_freedom(self, samples: float, n_samples: int) -> float:
+        """Returns those of `satterthwaite`, not fewer than the smaller of N - 1 and Q - 1.
+
+        Args:
+            samples: V_samples.
+            n_samples: N, two or more.
+        """
+        free = n_samples - 1, self.n_variants - 1
+        return max(min(free), satterthwaite(samples, self.variants, *free, self.total(samples)))
+
+
+def two_way_variance(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    value: NDArray[np.float64],
+    weight: NDArray[np.float64] | None = None,
+) -> TwoWayVariance:
+    """Returns V_variants and V_both of a samples x variants table, from an additive fit.
+
+    V_variants is the jackknife's over leaving out each variant, with equal weights the ddof 1 variance of the variants'
+    effects over Q; V_both is what residuals add to it: in a full table their mean square over the number of cells. In a full
+    table effects are plain means; with cells missing the least-squares fit stands in, so that a variant asked only on hard
+    samples is not taken for a bad one.
+
+    Args:
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes, at least two distinct.
+        value: shape (n,), one per (sample, variant).
+        weight: shape (Q,), of each variant in the mean, summing to 1; None weighs all alike.
+
+    Returns:
+        Variances, >= 0.
+    """
+    fit = two_way_fit(sample, variant, value)
+    effects, n_variants = fit.effects, len(fit.effects)
+    if weight is None:
+        weight = np.full(n_variants, 1 / n_variants)
+    squares = float(weight @ weight)
+    without = weight * (effects - weight @ effects) / (1 - weight)  # how far the mean moves without each
+    return TwoWayVariance(
+        variants=(n_variants - 1) / n_variants * float(without @ without),
+        both=squares * n_variants * fit.mean_square / fit.n_cells * fit.effect_inflation,
+        n_variants=1 / squares,
+    )
+
+
+class TwoWayMean(NamedTuple):
+    """A mean over variants, its spread over them, and its bounds."""
+
+    mean: float
+    std: float
+    low: float
+    high: float
+
+
+def two_way_interval(
+    sample: NDArray[np.int64],
+    variant: NDArray[np.int64],
+    value: NDArray[np.float64],
+    family: NDArray[np.int64] | None = None,
+    *,
+    is_incomplete: bool = False,
+) -> TwoWayMean:
+    """Returns the mean over variants of the variant's mean over samples, with an interval for other samples and wordings.
+
+    Args:
+        sample: shape (n,), dense codes.
+        variant: shape (n,), dense codes.
+        value: shape (n,), in [0, 1], one per (sample, variant), repetitions averaged. Missing cells are left out.
+        family: shape (n,), dense codes of the variant's family: variants of one family are one unit of the interval.
+        is_incomplete: whether samples were asked under some of the variants each, so that means are those of the fit.
+
+    Returns:
+        `mean`; `std` over variants with ddof 0; `low`, `high`: mean -+ t sqrt(V_samples + V_variants - V_both) with the degrees
+        of freedom of `TwoWayVariance`, with one variant or family mean -+ t_{N-1} sqrt(V_samples), clipped to [0, 1]. Where
+        every value is 0 (or 1) the jackknife sees no spread and the exact Clopper-Pearson bound for 0 (or N) of N samples
+        stands instead. Bounds are otherwise NaN with fewer than two samples; all NaN without values.
+
+        Where the grid is incomplete, mean and std are those of the fit, and V_samples = s_i^2 / N + MS_e / n with s_i^2 of
+        `TwoWayFit.sample_variance`, MS_e its residual mean square and n its cells. V_samples + V_variants - V_both is then
+        s_i^2 / N + s_q^2 / Q + d / (N q), as designs are planned; of a full grid it is what it is without. Bounds are NaN where
+        wordings cannot be told from samples.
+    """
+    if len(value) == 0:
+        return TwoWayMean(np.nan, np.nan, np.nan, np.nan)
+    n_samples = int(sample.max()) + 1
+    if not value.any():
+        return TwoWayMean(0.0, 0.0, 0.0, 1 - TAIL ** (1 / n_samples))
+    if (value == 1).all():
+        return TwoWayMean(1.0, 0.0, TAIL ** (1 / n_samples), 1.0)
+    n_variants = int(variant.max()) + 1
+    mean, std, of_samples = (_fitted if is_incomplete else _plain)(sample, variant, value)
+    if np.isnan(of_samples):
+        return TwoWayMean(mean, std, np.nan, np.nan)
+    variance, n_free = of_samples, float(n_samples - 1)
+    weight = None
+    if family is not None:
+        weight = np.bincount(family[np.unique(variant, return_index=True)[1]]) / n_variants
+        sample, variant, value = family_means(sample, family, value)
+    if variant.max() > 0:
+        parts = two_way_variance(sample, variant, value, weight)
+        variance, n_free = parts.total(of_samples), parts.degrees_of_freedom(of_samples, n_samples)
+    half = t_quantile(n_free) * float(np.sqrt(variance))
+    return TwoWayMean(mean, std, max(0.0, mean - half), min(1.0, mean + half))
+
+
+def _plain(
+    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """The mean of the variants' plain means, their standard deviation, and V_samples, NaN below two samples."""
+    by_variant = np.bincount(variant, weights=value) / np.bincount(variant)
+    by_sample = np.bincount(sample, weights=value) / np.bincount(sample)
+    of_samples = float(by_sample.var(ddof=1)) / len(by_sample) if len(by_sample) > 1 else np.nan
+    return float(by_variant.mean()), float(by_variant.std()), of_samples
+
+
+def _fitted(
+    sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """The same of the fit of an incomplete grid; V_samples is NaN also where wordings cannot be told from samples."""
+    fit = two_way_fit(sample, variant, value)
+    of_samples = max(0.0, fit.sample_variance / len(fit.by_sample) + fit.mean_square / fit.n_cells)
+    is_known = len(fit.by_sample) > 1 and (fit.is_determined or len(fit.effects) == 1)
+    return float(np.clip(fit.mean, 0, 1)), float(fit.effects.std()), of_samples if is_known else np.nan
+
+
+def family_means(
+    sample: NDArray[np.int64], family: NDArray[np.int64], value: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Returns the mean value of each (sample, family) that has one, in order: samples, families and means.
+
+    Args:
+        sample: shape (n,), dense codes.
+        family: shape (n,), dense codes.
+        value: shape (n,).
+    """
+    n_families = int(family.max()) + 1
+    cell, keys = dense_codes(sample * n_families + family)
+    samples, families = np.divmod(keys, n_families)
+    return samples, families, np.bincount(cell, weights=value) / np.bincount(cell)

@@ -1,0 +1,161 @@
+"""Means over samples and wordings with their intervals, in full and in incomplete grids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from tests.udfs.designs.worlds import World
+from udfs.designs.incomplete_grid import assigned_wordings
+from udfs.designs.variance_components import linear_components
+from udfs.two_way import two_way_interval, two_way_variance
+
+# questions x templates; accuracies .75, .75 and .25
+QUESTIONS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)
+WORLDS = {
+    "wordings matter little": World(samples=0.2, wordings=0.03, cells=0.1),
+    "wordings matter": World(samples=0.2, wordings=0.06, cells=0.1),
+    "answers repeat": World(mean=0.55, samples=0.26, wordings=0.06, cells=0.05),
+}
+
+
+def dealt(n: int, n_wordings: int, q: int, key: str = "key") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sample and wording of each cell of a balanced incomplete grid."""
+    return np.repeat(np.arange(n), q), np.array(assigned_wordings(n, n_wordings, q, key)).ravel()
+
+
+def test_variance_of_questions_and_templates_by_hand() -> None:
+    # Var_ddof1 of .75, .75, .25 is .083333; the residual mean square is .222222
+    question, template = np.indices(QUESTIONS.shape).reshape(2, -1)
+    variance = two_way_variance(question, template, QUESTIONS.ravel())
+    assert variance.variants == pytest.approx(0.083333 / 3, abs=1e-6)
+    assert variance.both == pytest.approx(0.222222 / 12, abs=1e-6)
+
+
+def test_interval_by_hand() -> None:
+    question, template = np.indices(QUESTIONS.shape).reshape(2, -1)
+    got = two_way_interval(question, template, QUESTIONS.ravel())
+    samples = np.var([2 / 3, 1 / 3, 1, 1 / 3], ddof=1) / 4
+    half = t.ppf(0.975, 2) * np.sqrt(max(samples + 0.25 / 9 - 1 / 54, samples))
+    assert got.mean == pytest.approx(1.75 / 3)
+    assert got.std == pytest.approx(np.std([0.75, 0.75, 0.25]))
+    assert (got.low, got.high) == pytest.approx((max(0, got.mean - half), min(1, got.mean + half)))
+
+
+def test_one_template_leaves_the_questions() -> None:
+    value = np.array([1.0, 0, 1, 1])
+    got = two_way_interval(np.arange(4), np.zeros(4, np.int64), value)
+    assert got.low == pytest.approx(max(0, 0.75 - t.ppf(0.975, 3) * np.std(value, ddof=1) / 2))
+
+
+def test_nothing_wrong_is_bounded_exactly() -> None:
+    question, template = np.indices((20, 3)).reshape(2, -1)
+    # Clopper-Pearson for 20 of 20: (alpha / 2)^(1 / n)
+    assert two_way_interval(question, template, np.ones(60)).low == pytest.approx(0.025 ** (1 / 20))
+    assert two_way_interval(question, template, np.zeros(60)).high == pytest.approx(1 - 0.025 ** (1 / 20))
+
+
+def test_a_template_missing_where_questions_are_easy_is_not_taken_for_bad() -> None:
+    # value = question + template exactly, so nothing is left over wherever cells are missing
+    question, template = np.indices((6, 4)).reshape(2, -1)
+    value = question / 10 + template / 20
+    kept = np.random.default_rng(0).random(24) < 0.8
+    full, part = (
+        two_way_variance(question, template, value),
+        two_way_variance(question[kept], template[kept], value[kept]),
+    )
+    assert part.variants == pytest.approx(full.variants)
+    assert part.both == pytest.approx(0, abs=1e-12)
+
+
+def test_undefined_without_values_or_with_one_sample() -> None:
+    empty = np.empty(0, np.int64)
+    assert np.isnan(two_way_interval(empty, empty, np.empty(0))).all()
+    one = two_way_interval(np.zeros(2, np.int64), np.arange(2), np.array([0.0, 1.0]))
+    assert one.mean == 0.5
+    assert np.isnan([one.low, one.high]).all()
+
+
+def test_an_incomplete_grid_that_is_full_has_the_interval_of_a_full_one() -> None:
+    rng = np.random.default_rng(2)
+    for n, q in [(4, 3), (30, 6), (50, 12)]:
+        sample, wording = np.indices((n, q)).reshape(2, -1)
+        value = rng.integers(0, 3, n * q) / 2
+        family = wording // 2
+        for units in (None, family):
+            expected = two_way_interval(sample, wording, value, units)
+            assert two_way_interval(sample, wording, value, units, is_incomplete=True) == pytest.approx(expected)
+
+
+def test_interval_of_an_incomplete_grid_is_that_of_the_planned_variance() -> None:
+    # V = s_i^2 / N + s_q^2 / Q + d / (N q) from the components of the same table
+    rng = np.random.default_rng(5)
+    n, n_wordings, q = 200, 12, 4
+    sample, wording = dealt(n, n_wordings, q)
+    value = World().answers(rng, n, n_wordings, 1)[sample, wording, 0]
+    found = linear_components(sample, wording, value, np.full(n * q, np.nan), np.ones(n * q, np.int64))
+    of_cells = found.residual / (n * q)
+    variance = found.samples / n + found.wordings / n_wordings + of_cells
+    by_samples, by_wordings = found.samples / n + of_cells, found.wording_means / n_wordings
+    free = variance**2 / (by_samples**2 / (n - 1) + by_wordings**2 / (n_wordings - 1))
+    got = two_way_interval(sample, wording, value, is_incomplete=True)
+    assert got.high - got.low == pytest.approx(2 * t.ppf(0.975, free) * np.sqrt(variance))
+    assert got.mean == pytest.approx(found.mean)
+
+
+def test_a_mean_of_the_fit_does_not_depend_on_which_questions_a_template_was_asked_on() -> None:
+    question, template = np.indices((12, 4)).reshape(2, -1)
+    value = question / 20 + template / 20
+    kept = (question + template) % 3 != 0
+    kept[template == 3] &= question[template == 3] > 5  # the best template on the easiest questions alone
+    full = two_way_interval(question, template, value)
+    table = question[kept], template[kept], value[kept]
+    assert two_way_interval(*table, is_incomplete=True)[:2] == pytest.approx(full[:2])
+    assert two_way_interval(*table).mean > full.mean + 0.02
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_an_incomplete_grid_covers_other_samples_and_wordings(name: str) -> None:
+    """100 samples under 6 of 30 wordings each; 400 replicates gave .93 to .95."""
+    world, rng = WORLDS[name], np.random.default_rng(11)
+    held = []
+    for replicate in range(120):
+        sample, wording = dealt(100, 30, 6, str(replicate))
+        value = world.answers(rng, 100, 30, 1)[sample, wording, 0]
+        got = two_way_interval(sample, wording, value, is_incomplete=True)
+        held.append(got.low <= world.mean <= got.high)
+    assert np.mean(held) >= 0.9
+
+
+def test_families_of_an_incomplete_grid_are_the_units_of_its_interval() -> None:
+    rng, family = np.random.default_rng(3), np.repeat(np.arange(6), 5)
+    sample, wording = dealt(400, 30, 6)
+    value = World(wordings=0.1).answers_in_families(rng, 400, family, 1)[sample, wording, 0]
+    alone = two_way_interval(sample, wording, value, is_incomplete=True)
+    joint = two_way_interval(sample, wording, value, family[wording], is_incomplete=True)
+    assert joint[:2] == alone[:2]
+    assert joint.high - joint.low > 1.5 * (alone.high - alone.low)
+
+
+def test_wordings_that_are_never_compared_leave_an_incomplete_grid_without_bounds() -> None:
+    # two wordings for the first samples, two others for the last; and one wording for each sample
+    apart = np.repeat(np.arange(8), 2), np.append(np.tile([0, 1], 4), np.tile([2, 3], 4))
+    for sample, wording in (apart, (np.arange(8), np.arange(8) % 2)):
+        value = np.arange(len(sample)) % 3 / 2
+        got = two_way_interval(sample, wording, value, is_incomplete=True)
+        assert got.mean == pytest.approx(value.mean())
+        assert np.isnan([got.low, got.high]).all()
+
+
+def test_edges_of_an_incomplete_grid_are_those_of_a_full_one() -> None:
+    sample, wording = dealt(20, 5, 2)
+    assert two_way_interval(sample, wording, np.ones(40), is_incomplete=True).low == pytest.approx(0.025 ** (1 / 20))
+    one = two_way_interval(np.zeros(2, np.int64), np.arange(2), np.array([0.0, 1.0]), is_incomplete=True)
+    assert (one.mean, np.isnan(one.low)) == (0.5, True)
+    empty = np.empty(0, np.int64)
+    assert np.isnan(two_way_interval(empty, empty, np.empty(0), is_incomplete=True)).all()
+    template = np.zeros(4, np.int64)
+    alone = two_way_interval(np.arange(4), template, np.array([1.0, 0, 1, 1]), is_incomplete=True)
+    assert alone == pytest.approx(two_way_interval(np.arange(4), template, np.array([1.0, 0, 1, 1])))
