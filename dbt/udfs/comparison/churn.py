@@ -43,8 +43,30 @@ def label_churn(labels: NDArray[np.int16], n_classes: int) -> Churn:
         unknown and with it all but `across`; unless that is 0, with nothing to explain: then churn 0, p 1. Below
         two samples all that needs a deviation is NaN.
     """
+    by_sample = churn_by_sample(labels, n_classes)
+    n, mean_across = len(by_sample.across), float(np.maximum(by_sample.across.mean(), 0.0))
+    if np.isnan(by_sample.within).any():
+        if np.abs(by_sample.across).max() < 1e-12:
+            return Churn(np.nan, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, n)
+        return Churn(np.nan, mean_across, *(np.nan,) * 5, n)
+    return _tested(float(by_sample.within.mean()), mean_across, by_sample.across - by_sample.within)
+
+
+class SampleChurn(NamedTuple):
+    """The disagreement of each sample's cells across runs and within them, shape (n,) each."""
+
+    across: Floats
+    within: Floats  # NaN throughout where no cell is asked twice
+
+
+def churn_by_sample(labels: NDArray[np.int16], n_classes: int) -> SampleChurn:
+    """Returns the figures of the samples whose means `label_churn` compares; samples without a cell that counts have none.
+
+    The arguments are those of `label_churn`.
+    """
     n_asked = (labels[0] >= 0).sum(axis=1)
-    is_cell = n_asked >= (2 if (n_asked >= 2).any() else 1)
+    is_repeated = bool((n_asked >= 2).any())
+    is_cell = n_asked >= (2 if is_repeated else 1)
     across = is_cell.astype(np.float64)
     within = is_cell.astype(np.float64)
     divisor = np.maximum(n_asked * (n_asked - 1), 1)
@@ -54,15 +76,8 @@ def label_churn(labels: NDArray[np.int16], n_classes: int) -> Churn:
         within -= np.where(is_cell, (first * (first - 1) + second * (second - 1)) / (2 * divisor), 0.0)
     n_cells = is_cell.sum(axis=0)
     kept = n_cells > 0
-    n = int(kept.sum())
-    by_sample = across.sum(axis=0)[kept] / n_cells[kept]
-    mean_across = float(np.maximum(by_sample.mean(), 0.0))
-    if not (n_asked >= 2).any():
-        if np.abs(by_sample).max() < 1e-12:
-            return Churn(np.nan, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, n)
-        return Churn(np.nan, mean_across, *(np.nan,) * 5, n)
-    noise = within.sum(axis=0)[kept] / n_cells[kept]
-    return _tested(float(noise.mean()), mean_across, by_sample - noise)
+    across, within = (part.sum(axis=0)[kept] / n_cells[kept] for part in (across, within))
+    return SampleChurn(across, within if is_repeated else np.full(len(within), np.nan))
 
 
 def confirm_churn(

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from udfs.comparison.alphas import Alphas
 from udfs.comparison.answers_table import AnswersTable
+from udfs.comparison.churn import churn_by_sample
 from udfs.comparison.figures import Figures, Floats
 from udfs.comparison.lattice import lattice_of
 from udfs.comparison.matching import SAME_WORDING
@@ -17,6 +18,27 @@ from udfs.stability.krippendorff import Level
 
 def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures]:
     """Returns the measures that the table's answers allow; those that are computed together are one `Figures`."""
+    alphas = (_intra(table, numbers, level), _inter(table, numbers, level))
+    return [*_means(table), *(figures for figures in alphas if figures is not None)]
+
+
+def differences_by_sample(table: AnswersTable) -> dict[str, Floats]:
+    """Returns what each sample says of the differences of the measures that are means over samples, candidate less base.
+
+    Returns:
+        Of `sensitivity`, `micro_f1`, `invalid_rate` and `label_churn` those that the table allows, each of shape
+        (n_samples of the measure,). Their means are the differences that `compare_answers` gives.
+    """
+    found = {figures.names[0]: figures.differences_by_sample() for figures in _means(table)}
+    churn = churn_by_sample(table.labels, table.n_classes)
+    if not np.isnan(churn.within).any():
+        found["label_churn"] = churn.across - churn.within
+    elif not churn.across.any():  # nothing is to be explained, by noise or by change
+        found["label_churn"] = churn.across
+    return {measure: by_sample for measure, by_sample in found.items() if len(by_sample)}
+
+
+def _means(table: AnswersTable) -> list[Shares | Rates]:
     n_asked = (table.labels[0] >= 0).sum(axis=1)
     n_asks = np.zeros((table.n_slots, table.n_samples), np.int64)  # of each slot and sample
     np.add.at(n_asks, table.ask_slot, n_asked > 0)
@@ -25,16 +47,13 @@ def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures
     share = _shares(table, n_parts)
     has_gold = bool((table.gold >= 0).any())
 
-    figures: list[Figures] = []
+    figures: list[Shares | Rates] = []
     if has_gold or (n_asks > 0).sum(axis=0).max() >= 2:
         figures.append(Shares(share, is_given, table.gold, lattice_of(n_parts[n_parts > 0], table.n_slots)))
     if has_gold:
         right = share[table.gold, :, np.arange(table.n_samples)].T
         figures.append(Rates(("micro_f1",), right, is_given & (table.gold >= 0)))
     figures.append(Rates(("invalid_rate",), share[-1], is_given))
-    figures.extend(
-        alphas for alphas in (_intra(table, numbers, level), _inter(table, numbers, level)) if alphas is not None
-    )
     return figures
 
 

@@ -1,0 +1,155 @@
+"""Decides at the looks of a run whether a rule of its gate is certain enough to ask no further samples.
+
+A run asks its samples in a seeded order, in N_LOOKS equal batches, all wordings of a batch before the next. After each batch
+but the last it looks at the scorecard of the samples asked so far. What it concludes there has to hold by more than what it
+concludes from all of them, so that five looks err no more often than one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from udfs.resampling import UNDEFINED, Interval
+
+N_LOOKS = 5
+"""Equal batches of samples, and looks: one after each batch, the last at all samples."""
+
+Scale = Literal["plain", "share", "log_complement"]
+"""Where an interval is as wide on either side as its evidence: on x, on x between 0 and 1, on ln(1 - x) with x in [-1, 1]."""
+
+Operator = Literal["<", "<=", ">", ">="]
+Part = Literal["figure", "low", "high"]
+"""What a rule limits: a figure, or one of its bounds."""
+
+_CRITICAL = 2.040
+_NORMAL_QUANTILE = 1.96
+
+
+class Look(NamedTuple):
+    """The interval of a figure at a look, widened, and whether a rule holds: None where more samples have to tell."""
+
+    low: float
+    high: float
+    passes: bool | None
+
+
+def critical_value(look: int) -> float:
+    """Returns c_k = 2.040 sqrt(K / k) of look k: a two-sided test that exceeds it at any of five looks errs in .05.
+
+    Raises:
+        ValueError: a look that is not one of 1 to N_LOOKS.
+
+    Source:
+        O'Brien and Fleming 1979.
+    """
+    if not 1 <= look <= N_LOOKS:
+        message = f"look must be 1 to {N_LOOKS}, got {look}"
+        raise ValueError(message)
+    return float(_CRITICAL * np.sqrt(N_LOOKS / look))
+
+
+def widening(look: int) -> float:
+    """Returns by how much the half-width of a 95 % interval grows at look k: c_k / 1.96, and 1 at the last look.
+
+    The last look concludes what a run without looks would. Raises as `critical_value`.
+    """
+    critical = critical_value(look)
+    return 1.0 if look == N_LOOKS else critical / _NORMAL_QUANTILE
+
+
+def bounds_at(look: int, estimate: float, low: float, high: float, scale: Scale = "plain") -> Interval:
+    """Returns an interval of the scorecard, widened on each side of its estimate by the look's `widening`.
+
+    Args:
+        look: 1 to N_LOOKS.
+        estimate: the figure that the bounds lie around, which is `sensitivity_corrected` for sensitivity.
+        low: of the 95 % interval at the look, NaN where undefined.
+        high: likewise.
+        scale: `share` is clipped to [0, 1], `log_complement` (PSS) is widened on ln(1 - x) and clipped to [-1, 1].
+
+    Returns:
+        The bounds as they are at the last look; a bound that equals the estimate, likewise. NaN for an undefined bound.
+        Of `log_complement` at 1, where there is no ln, the lower bound moves as that of one disagreeing sample would,
+        whose ln(1 - x) has a standard error of 1.
+
+    Raises:
+        ValueError: a look that is not one of 1 to N_LOOKS.
+    """
+    factor = widening(look)
+    if look == N_LOOKS:
+        return Interval(low, high)
+    if np.isnan(estimate):
+        return UNDEFINED
+    if scale == "log_complement":
+        return Interval(_log_bound(look, estimate, low), _log_bound(look, estimate, high))
+    bounds = (estimate + factor * (bound - estimate) for bound in (low, high))
+    if scale == "share":
+        bounds = (bound if np.isnan(bound) else min(1.0, max(0.0, bound)) for bound in bounds)
+    return Interval(*map(float, bounds))
+
+
+def _log_bound(look: int, estimate: float, bound: float) -> float:
+    if np.isnan(bound) or bound == estimate or bound >= 1:
+        return float(bound)
+    if estimate >= 1:
+        further = (1 - bound) * np.exp(critical_value(look) - _NORMAL_QUANTILE)
+    else:
+        further = (1 - estimate) * ((1 - bound) / (1 - estimate)) ** widening(look)
+    return float(max(-1.0, 1 - further))
+
+
+def rule_at(
+    look: int,
+    estimate: float,
+    low: float,
+    high: float,
+    *,
+    part: Part,
+    operator: Operator,
+    limit: float,
+    scale: Scale = "plain",
+    figure: float | None = None,
+) -> Look:
+    """Returns whether one row of the scorecard meets a rule of a gate, as far as a look can tell.
+
+    Before the last look `x_high <= limit`, `x_low <= limit` and `x <= limit` alike pass where the whole widened interval of x
+    is within the limit and fail where the whole of it is beyond. At the last look the part that the rule names is held
+    against the limit.
+
+    Args:
+        look: 1 to N_LOOKS.
+        estimate: the figure that the bounds lie around.
+        low: of its 95 % interval at the look, NaN where undefined.
+        high: likewise.
+        part: what the rule names: the figure, or its lower or upper bound.
+        operator: of the rule.
+        limit: of the rule.
+        scale: as of `bounds_at`.
+        figure: of a rule on a figure that is not the estimate, as published sensitivity: the interval moves to where it is.
+            None where it is.
+
+    Returns:
+        `passes` is None where an undefined bound, or at the last look an undefined part, leaves nothing to compare.
+
+    Raises:
+        ValueError: a look that is not one of 1 to N_LOOKS.
+    """
+    bounds = bounds_at(look, estimate, low, high, scale)
+    own = estimate if figure is None else figure
+    if part == "figure":
+        bounds = Interval(bounds.low + (own - estimate), bounds.high + (own - estimate))
+    if look == N_LOOKS:
+        named = {"figure": own, "low": bounds.low, "high": bounds.high}[part]
+        return Look(*bounds, None if np.isnan(named) else _meets(named, operator, limit))
+    if np.isnan(bounds).any():
+        return Look(*bounds, None)
+    is_within = [_meets(bound, operator, limit) for bound in bounds]
+    return Look(*bounds, is_within[0] if is_within[0] == is_within[1] else None)
+
+
+def _meets(value: float, operator: Operator, limit: float) -> bool:
+    if operator in ("<", "<="):
+        return value < limit or (operator == "<=" and value == limit)
+    return value > limit or (operator == ">=" and value == limit)
