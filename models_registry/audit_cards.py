@@ -64,8 +64,8 @@ class GridDesign(Card):
     wordings_per_sample: int | None = Field(
         None,
         ge=2,
-        description="how many of its wordings each sample is asked under, dealt by the seed of `samples` so that all wordings are "
-        "asked about equally often: micro-F1, accuracy by wording, spread and PSS between wordings from a part of the requests; "
+        description="how many of its wordings each sample is asked under, dealt by the seed of `samples` so that all are asked "
+        "about equally often: micro-F1, accuracy by wording, spread and PSS between wordings from a part of the requests; "
         "sensitivity, consistency and shares need all wordings and are NULL; default: all",
     )
 
@@ -165,6 +165,12 @@ class AuditCard(Card):
     repetitions: Repetitions = Field(default_factory=Repetitions, description="how often each wording is asked")
     samples: Samples = Field(default_factory=Samples, description="which rows are asked")
     design: GridDesign = Field(default_factory=GridDesign, description="which wordings each row is asked under")
+    stop: Literal["gate", "compare"] | None = Field(
+        None,
+        description="what may stop a run before all samples are asked: `gate` where the rules on values are decided, `compare` "
+        "where the differences from the newest whole run are too; samples are asked in five batches, all wordings of one before "
+        "the next; default: nothing",
+    )
     format: FormatLimits = Field(default_factory=FormatLimits, description="limits on the answers' format")
     judges: Names = Field((), description="judge cards")
     model_sets: dict[Name, Names] = Field(
@@ -223,6 +229,9 @@ class AuditCard(Card):
             if name not in self.tasks:
                 msg = f"samples.by_task names '{name}', which the audit does not ask{nearest(name, self.tasks)}"
                 raise ValueError(msg)
+        if self.stop is not None and self.design.wordings_per_sample is not None:
+            msg = "stop needs all wordings of a sample, and design.wordings_per_sample asks some; leave out one of the two"
+            raise ValueError(msg)
         if "all" in self.model_sets:
             msg = "model_sets: 'all' is the set of all models"
             raise ValueError(msg)

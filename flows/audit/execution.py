@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from flows.audit.budget import Purse, budget_of
 from flows.audit.design import Design
 from flows.audit.grid import deal_samples
 from flows.audit.infer import infer
+from flows.audit.looks import SampleBatches, batches_of
 from flows.audit.judge import count_missing_rulings, judge
 from flows.audit.meters import meters_of_judges, meters_of_models
 from flows.audit.paraphrase import paraphrase
@@ -19,6 +21,7 @@ from flows.audit.runs import close_run
 from flows.audit.shards.land_segments import lost_in
 from flows.audit.shards.lander import lander_of
 from flows.audit.shards.placement import AskersSetting
+from flows.audit.stopping import look, rows_of_look
 from flows.audit.validate import ValidationResult, validate
 from flows.comparison.compare import compare_again
 from flows.display.progress import Progress
@@ -30,6 +33,7 @@ from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.cards import FormatLimits
 from models_registry.errors import MeasureError
+from udfs.designs.stopping import N_LOOKS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +68,9 @@ class Execution:
     is_pilot: bool = False
     askers: AskersSetting = field(default_factory=AskersSetting)
     outcome: Outcome = field(default_factory=Outcome)
+    batches: SampleBatches | None = None
     _variants: tuple[Variant, ...] = ()
+    _first_batch: int = 1
     _compared: list[str] = field(default_factory=list)
 
     @property
@@ -84,12 +90,24 @@ class Execution:
         result = paraphrase(self._purse(), design, anew=self.rephrase, prompts=self.prompts)
         self._variants = tuple(deal_samples(self.warehouse, self.audit_run_id, design, result.variants))
         self.outcome.notes += result.notes
+        self.batches = batches_of(self.warehouse, self.audit_run_id)
+        if self.batches is not None:
+            self._first_batch = self.batches.n_looked + 1
 
-    def infer(self, ask: AskBatch = as_it_is) -> None:
-        """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
+    def to_ask(self) -> Iterator[int]:
+        """Yields the batches of samples that are still to be asked, as long as the looks between them leave somebody to ask."""
+        return self._batched().to_ask(self._designed(), self._variants, self._first_batch)
+
+    def infer(self, ask: AskBatch = as_it_is, batch: int | None = None) -> None:
+        """Asks every missing cell, or those of the batches of samples up to one, and lands the answers.
+
+        Raises MeasureError where cells have no answer yet.
+        """
         design, variants, run = self._designed(), self._variants, self.audit_run_id
         purse = self._purse()
         lander = None
+        if batch is not None:
+            variants = tuple(self._batched().up_to(batch, design, variants))
         if self.is_pilot:
             design, variants = pilot_design(design), tuple(pilot_variants(design, variants))
             refuse_begun(self.warehouse, run, design, variants)
@@ -98,12 +116,32 @@ class Execution:
         meters = meters_of_models(design, variants, self.warehouse, run)
         with self.progress.asking("cells", meters) as on_answer:
             result = infer(purse, design, variants, on_answer, ask, lander)
-        self.outcome.n_asked = result.n_landed
+        self.outcome.n_asked += result.n_landed
         self.outcome.notes += result.notes
         n_missing = count_missing(self.warehouse, run, design, variants)
         if n_missing:
             msg = f"{n_missing} cells have no answer yet; the same command again asks only them"
             raise MeasureError(msg)
+
+    def look(self, number: int) -> None:
+        """Looks at the samples asked by now, and lands who is asked no further."""
+        batches, design = self._batched(), self._designed()
+        groups = batches.running(design, self._variants)
+        self.progress.step(f"looking at {number} of {N_LOOKS} batches")
+        with self.warehouse.kept_open():
+            transform(self.warehouse, [self.audit_run_id], "up_to_formats", command="run")
+            validate(self.warehouse, self.audit_run_id, self.limits)
+            transform(self.warehouse, [self.audit_run_id], "look", command="run")
+            looks = look(batches, design, groups, number)
+        batches.land(rows_of_look(batches, looks, number))
+        n_stopped = sum(each.stops_because is not None for each in looks)
+        self.progress.say(f"look {number} of {N_LOOKS}: {n_stopped} of {len(groups)} model × task × strategy stop here")
+        self.outcome.notes += [
+            f"stopped early: {' × '.join(each.group)} after {batches.n_samples(each.group[1], number)} of "
+            f"{design.n_samples(each.group[1])} samples: {each.stops_because}"
+            for each in looks
+            if each.stops_because is not None
+        ]
 
     def transform(self, part: Part) -> None:
         """Derives one part of the marts; after the formats were checked the run is complete."""
@@ -169,6 +207,12 @@ class Execution:
             self.compare()
             self.publish()
         self.report()
+
+    def _batched(self) -> SampleBatches:
+        if self.batches is None:
+            msg = "the run never stops early"
+            raise ValueError(msg)
+        return self.batches
 
     def _designed(self) -> Design:
         if self.design is None:

@@ -15,6 +15,7 @@ import polars as pl
 
 from flows.audit.design import Design, used_fields
 from flows.audit.grid import design_row
+from flows.audit.looks import base_run_of, batch_rows
 from flows.audit.manifest import manifest_of
 from flows.audit.prices import price_of
 from flows.system.keys import as_json, content_id
@@ -176,6 +177,9 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
         for index, sample in enumerate(chosen.samples)
     ]
     audit = design.audit
+    base_run_id = base_run_of(warehouse, design) if audit.stop == "compare" else None
+    own_design = design_row(audit_run_id, design, base_run_id)
+    batches = [] if own_design["stop"] is None else batch_rows(audit_run_id, design)
     warehouse.land([
             (
                 "audit_runs",
@@ -193,7 +197,8 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
                 frame_of("task_labels", [row for n, c in design.tasks.items() for row in label_rows(audit_run_id, n, c)]),
             ),
             ("samples", frame_of("samples", samples)),
-            ("designs", frame_of("designs", [design_row(audit_run_id, design)])),
+            ("designs", frame_of("designs", [own_design])),
+            ("sample_batches", frame_of("sample_batches", batches)),
         ],
     )  # fmt: skip
     return audit_run_id

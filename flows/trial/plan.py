@@ -90,8 +90,8 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
     base = read_base(warehouse, run, audit_id, chosen)
     if options.filler is None and registry.audit(audit_id).design.wordings_per_sample is not None:
         msg = (
-            f"--no-control: run {run.audit_run_id} asked each sample under some of its wordings alone, so that its answers do not stand "
-            "for the unchanged prompts; leave it out"
+            f"--no-control: run {run} asked each sample under some of its wordings alone, so that its "
+            "answers do not stand for the unchanged prompts; leave it out"
         )
         raise UsageError(msg)
     models = _models(registry, base, chosen.model)
@@ -130,6 +130,7 @@ def _design(
         "judges": (),
         "model_sets": {},
         "design": GridDesign(),  # few samples, under all wordings
+        "stop": None,
         "format": FormatLimits.model_validate_json(base.format_limits).model_copy(update=limits),
     }
     return Design(

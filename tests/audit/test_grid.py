@@ -136,9 +136,18 @@ def test_fewer_wordings_than_a_sample_is_asked_under_are_all_asked(tmp_path: Pat
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("  design: {wordings_per_sample: 4}\n", "design.wordings_per_sample is 4, and task 't' has 4 wordings: give fewer"),
-        (IN_PART + "  gate: [sensitivity_high <= 0.2]\n", "gate.0: sensitivity_high needs every sample under every wording"),
-        (IN_PART + "  gate: [no regressed on consistency]\n", "gate.0: consistency needs every sample under every wording"),
+        (
+            "  design: {wordings_per_sample: 4}\n",
+            "design.wordings_per_sample is 4, and task 't' has 4 wordings: give fewer",
+        ),
+        (
+            IN_PART + "  gate: [sensitivity_high <= 0.2]\n",
+            "gate.0: sensitivity_high needs every sample under every wording",
+        ),
+        (
+            IN_PART + "  gate: [no regressed on consistency]\n",
+            "gate.0: consistency needs every sample under every wording",
+        ),
         (IN_PART + "  gate: [micro_f1_low >= 0.2, no regressed on micro_f1]\n", None),
     ],
 )
