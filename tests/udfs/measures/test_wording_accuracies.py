@@ -1,0 +1,91 @@
+"""Accuracy by wording in full and incomplete grids, and the quantiles over wordings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.udfs.designs.worlds import World
+from udfs.designs.incomplete_grid import assigned_wordings
+from udfs.measures.wording_accuracies import WordingQuantiles, wording_accuracies, wording_quantiles
+
+# questions x wordings; accuracies .75, .75 and .25
+QUESTIONS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)
+CELLS = np.indices((4, 3)).reshape(2, -1)
+
+
+def dealt(n: int, n_wordings: int, q: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.repeat(np.arange(n), q), np.array(assigned_wordings(n, n_wordings, q, "key")).ravel()
+
+
+def test_full_grid_by_hand() -> None:
+    found = wording_accuracies(*CELLS, QUESTIONS.ravel())
+    assert found.accuracy.tolist() == [0.75, 0.75, 0.25]
+    # noise 2/9 / 4, wordings 1/12 - 2/36 = 1/36: a third of the variance 1/12 is of wordings
+    assert found.shrunk == pytest.approx(7 / 12 + np.array([1 / 6, 1 / 6, -1 / 3]) / 3)
+    # below six wordings the worst 5 % is the worst: 7/12 - sqrt(1/3) / 3
+    quantiles = wording_quantiles(*CELLS, QUESTIONS.ravel())
+    assert quantiles == pytest.approx(7 / 12 + np.array([-1 / 3, 1 / 6, 1 / 6]) / np.sqrt(3))
+
+
+def test_a_wording_asked_on_easy_questions_alone_is_not_taken_for_a_good_one() -> None:
+    question, wording = np.indices((12, 4)).reshape(2, -1)
+    value = question / 20 + wording / 20
+    kept = ((question + wording) % 3 != 0) & ((wording < 3) | (question > 5))
+    found = wording_accuracies(question[kept], wording[kept], value[kept])
+    full = wording_accuracies(question, wording, value)
+    assert found.accuracy == pytest.approx(full.accuracy)
+    assert found.shrunk == pytest.approx(full.accuracy)  # nothing is left over, so nothing is shrunk
+
+
+def test_wordings_that_differ_by_luck_alone_all_get_the_mean() -> None:
+    value = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]], float)
+    cells = np.indices((5, 2)).reshape(2, -1)
+    found = wording_accuracies(*cells, value.ravel())
+    assert found.accuracy == pytest.approx([0.6, 0.4])
+    assert found.shrunk == pytest.approx([0.5, 0.5])
+    assert wording_quantiles(*cells, value.ravel()) == pytest.approx([0.5, 0.5, 0.5])
+
+
+def test_shrunk_accuracies_err_less_than_the_fit_and_quantiles_are_unbiased() -> None:
+    world, rng = World(wordings=0.06), np.random.default_rng(7)
+    sample, wording = dealt(100, 30, 6)
+    errors, shrunk_errors, worst, worst_shrunk, worst_fitted = [], [], [], [], []
+    for _ in range(100):
+        p = world.mean + rng.uniform(-0.3, 0.3, (100, 1)) + (effect := rng.normal(0, world.wordings, 30))
+        value = (rng.random((100, 30)) < p).astype(float)[sample, wording]
+        found = wording_accuracies(sample, wording, value)
+        truth = world.mean + effect
+        errors.append(np.square(found.accuracy - truth).mean())
+        shrunk_errors.append(np.square(found.shrunk - truth).mean())
+        worst.append(wording_quantiles(sample, wording, value).worst_5)
+        worst_fitted.append(np.quantile(found.accuracy, 0.05))
+        worst_shrunk.append(np.quantile(found.shrunk, 0.05))
+    truth = world.mean - 1.645 * world.wordings
+    assert np.mean(shrunk_errors) < 0.4 * np.mean(errors)
+    assert np.mean(worst) == pytest.approx(truth, abs=0.02)
+    assert np.mean(worst_shrunk) > truth + 0.03
+    assert np.mean(worst_fitted) < truth - 0.06
+
+
+def test_undefined_where_wordings_cannot_be_told_from_samples_or_noise() -> None:
+    nothing = WordingQuantiles(np.nan, np.nan, np.nan)
+    half_each = np.arange(6), np.arange(6) % 2, np.array([1.0, 0, 1, 0, 0, 0])  # no sample has two wordings
+    one_wording = np.arange(3), np.zeros(3, np.int64), np.array([1.0, 0, 1])
+    one_sample = np.zeros(3, np.int64), np.arange(3), np.array([1.0, 0, 1])
+    for table in (half_each, one_wording, one_sample):
+        found = wording_accuracies(*table)
+        assert not np.isnan(found.accuracy).any()
+        assert np.isnan(found.shrunk).all()
+        assert wording_quantiles(*table) == pytest.approx(nothing, nan_ok=True)
+    empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    assert [len(each) for each in wording_accuracies(*empty)] == [0, 0]
+    assert wording_quantiles(*empty) == pytest.approx(nothing, nan_ok=True)
+
+
+def test_an_accuracy_stays_within_0_and_1() -> None:
+    # the fit has 1/3, 1/3 and 4/3: the only samples under wording 2 were right, and do worse under the others
+    cells = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 0, 2])
+    found = wording_accuracies(*cells, np.array([1.0, 1, 0, 1, 0, 1]))
+    assert found.accuracy == pytest.approx([1 / 3, 1 / 3, 1])
