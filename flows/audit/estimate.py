@@ -21,6 +21,11 @@ from models_registry.registry import Registry
 from models_registry.samples import Sample
 
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
+STOPS = {
+    "gate": "stop: gate: at most; a model is asked no further samples of a task once the gate's rules about it are decided",
+    "compare": "stop: compare: at most; a model is asked no further samples of a task once it differs from the newest whole run "
+    "for certain, or can no more",
+}
 UNSEEN_INPUT = "x" * 400  # a paragraph, where the data is not here to be measured
 MEASURED_SAMPLES = 200
 REPHRASING_TOKENS = 60
@@ -47,6 +52,7 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
         for name, card in checked.cards.judges.items()
         if card.model is not None
     ]
+    notes += [STOPS[audit.stop]] if audit.stop is not None else []
     notes += ["judges: at most; equal answers to a question are ruled on once"] if judges else []
     lines = [*rows, *rephrasers, *judges]
     total, fixed = _total(lines), _total(rephrasers)

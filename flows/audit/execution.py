@@ -11,8 +11,8 @@ from flows.audit.budget import Purse, budget_of
 from flows.audit.design import Design
 from flows.audit.grid import deal_samples
 from flows.audit.infer import infer
-from flows.audit.looks import SampleBatches, batches_of
 from flows.audit.judge import count_missing_rulings, judge
+from flows.audit.looks import SampleBatches, batches_of
 from flows.audit.meters import meters_of_judges, meters_of_models
 from flows.audit.paraphrase import paraphrase
 from flows.audit.pilot import pilot_design, pilot_variants, refuse_begun

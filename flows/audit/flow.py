@@ -38,9 +38,9 @@ def paraphrase(audit_run_id: str) -> State[Any]:
 
 
 @task(name="infer", task_run_name="infer {model_id} {strategy}", **STEP)
-async def infer(audit_run_id: str, model_id: str, strategy: str, *batch: str) -> State[Any]:
+async def infer(audit_run_id: str, model_id: str, strategy: str, batch: str | None = None) -> State[Any]:
     """Asks every missing cell of a model under one strategy; of a run that may stop early, those of the batches up to one."""
-    return await end_of_batch("infer", audit_run_id, model_id, strategy, *batch)
+    return await end_of_batch("infer", audit_run_id, model_id, strategy, *(() if batch is None else (batch,)))
 
 
 @task(name="look", task_run_name="look {number}", **STEP | DERIVES)

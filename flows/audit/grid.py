@@ -31,7 +31,7 @@ def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, varian
 
 
 def design_row(audit_run_id: str, design: Design, base_run_id: str | None = None) -> dict[str, object]:
-    """Returns the row of raw.designs of a run that opens; without a run to compare it with, nothing differs that could stop it."""
+    """Returns the row of raw.designs of a run that opens. Without a run to hold it against, no difference stops it."""
     audit = design.audit
     return {
         "audit_run_id": audit_run_id,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from flows.audit.design import Design
 from flows.audit.plan import Variant
@@ -27,11 +28,11 @@ def batch_rows(audit_run_id: str, design: Design) -> list[dict[str, object]]:
     seed, rows = design.audit.samples.seed, []
     for task_id, chosen in design.samples.items():
         names = [sample.sample_id for sample in chosen.samples]
-        order = sorted(names, key=lambda name: seeded_rank(seed, f"batch:{task_id}", name))  # noqa: B023 - used at once
+        order = sorted(names, key=lambda name: seeded_rank(seed, f"batch:{task_id}", name))
         ends = [round(len(order) * batch / N_LOOKS) for batch in range(N_LOOKS + 1)]
         rows += [
             {"audit_run_id": audit_run_id, "task_id": task_id, "batch": batch, "sample_ids": order[start:end]}
-            for batch, (start, end) in enumerate(zip(ends, ends[1:], strict=False), start=1)
+            for batch, (start, end) in enumerate(pairwise(ends), start=1)
         ]
     return rows
 

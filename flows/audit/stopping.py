@@ -111,7 +111,7 @@ def _decided(rules: Sequence[SubjectLook]) -> str:
 
 
 def _rule_look(rule: ValueRule, mart: Sequence[Row], group: Group, number: int) -> SubjectLook | None:
-    """What a look saw of a rule, of the row that keeps it from passing where there are several; None: it is not about the group."""
+    """What a look saw of a rule, of several rows in the one that keeps it from passing; None: it is not about the group."""
     conditions = (*rule.implied, *rule.conditions)
     names = dict(zip(("model_id", "task_id", "strategy"), group, strict=True))
     if not all(selects(each, names) for each in conditions if each.column in names):

@@ -22,6 +22,8 @@ DEEPEST = 3  # models below the figure; the JSON has all
 ANSWER = (
     "prediction_id", "model_id", "sample_id", "variant_index", "repetition", "answer_status", "label", "completion",
 )  # fmt: skip
+DESIGN = ("twice", "wordings_per_sample", "stop", "base_run_id", "seed")
+LOOK = ("model_id", "task_id", "strategy", "look", "subject", "decision", "figure", "low", "high", "is_stopped")
 DEALT = ("prompt_variant_id", "repetition", "n_samples")
 VARIANT = ("prompt_variant_id", "variant_index", "paraphrase_temperature", "instruction")
 MODEL = ("model_id", "engine", "model", "fingerprint", "input_usd_per_mtok", "output_usd_per_mtok")
@@ -69,8 +71,13 @@ def tree_of(trace: Trace) -> Tree:
     _add_rows(top, f"{trace.n_answers:,} predictions{retired}", raw["predictions"], ANSWER)
     _add_rows(top, f"{len(raw['samples']):,} samples", raw["samples"], ("sample_id", "gold_label", "input"))
     _add_rows(top, f"{len(raw['prompt_variants'])} prompt variants", raw["prompt_variants"], VARIANT)
+    if raw["grid"] or raw["sample_batches"]:
+        _add_rows(top, "design", raw["designs"], DESIGN)
+    if raw["sample_batches"]:
+        batches = [{**row, "n_samples": len(row["sample_ids"])} for row in raw["sample_batches"]]
+        _add_rows(top, f"{len(batches)} batches of samples", batches, ("task_id", "batch", "n_samples"))
+        _add_rows(top, f"{len(raw['looks'])} rows of looks between batches", raw["looks"], LOOK)
     if raw["grid"]:
-        _add_rows(top, "design", raw["designs"], ("twice", "seed"))
         dealt = [{**row, "n_samples": len(row["sample_ids"])} for row in raw["grid"]]
         _add_rows(top, f"{len(dealt)} asks of a part of the samples", dealt, DEALT)
     rulings = raw.get("verdicts", [])

@@ -100,8 +100,18 @@ class Source:
 
     @cached_property
     def _before(self) -> str | None:
-        rows = self._of("marts.dim_audit_runs", sql("gate", "night_before"), **self.run)
+        rows = self._of("marts.dim_audit_runs", sql("gate", "night_before"), **self.run, stopped=self._stopped)
         return rows[0]["audit_run_id"] if rows else None
+
+    @cached_property
+    def is_stopped(self) -> bool:
+        """Returns whether the run stopped before all samples were asked."""
+        return self.audit_run_id in self._stopped
+
+    @cached_property
+    def _stopped(self) -> list[str]:
+        rows = self._of("raw.looks", "select distinct audit_run_id from raw.looks where is_stopped")
+        return [row["audit_run_id"] for row in rows]
 
     @property
     def is_first(self) -> bool:

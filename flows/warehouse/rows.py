@@ -47,7 +47,10 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
         "model_ids": pl.List(TEXT),
     },
-    "designs": {"audit_run_id": TEXT, "twice": REAL, "wordings_per_sample": WHOLE, "stop": TEXT, "base_run_id": TEXT, "seed": pl.Int64()},
+    "designs": {
+        "audit_run_id": TEXT, "twice": REAL, "wordings_per_sample": WHOLE, "stop": TEXT, "base_run_id": TEXT,
+        "seed": pl.Int64(),
+    },
     "sample_batches": {"audit_run_id": TEXT, "task_id": TEXT, "batch": WHOLE, "sample_ids": pl.List(TEXT)},
     "looks": {
         "audit_run_id": TEXT, "model_id": TEXT, "task_id": TEXT, "strategy": TEXT, "look": WHOLE, "subject": TEXT,

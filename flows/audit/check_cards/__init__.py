@@ -25,8 +25,8 @@ from flows.audit.check_cards.cards import (
     check_template_kinds,
 )
 from flows.audit.check_cards.code import check_code, named_code
-from flows.audit.check_cards.design import check_design
 from flows.audit.check_cards.data import check_data, check_templates, data_lacking, unread_data
+from flows.audit.check_cards.design import check_design, check_stop
 from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
 from flows.audit.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
 from models_registry.errors import PromptauditError, raise_all
@@ -44,6 +44,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_template_kinds,
     check_gate,
     check_design,
+    check_stop,
     check_prices,
     check_recorded,
     check_rephrasings,

@@ -1,4 +1,4 @@
-"""Whether the part of the grid that an audit asks fits its wordings, and what its gate wants of it."""
+"""Whether the part of the grid that an audit asks fits its wordings and its gate."""
 
 from __future__ import annotations
 
@@ -37,6 +37,39 @@ def check_design(cards: AuditCards) -> Errors:
                 f"{where}: gate.{index}: {measure} needs every sample under every wording, and with "
                 f"design.wordings_per_sample: {wanted} it is never known; leave out one of the two"
             )
+
+
+def check_stop(cards: AuditCards) -> Errors:
+    """Yields an error unless what may stop the audit early can be decided from some of the samples."""
+    audit, audit_id = cards.audit, cards.audit_id
+    if audit.stop is None:
+        return
+    rules = [parse_rule(text) for text in audit.gate]
+    if audit.stop == "gate" and not any(isinstance(rule, ValueRule) for rule in rules):
+        yield CardError(
+            f"{cards.where('audits', audit_id, 'stop')}: stop: gate stops where the gate's rules on values are decided, and it has "
+            "none; add one, such as sensitivity_high <= 0.2, or write stop: compare"
+        )
+    for index, rule in enumerate(rules):
+        where = cards.where("audits", audit_id, "gate", index)
+        if isinstance(rule, ValueRule) and not _can_be_decided(rule):
+            yield CardError(
+                f"{where}: gate.{index}: a run that may stop early decides rules on figures that have an interval, of one model, "
+                f"task and strategy, and {rule.column} is none; leave out the rule or stop: {audit.stop}"
+            )
+        elif audit.stop == "gate" and not isinstance(rule, ValueRule):
+            yield CardError(
+                f"{where}: gate.{index}: '{rule}' is about a difference, which stop: gate does not wait for; write stop: compare"
+            )
+
+
+def _can_be_decided(rule: ValueRule) -> bool:
+    """Whether a look can decide a rule: its figure has an interval, and its rows are of a model, task and strategy."""
+    is_of_groups = {"model_id", "task_id", "strategy"} <= set(rule.columns.keys)
+    is_of_models = any(
+        each.column == "scope" and each.value == "inter_model" for each in (*rule.implied, *rule.conditions)
+    )
+    return is_of_groups and not is_of_models and rule.columns.interval_of(rule.figure) is not None
 
 
 def _n_wordings(cards: AuditCards, task: TaskCard) -> int | None:

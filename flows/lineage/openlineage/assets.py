@@ -14,6 +14,7 @@ from flows.warehouse.figure_names import grains
 _LANDED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "paraphrase": (("prompt_variants", "grid"), ("tasks", "samples", "designs")),
     "infer": (("predictions", "attempts"), ("models", "samples", "prompt_variants", "grid")),
+    "look": (("looks",), ("predictions", "sample_batches", "designs")),
     "validate": (("format_checks", "format_validations"), ("predictions",)),
     "judge": (("verdicts",), ("predictions",)),
 }
