@@ -99,7 +99,8 @@ def rule_against_judge(
         `spread_judge_rectified`: corrected standard deviation of `rectified`, with its own residuals taken off and the
         same draws, or spread_judge / youden; difference and share with it in the judge's place. NaN without `rectified`
         unless youden > 0.
-        All but the raw figures are NaN below two templates or two such samples, these below two templates. A judge whose
+        All but the raw figures are NaN below two templates or two such samples, so on every incomplete grid, and these
+        below two templates. A judge whose
         verdict on no sample differs between templates has a spread of 0 in every resample, and the share is 1 with
         bounds [1, 1].
 
