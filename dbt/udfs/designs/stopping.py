@@ -11,13 +11,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from udfs.resampling import UNDEFINED, Interval
+from udfs.resampling import FEWEST_BEARING, UNDEFINED, Interval, t_quantile
 
 N_LOOKS = 5
 """Equal batches of samples, and looks: one after each batch, the last at all samples."""
 
-Scale = Literal["plain", "share", "log_complement"]
-"""Where an interval is as wide on either side as its evidence: on x, on x between 0 and 1, on ln(1 - x) with x in [-1, 1]."""
+FEWEST_SAMPLES = 20
+"""Below so many samples no look decides anything."""
+
+Scale = Literal["plain", "rate", "log_complement"]
+"""How an interval is widened: as it is; as that of a mean over samples of figures in [0, 1]; on ln(1 - x), as PSS has it."""
 
 Operator = Literal["<", "<=", ">", ">="]
 Part = Literal["figure", "low", "high"]
@@ -59,20 +62,39 @@ def widening(look: int) -> float:
     return 1.0 if look == N_LOOKS else critical / _NORMAL_QUANTILE
 
 
-def bounds_at(look: int, estimate: float, low: float, high: float, scale: Scale = "plain") -> Interval:
+def scale_of(measure: str) -> Scale:
+    """Returns the scale of a measure of the scorecard."""
+    if measure.startswith("pss"):
+        return "log_complement"
+    return "rate" if measure in ("micro_f1", "invalid_rate") else "plain"
+
+
+def bounds_at(
+    look: int, estimate: float, low: float, high: float, *, n_samples: int, scale: Scale = "plain"
+) -> Interval:
     """Returns an interval of the scorecard, widened on each side of its estimate by the look's `widening`.
+
+    A rate that fewer than 20 samples bear, n min(x, 1 - x) < 20, is held to have one more sample, of 1 for the upper bound
+    and of 0 for the lower one: x -+ h moves to x + a (1 - x) + f sqrt(h^2 + (t a (1 - x))^2) with a = 1/(n + 1), f the
+    widening and t of n - 1 degrees of freedom, and likewise below. Where errors are rare the first batches often have none
+    or few, and what was seen of them tells too little of what they vary. Measured, the lowest limit on the upper bound
+    that a model ought not to meet: it passes in .097 without looks, .186 with looks that widen alone, .097 so (recorded
+    answers, 500 samples x 30 wordings, 1 % invalid); .060, .128, .060 (30 x 6, 3 %), .062, .087, .067 (100 x 12, 10 % of
+    samples all wrong). Of the other measures, and of rates that more samples bear, widening alone leaves the chance
+    within .01 of what it is without looks, but for the upper bound of PSS at 30 and 60 samples (.045, .057; .044, .064).
 
     Args:
         look: 1 to N_LOOKS.
         estimate: the figure that the bounds lie around, which is `sensitivity_corrected` for sensitivity.
         low: of the 95 % interval at the look, NaN where undefined.
         high: likewise.
-        scale: `share` is clipped to [0, 1], `log_complement` (PSS) is widened on ln(1 - x) and clipped to [-1, 1].
+        n_samples: that were measured up to the look.
+        scale: `rate` is clipped to [0, 1], `log_complement` to [-1, 1].
 
     Returns:
-        The bounds as they are at the last look; a bound that equals the estimate, likewise. NaN for an undefined bound.
-        Of `log_complement` at 1, where there is no ln, the lower bound moves as that of one disagreeing sample would,
-        whose ln(1 - x) has a standard error of 1.
+        The bounds as they are at the last look. NaN for undefined bounds, and before the last look below 20 samples. On
+        `log_complement` a bound of 1 stays; where the estimate is 1, and has no ln, the lower bound moves as that of one
+        disagreeing sample would, whose ln(1 - x) has a standard error of 1.
 
     Raises:
         ValueError: a look that is not one of 1 to N_LOOKS.
@@ -80,20 +102,29 @@ def bounds_at(look: int, estimate: float, low: float, high: float, scale: Scale 
     factor = widening(look)
     if look == N_LOOKS:
         return Interval(low, high)
-    if np.isnan(estimate):
+    if n_samples < FEWEST_SAMPLES or np.isnan([estimate, low, high]).any():
         return UNDEFINED
     if scale == "log_complement":
         return Interval(_log_bound(look, estimate, low), _log_bound(look, estimate, high))
-    bounds = (estimate + factor * (bound - estimate) for bound in (low, high))
-    if scale == "share":
-        bounds = (bound if np.isnan(bound) else min(1.0, max(0.0, bound)) for bound in bounds)
-    return Interval(*map(float, bounds))
+    if scale == "plain":
+        return Interval(estimate - factor * (estimate - low), estimate + factor * (high - estimate))
+    below = _reach(factor, estimate, estimate - low, n_samples)
+    above = _reach(factor, 1 - estimate, high - estimate, n_samples)
+    return Interval(max(0.0, estimate - below), min(1.0, estimate + above))
+
+
+def _reach(factor: float, room: float, half_width: float, n_samples: int) -> float:
+    """How far a bound of a rate lies from it, on a side where the rate could move by `room`."""
+    if n_samples * min(room, 1 - room) >= FEWEST_BEARING:
+        return factor * half_width
+    added = room / (n_samples + 1)
+    return added + factor * float(np.hypot(half_width, t_quantile(n_samples - 1) * added))
 
 
 def _log_bound(look: int, estimate: float, bound: float) -> float:
-    if np.isnan(bound) or bound == estimate or bound >= 1:
-        return float(bound)
-    if estimate >= 1:
+    if bound in (estimate, 1):
+        return bound
+    if estimate == 1:
         further = (1 - bound) * np.exp(critical_value(look) - _NORMAL_QUANTILE)
     else:
         further = (1 - estimate) * ((1 - bound) / (1 - estimate)) ** widening(look)
@@ -106,6 +137,7 @@ def rule_at(
     low: float,
     high: float,
     *,
+    n_samples: int,
     part: Part,
     operator: Operator,
     limit: float,
@@ -123,6 +155,7 @@ def rule_at(
         estimate: the figure that the bounds lie around.
         low: of its 95 % interval at the look, NaN where undefined.
         high: likewise.
+        n_samples: as of `bounds_at`.
         part: what the rule names: the figure, or its lower or upper bound.
         operator: of the rule.
         limit: of the rule.
@@ -136,7 +169,7 @@ def rule_at(
     Raises:
         ValueError: a look that is not one of 1 to N_LOOKS.
     """
-    bounds = bounds_at(look, estimate, low, high, scale)
+    bounds = bounds_at(look, estimate, low, high, n_samples=n_samples, scale=scale)
     own = estimate if figure is None else figure
     if part == "figure":
         bounds = Interval(bounds.low + (own - estimate), bounds.high + (own - estimate))
