@@ -61,6 +61,7 @@ class ReportData:
     pair_distances: list[Row] = field(default_factory=list)
     measures_by_wordings: list[Row] = field(default_factory=list)
     design_widths: list[Row] = field(default_factory=list)
+    designs: list[Row] = field(default_factory=list)
     # about answers
     distinct_answers: list[Row] = field(default_factory=list)
     prompt_variants: list[Row] = field(default_factory=list)

@@ -15,6 +15,7 @@ from flows.report.charts.script import Alive, script
 from flows.report.gather import ReportData
 from flows.report.sections import guide, identity
 from flows.report.sections.agreement import agreement
+from flows.report.sections.designs import part_of_grid
 from flows.report.sections.disagreements import disagreements
 from flows.report.sections.format_gate import gate
 from flows.report.sections.gate_rules import checked
@@ -158,6 +159,7 @@ def summary(data: ReportData) -> list[str]:
     tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
     out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {frequency}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
+    out += part_of_grid(data.designs)
     if data.gate is not None and data.gate.rules:
         out.append(f"The gate has {data.gate.counts}.")
     out += [f"Against {base_of(own[0])}: {counts_of(own)}." for own in by_base(data.changes)[:1]]

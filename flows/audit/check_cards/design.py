@@ -47,8 +47,8 @@ def check_stop(cards: AuditCards) -> Errors:
     rules = [parse_rule(text) for text in audit.gate]
     if audit.stop == "gate" and not any(isinstance(rule, ValueRule) for rule in rules):
         yield CardError(
-            f"{cards.where('audits', audit_id, 'stop')}: stop: gate stops where the gate's rules on values are decided, and it has "
-            "none; add one, such as sensitivity_high <= 0.2, or write stop: compare"
+            f"{cards.where('audits', audit_id, 'stop')}: stop: gate stops where rules of the gate on values are decided, and it "
+            "has none; add one, such as sensitivity_high <= 0.2, or write stop: compare"
         )
     for index, rule in enumerate(rules):
         where = cards.where("audits", audit_id, "gate", index)
