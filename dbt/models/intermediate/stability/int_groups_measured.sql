@@ -146,7 +146,7 @@ accuracies as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(list(sample_index), list(variant), list(family_index), list(accuracy)) as micro_f1
+        two_way_interval(list(sample_index), list(variant), list(family_index), list(accuracy), false) as micro_f1
     from cells_with_gold
     group by all
 ),
@@ -164,7 +164,9 @@ invalids as (
         model_id,
         task_id,
         strategy,
-        two_way_interval(list(sample_index), list(variant), list(family_index), list(invalid_share)) as invalid_rate
+        two_way_interval(
+            list(sample_index), list(variant), list(family_index), list(invalid_share), false
+        ) as invalid_rate
     from cells
     group by all
 ),

@@ -29,7 +29,8 @@ measured as (
                 list(cells.variant),
                 list(cells.{{ accuracy }}),
                 any_value(runs.seed),
-                any_value(runs.n_resamples)
+                any_value(runs.n_resamples),
+                false
             ) as {{ accuracy }},
         {%- endfor %}
         rater_agreement(
