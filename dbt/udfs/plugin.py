@@ -18,6 +18,7 @@ from udfs.measures.consistency_rate import ConsistencyRate
 from udfs.measures.disagreement import DisagreementShares
 from udfs.measures.pair_distances import PairBin, SamplePair
 from udfs.measures.sensitivity import SensitivityInterval
+from udfs.measures.wording_accuracies import WordingQuantiles
 from udfs.raters.kappa import Agreement
 from udfs.reading import Reading
 from udfs.resampling import Interval
@@ -87,8 +88,18 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     "sample_pairs": (pairs.sample_pairs, ["BIGINT[]", "BIGINT[]", "DOUBLE[]"], f"{row_type(SamplePair)}[]"),
     "two_way_interval": (
         measures.two_way_interval,
-        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BOOLEAN"],
         doubles_struct(TwoWayMean._fields),
+    ),
+    "wording_accuracies": (
+        measures.accuracies_of_wordings,
+        ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        "STRUCT(variant BIGINT, accuracy DOUBLE, shrunk DOUBLE)[]",
+    ),
+    "wording_quantiles": (
+        measures.quantiles_of_wordings,
+        ["BIGINT[]", "BIGINT[]", "DOUBLE[]"],
+        doubles_struct(WordingQuantiles._fields),
     ),
     # how much is enough
     "width_curve": (
@@ -132,7 +143,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
     # templates and raters
     "scoring_spread": (
         templates.scoring_spread,
-        ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER"],
+        ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER", "BOOLEAN"],
         doubles_struct(Spread._fields),
     ),
     "rule_against_judge": (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from udfs import resampling, two_way
 from udfs.codes import dense_codes
-from udfs.measures import by_wordings, consistency, entropy, families, sensitivity
+from udfs.measures import by_wordings, consistency, entropy, families, sensitivity, wording_accuracies
 from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 from udfs.measures.consistency_wordings import consistency_wordings
 from udfs.measures.disagreement import DisagreementShares, disagreement_shares
@@ -203,11 +203,38 @@ def _gold_groups(function: str, gold: Column, sample: Column, label: Column, p: 
     return _GoldGroups(groups, distinct)
 
 
-def two_way_interval(sample: Column, variant: Column, family: Column, value: Column) -> Column:
+def two_way_interval(sample: Column, variant: Column, family: Column, value: Column, is_incomplete: Column) -> Column:
     """Returns the mean over variants of each group, its spread and its interval, as structs of `TwoWayMean`."""
     columns = {"sample": sample, "variant": variant, "family": family, "value": value}
     rows = []
-    for *units, values in present_groups("two_way_interval", columns):
+    groups = zip(present_groups("two_way_interval", columns), values_of(is_incomplete), strict=True)
+    for (*units, values), has_gaps in groups:
         samples, variants, own = (dense_codes(each)[0] for each in units)
-        rows.append(two_way.two_way_interval(samples, variants, values, own))
+        rows.append(two_way.two_way_interval(samples, variants, values, own, is_incomplete=bool(has_gaps)))
     return structs(rows, two_way.TwoWayMean._fields)
+
+
+def accuracies_of_wordings(sample: Column, variant: Column, value: Column) -> Column:
+    """Returns the wordings of each group, in order of their codes, with their accuracies."""
+    columns = {"sample": sample, "variant": variant, "value": value}
+    figures, codes = [], []
+    for samples, variants, values in present_groups("wording_accuracies", columns):
+        own, names = dense_codes(variants)
+        figures.append(np.stack(wording_accuracies.wording_accuracies(dense_codes(samples)[0], own, values)))
+        codes.append(names)
+    accuracy, shrunk = np.concatenate([np.empty((2, 0)), *figures], axis=1)
+    names = np.concatenate([np.empty(0, np.int64), *codes])
+    rows = pa.StructArray.from_arrays(
+        [pa.array(names), null_for_nan(accuracy), null_for_nan(shrunk)], ["variant", "accuracy", "shrunk"]
+    )
+    return list_array(codes, rows)
+
+
+def quantiles_of_wordings(sample: Column, variant: Column, value: Column) -> Column:
+    """Returns how accurate the worst, the median and the best wordings of each group are, as structs of `WordingQuantiles`."""
+    groups = present_groups("wording_quantiles", {"sample": sample, "variant": variant, "value": value})
+    rows = [
+        wording_accuracies.wording_quantiles(dense_codes(samples)[0], dense_codes(variants)[0], values)
+        for samples, variants, values in groups
+    ]
+    return structs(rows, wording_accuracies.WordingQuantiles._fields)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from udfs.codes import dense_codes
-from udfs.sql.columns import Column, doubles, draws, present_groups, structs
+from udfs.sql.columns import Column, doubles, draws, present_groups, structs, values_of
 from udfs.templates import rankings, rule_against_judge, spread
 
 
-def scoring_spread(sample: Column, variant: Column, value: Column, seed: Column, n_resamples: Column) -> Column:
+def scoring_spread(
+    sample: Column, variant: Column, value: Column, seed: Column, n_resamples: Column, is_incomplete: Column
+) -> Column:
     """Returns the spread of accuracy over the variants of each group as structs of `Spread`; missing cells are left out."""
     groups = present_groups("scoring_spread", {"sample": sample, "variant": variant, "value": value})
+    scalars = zip(draws(seed, n_resamples), values_of(is_incomplete), strict=True)
     rows = [
-        spread.spread(dense_codes(samples)[0], dense_codes(variants)[0], values, *drawn)
-        for (samples, variants, values), drawn in zip(groups, draws(seed, n_resamples), strict=True)
+        spread.spread(dense_codes(samples)[0], dense_codes(variants)[0], values, *drawn, is_incomplete=bool(has_gaps))
+        for (samples, variants, values), (drawn, has_gaps) in zip(groups, scalars, strict=True)
     ]
     return structs(rows, spread.Spread._fields)
 

@@ -7,7 +7,54 @@ with averaged as (
     where {{ in_this_build() }}
 ),
 
-final as (
+cells as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+    from averaged
+    where accuracy is not null
+),
+
+fitted as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        scoring_method,
+        unnest(wording_accuracies(list(sample_index), list(variant), list(accuracy))) as own
+    from cells
+    group by all
+),
+
+variants as (
+    select distinct
+        audit_run_id,
+        task_id,
+        strategy,
+        prompt_variant_id,
+        variant
+    from cells
+),
+
+by_variant as (
+    select
+        fitted.audit_run_id,
+        fitted.model_id,
+        fitted.scoring_method,
+        variants.prompt_variant_id,
+        fitted.own.accuracy as accuracy_fitted,
+        fitted.own.shrunk as accuracy_shrunk
+    from fitted
+    inner join variants
+        on
+            fitted.audit_run_id = variants.audit_run_id
+            and fitted.task_id = variants.task_id
+            and fitted.strategy = variants.strategy
+            and fitted.own.variant = variants.variant
+),
+
+counted as (
     select
         audit_run_id,
         model_id,
@@ -19,10 +66,29 @@ final as (
         avg(accuracy_scored) as accuracy_scored,
         sum(n_scored)::bigint as n_scored,
         sum(n_unscored)::bigint as n_unscored,
-        sum(n_missing)::bigint as n_missing,
-        {{ measure_version() }}
+        sum(n_missing)::bigint as n_missing
     from averaged
     group by all
+),
+
+final as (
+    select
+        counted.audit_run_id,
+        counted.model_id,
+        counted.task_id,
+        counted.strategy,
+        counted.prompt_variant_id,
+        counted.scoring_method,
+        counted.accuracy,
+        counted.accuracy_scored,
+        by_variant.accuracy_fitted,
+        by_variant.accuracy_shrunk,
+        counted.n_scored,
+        counted.n_unscored,
+        counted.n_missing,
+        {{ measure_version() }}
+    from counted
+    left join by_variant using (audit_run_id, model_id, prompt_variant_id, scoring_method)
 )
 
 select * from final
