@@ -41,5 +41,9 @@ def _of_samples(designs: Sequence[Row]) -> list[str]:
         for row in stopped[:MOST_NAMED]
     ]
     rest = [] if len(stopped) <= MOST_NAMED else [f"and {len(stopped) - MOST_NAMED} more"]
-    why = "the gate was decided" if stopped[0]["stop"] == "gate" else f"it was clear against run {stopped[0]['base_run_id']}"
+    why = (
+        "the gate was decided"
+        if stopped[0]["stop"] == "gate"
+        else f"it was clear against run {stopped[0]['base_run_id']}"
+    )
     return [f"Stopped early, since {why}: {'; '.join([*named, *rest])}. Such a run is no baseline."]

@@ -163,14 +163,10 @@ accuracies as (
         model_id,
         task_id,
         strategy,
-<<<<<<< HEAD
         two_way_interval(
             list(sample_index), list(variant), list(family_index), list(accuracy), any_value(is_incomplete)
         ) as micro_f1,
         wording_quantiles(list(sample_index), list(variant), list(accuracy)) as micro_f1_over_wordings
-=======
-        two_way_interval(list(sample_index), list(variant), list(family_index), list(accuracy), false) as micro_f1
->>>>>>> h-grid
     from cells_with_gold
     group by all
 ),
@@ -193,11 +189,7 @@ invalids as (
         task_id,
         strategy,
         two_way_interval(
-<<<<<<< HEAD
             list(sample_index), list(variant), list(family_index), list(invalid_share), any_value(is_incomplete)
-=======
-            list(sample_index), list(variant), list(family_index), list(invalid_share), false
->>>>>>> h-grid
         ) as invalid_rate
     from cells
     group by all

@@ -62,11 +62,17 @@ cells as (
         counted_as,
         prompt_variant_id,
         sample_index,
-        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant,
         coalesce(sum(p_variant) filter (label_index = gold_index), 0) as accuracy
     from with_gold
     where is_incomplete and gold_label is not null
     group by all
+),
+
+numbered as (
+    select
+        *,
+        dense_rank() over (partition by audit_run_id, task_id, strategy order by prompt_variant_id) as variant
+    from cells
 ),
 
 fitted as (
@@ -77,7 +83,7 @@ fitted as (
         strategy,
         counted_as,
         two_way_interval(list(sample_index), list(variant), list(variant), list(accuracy), true) as accuracies
-    from cells
+    from numbered
     group by all
 ),
 
