@@ -117,7 +117,7 @@ def pair_at(
     critical = float(ndtri(1 - tail / n_comparisons))
     need = max(critical * of_whole, min_effect)
     missing, scatter = need - share * moved - (1 - share) * found, of_whole * np.sqrt(1 - share)
-    power = float(ndtr(-missing / scatter)) if scatter > 0 else float(missing <= 0)
+    power = float(ndtr(-missing / scatter)) if scatter > 0 else float(moved > 0 and missing <= 0)
     decision: Decision | None = None
     if look < N_LOOKS:
         is_beyond_chance = (z if is_one_sided else abs(z)) >= _EFFICACY * critical / np.sqrt(share)
