@@ -108,17 +108,12 @@ def bounds_at(
         return Interval(_log_bound(look, estimate, low), _log_bound(look, estimate, high))
     if scale == "plain":
         return Interval(estimate - factor * (estimate - low), estimate + factor * (high - estimate))
-    below = _reach(factor, estimate, estimate - low, n_samples)
-    above = _reach(factor, 1 - estimate, high - estimate, n_samples)
-    return Interval(max(0.0, estimate - below), min(1.0, estimate + above))
-
-
-def _reach(factor: float, room: float, half_width: float, n_samples: int) -> float:
-    """How far a bound of a rate lies from it, on a side where the rate could move by `room`."""
-    if n_samples * min(room, 1 - room) >= FEWEST_BEARING:
-        return factor * half_width
-    added = room / (n_samples + 1)
-    return added + factor * float(np.hypot(half_width, t_quantile(n_samples - 1) * added))
+    has_few = n_samples * min(estimate, 1 - estimate) < FEWEST_BEARING
+    below, above = ((room / (n_samples + 1) if has_few else 0.0) for room in (estimate, 1 - estimate))
+    return Interval(
+        max(0.0, estimate - below - factor * float(np.hypot(estimate - low, t_quantile(n_samples - 1) * below))),
+        min(1.0, estimate + above + factor * float(np.hypot(high - estimate, t_quantile(n_samples - 1) * above))),
+    )
 
 
 def _log_bound(look: int, estimate: float, bound: float) -> float:

@@ -7,13 +7,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr
 
 from udfs.comparison.answers_table import answers_table
 from udfs.comparison.detectable import detectable_difference
 from udfs.comparison.figures import Floats
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.measured import differences_by_sample
+from udfs.comparison.p_values import ROUNDING
 from udfs.designs.stopping import N_LOOKS, critical_value
 from udfs.resampling import TAIL
 
@@ -25,6 +26,10 @@ ONE_SIDED = frozenset({"label_churn"})
 
 Decision = Literal["moved", "quiet"]
 
+_EFFICACY = 1.04  # 2.040 / 1.96
+_SURE = 1.28  # .9 of a normal lie below it
+_FUTILE = 0.1
+
 
 class PairLook(NamedTuple):
     """What a look says of the difference of one measure, candidate less base.
@@ -34,7 +39,7 @@ class PairLook(NamedTuple):
             more samples have to tell.
         difference: mean of the samples so far.
         standard_error: of the mean.
-        z: their ratio.
+        z: the normal quantile that is as far out as the difference is by a t test, with the difference's sign.
         need: the least difference of the whole night that would count.
         power: the chance that the whole night shows it, if the samples to come differ by as much as the night can find.
         n_samples: how many there are so far.
@@ -79,12 +84,13 @@ def watched_differences(
 def pair_at(
     look: int, difference: Floats, *, min_effect: float, n_comparisons: int, is_one_sided: bool = False
 ) -> PairLook:
-    """Returns what look k of K says of one measure; with t = k/K the share of the night that has been asked.
+    """Returns what look k of K says of one measure. t = k/K is the share of the night that has been asked.
 
-    Moved: |z| >= 1.04 z_{1-.025/m} / sqrt(t) and |d| >= min_effect. Quiet: the samples to come would have to differ by more
-    than D for the whole night to show what counts, need = max(z_{1-.025/m} SE, min_effect), with
-    1 - Phi((need - t |d| - (1 - t) D) / (SE sqrt(1 - t))) < .1. SE is that of the whole night, and D the smallest difference
-    that it would find in 90 %.
+    Moved: |z| >= 1.04 z_{1-.025/m} / sqrt(t), with z the normal quantile of the t test's p-value, and
+    |d| >= min_effect + 1.28 SE_k sqrt(1 - t), so that the whole night differs by min_effect in 90 %. Quiet, from the second
+    look on: the chance that the whole night shows what counts, need = max(z_{1-.025/m} SE, min_effect), is below .1 even if
+    the samples to come differ by D, the smallest difference that the whole night would find in 90 %:
+    1 - Phi((need - t |d| - (1 - t) D) / (SE sqrt(1 - t))). SE is that of the whole night.
 
     Args:
         look: 1 to N_LOOKS.
@@ -100,26 +106,34 @@ def pair_at(
         ValueError: a look that is not one of 1 to N_LOOKS, or fewer than one comparison.
     """
     critical_value(look)
-    n, tail = len(difference), (2 * TAIL if is_one_sided else TAIL) / n_comparisons
+    n, tail = len(difference), 2 * TAIL if is_one_sided else TAIL
     if n < 2:
         return PairLook(None, float(difference.mean()) if n else np.nan, *(np.nan,) * 4, n)
     share, mean = look / N_LOOKS, float(difference.mean())
     error = float(difference.std(ddof=1)) / np.sqrt(n)
-    moved = mean if is_one_sided else abs(mean)
-    z = mean / error if error > 0 else np.inf * mean if mean else 0.0
-    critical, of_whole = float(ndtri(1 - tail)), error * np.sqrt(share)
+    of_whole = error * np.sqrt(share)
+    found = detectable_difference(of_whole, n / share - 1, n_comparisons, min_effect, tail=tail)
+    moved, z = mean if is_one_sided else abs(mean), _normal_quantile(mean, error, n)
+    critical = float(ndtri(1 - tail / n_comparisons))
     need = max(critical * of_whole, min_effect)
-    found = detectable_difference(of_whole, n - 1, n_comparisons, min_effect)
-    missing = need - share * moved - (1 - share) * found
-    scatter = of_whole * np.sqrt(1 - share)
-    power = float(ndtr(-missing / scatter)) if scatter > 0 else float(missing <= 0)
+    missing, scatter = need - share * moved - (1 - share) * found, of_whole * np.sqrt(1 - share)
+    power = float(ndtr(-missing / scatter)) if scatter > 0 else float(moved > 0 and missing <= 0)
     decision: Decision | None = None
     if look < N_LOOKS:
-        if (z if is_one_sided else abs(z)) >= 1.04 * critical / np.sqrt(share) and moved >= min_effect:
+        is_beyond_chance = (z if is_one_sided else abs(z)) >= _EFFICACY * critical / np.sqrt(share)
+        if is_beyond_chance and moved >= min_effect + _SURE * error * np.sqrt(1 - share):
             decision = "moved"
-        elif power < 0.1:
+        elif look > 1 and power < _FUTILE:
             decision = "quiet"
-    return PairLook(decision, mean, error, float(z), need, power, n)
+    return PairLook(decision, mean, error, z, need, power, n)
+
+
+def _normal_quantile(mean: float, error: float, n: int) -> float:
+    """How far out a mean is by a t test, or by a sign test where all samples differ alike, as a quantile of the normal."""
+    if error < ROUNDING:
+        return float(np.sign(mean) * -ndtri(0.5**n)) if abs(mean) > ROUNDING else 0.0
+    t = mean / error
+    return float(np.sign(t) * min(abs(t), -ndtri(stdtr(n - 1, -abs(t)))))
 
 
 def night_at(looks: Collection[PairLook]) -> Decision | None:
