@@ -18,7 +18,7 @@ from flows.warehouse import Row, now
 from flows.warehouse.sql import sql
 from models_registry.gate_rules import ValueRule
 from models_registry.gates import parse_gate
-from udfs.designs.stopping import Operator, Part, rule_at
+from udfs.designs.stopping import Operator, Part, rule_at, scale_of
 from udfs.designs.stopping_pairs import ONE_SIDED, WATCHED, night_at, pair_at, watched_differences
 
 NO_SUBJECT = "none"
@@ -64,7 +64,9 @@ def look(batches: SampleBatches, design: Design, groups: Sequence[Group], number
     n_groups = len(design.models) * len(design.tasks) * len(design.audit.strategies)
     found = {}
     for group in groups:
-        of_rules = [_rule_look(rule, marts[rule.table], group, number) for rule in rules]
+        of_rules = [
+            _rule_look(rule, marts[rule.table], group, number, batches.n_samples(group[1], number)) for rule in rules
+        ]
         about_it = [each for each in of_rules if each is not None]
         if batches.base_run_id is None:
             found[group] = _by_gate(group, about_it)
@@ -110,27 +112,26 @@ def _decided(rules: Sequence[SubjectLook]) -> str:
     return "; ".join(f"{rule.subject} {rule.decision}" for rule in rules)
 
 
-def _rule_look(rule: ValueRule, mart: Sequence[Row], group: Group, number: int) -> SubjectLook | None:
+def _rule_look(rule: ValueRule, mart: Sequence[Row], group: Group, number: int, n_samples: int) -> SubjectLook | None:
     """What a look saw of a rule, of several rows in the one that keeps it from passing; None: it is not about the group."""
     conditions = (*rule.implied, *rule.conditions)
     names = dict(zip(("model_id", "task_id", "strategy"), group, strict=True))
     if not all(selects(each, names) for each in conditions if each.column in names):
         return None
     rows = [row for row in mart if group_of(row) == group and all(selects(each, row) for each in conditions)]
-    by_decision = {each.decision: each for each in reversed([_row_look(rule, row, number) for row in rows])}
+    by_decision = {each.decision: each for each in reversed([_row_look(rule, row, number, n_samples) for row in rows])}
     seen = by_decision.get("failed") or by_decision.get(None) or by_decision.get("passed")
     return seen or SubjectLook(subject=str(rule), decision=None)
 
 
-def _row_look(rule: ValueRule, row: Row, number: int) -> SubjectLook:
+def _row_look(rule: ValueRule, row: Row, number: int, n_samples: int) -> SubjectLook:
     estimate, low, high = rule.columns.interval_of(rule.figure) or (rule.figure,) * 3
     part: Part = "low" if rule.figure == low else "high" if rule.figure == high else "figure"
     own = finite(row[rule.figure])
     (operator,) = (each for each in get_args(Operator) if each == rule.op)
     seen = rule_at(
-        number, *(_or_nan(row[name]) for name in (estimate, low, high)), part=part, operator=operator, limit=rule.limit,
-        scale="log_complement" if rule.columns.columns[estimate].unit == "agreement" else "plain",
-        figure=own if part == "figure" else None,
+        number, *(_or_nan(row[name]) for name in (estimate, low, high)), n_samples=n_samples, part=part, operator=operator,
+        limit=rule.limit, scale=scale_of(estimate), figure=own if part == "figure" else None,
     )  # fmt: skip
     decision: Decision | None = None if seen.passes is None else "passed" if seen.passes else "failed"
     return SubjectLook(subject=str(rule), decision=decision, figure=own, low=finite(seen.low), high=finite(seen.high))

@@ -80,6 +80,12 @@ class Traced:
             return self.count("n_samples")
         return self.count("n_samples"), " of ", self.count("n_samples_planned")
 
+    def variants(self) -> Printed:
+        """Returns how many variants each sample was asked under, with their number behind it where it was not asked under all."""
+        if self.row.get("wordings_per_sample") is None:
+            return self.count("n_variants")
+        return self.count("wordings_per_sample"), " of ", self.count("n_variants")
+
     def percent(self, column: str) -> Cell:
         """Returns the column as a rate."""
         return self.cell(column, percent(self.row[column]))

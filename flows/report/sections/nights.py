@@ -22,7 +22,7 @@ NEWS = ("regressed", "changed")
 
 
 def _size(of: Traced) -> Printed:
-    return *parts(of.samples()), " × ", of.count("n_variants"), " × ", of.count("n_repetitions")
+    return *parts(of.samples()), " × ", *parts(of.variants()), " × ", of.count("n_repetitions")
 
 
 _COLUMNS = (

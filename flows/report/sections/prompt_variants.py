@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flows.display.figures import cut
+from flows.display.figures import ABSENT, cut
 from flows.report.blocks.blocks import Section, by, keyed
-from flows.report.blocks.cells import Traced
+from flows.report.blocks.cells import Printed, Traced
 from flows.report.gather import ReportData
 from flows.report.gather_judging import LABELS, is_rule
 from flows.report.sections.columns import (
@@ -31,12 +31,24 @@ def _variant(variant: Row | None) -> str:
     return variant_number(variant) + (", original" if variant is not None and variant["is_original"] else "")
 
 
+def _shrunk(of: Traced) -> Printed:
+    """The best guess of a wording's accuracy on other samples, which a copy of an earlier version lacks."""
+    return of.number("accuracy_shrunk") if "accuracy_shrunk" in of.row else ABSENT
+
+
 _COLUMNS = (
     STRATEGY, Column("Variant", lambda of: _variant(of.row["variant"])),
     words("Instruction", "wording"), beside(_SCORES, figure("Accuracy", "accuracy")),
+    beside(_SCORES, Column("On other samples", _shrunk, is_figure=True)),
     beside(_SCORES, counted("Answers scored", "n_scored")),
     beside(_ANSWERS, figure("Invalid rate", "invalid_rate", Traced.percent)),
     beside(_ANSWERS, figure("Differs from the others", "disagreement")),
+)  # fmt: skip
+
+
+_QUANTILES = (
+    words("Model", "model_id"), STRATEGY, figure("Worst 5 % of wordings", "micro_f1_worst_5"),
+    figure("Median", "micro_f1_median"), figure("Best 5 %", "micro_f1_best_5"),
 )  # fmt: skip
 
 
@@ -46,11 +58,12 @@ def wordings(data: ReportData, room: Room) -> Section:
         "wordings",
         "Prompts, worst first",
         "Each wording with what it scored: the least accurate first, where there are no gold labels the one whose answers "
-        "differ most from the other wordings' (1 less the chance that two wordings give a sample the same label).",
+        "differ most from the other wordings' (1 less the chance that two wordings give a sample the same label). On other "
+        "samples a wording scores nearer to the mean of all, by as much as chance moved it here.",
     )
     rows_of = by(_asked(data), "task_id")
     kinds = {row["model_id"]: row["kind"] for row in data.references}
-    for task_id, block, _ in section.of_tasks(data.scorecard):
+    for task_id, block, scored in section.of_tasks(data.scorecard):
         models = by(rows_of.get(task_id, []), "model_id")
         if not models:
             block.absent.append("No answer to any wording has landed.")
@@ -58,6 +71,8 @@ def wordings(data: ReportData, room: Room) -> Section:
         shown = [model for model in models if kinds.get(model) != "random"] or list(models)
         if len(shown) < len(models):
             block.notes.append("A model that answers by chance reads no prompt: its wordings are left aside.")
+        if known := [row for row in scored if row.get("micro_f1_median") is not None]:
+            block.tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
         for place, model in enumerate(shown[:MOST_MODELS]):
             rows = sorted(models[model], key=_rank)
             if place == 0:

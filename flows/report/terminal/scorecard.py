@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from flows.display.figures import NAME, count, counted_of, cut, in_unit, interval
+from flows.display.figures import NAME, counted_of, cut, in_unit, interval
 from flows.report.gather import rows
 from flows.report.gather_judging import comparisons
 from flows.report.queries import query
@@ -69,7 +69,7 @@ def _heading(measure: MartColumn) -> str:
 def cells(row: Row) -> tuple[str, ...]:
     """Returns a row's printed figures in the order of `columns`, the interval on a second line."""
     samples = counted_of(row["n_samples"], row.get("n_samples_planned")).replace(" of ", " of\n")
-    size = f"{samples} ×\n{count(row['n_variants'])}"
+    size = f"{samples} ×\n{counted_of(row.get('wordings_per_sample') or row['n_variants'], row['n_variants'])}"
     return (size, *(_cell(row, measure) for measure in compact_measures()))
 
 

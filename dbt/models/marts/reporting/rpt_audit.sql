@@ -24,6 +24,11 @@ wordings as (
     where {{ in_this_build() }}
 ),
 
+designs as (
+    select * from {{ ref('dim_designs') }}
+    where {{ in_this_build() }}
+),
+
 predictions as (
     select * from {{ ref('stg_predictions') }}
     where {{ in_this_build() }}
@@ -78,7 +83,6 @@ counted as (
         formats.model_id,
         formats.task_id,
         formats.strategy,
-        max(formats.n_planned) as n_samples_planned,
         count(distinct formats.prompt_variant_id) as n_variants,
         count(distinct formats.prompt_variant_id) filter (measured_variants.is_quarantined) as n_variants_quarantined,
         count(distinct wordings.family_index) filter (not measured_variants.is_quarantined) as n_wording_families,
@@ -146,8 +150,10 @@ final as (
         counted.task_id,
         counted.strategy,
         coalesce(samples_measured.n_samples, 0) as n_samples,
-        counted.n_samples_planned,
+        designs.n_samples as n_samples_planned,
+        designs.is_stopped,
         counted.n_variants,
+        designs.wordings_per_sample,
         counted.n_variants_quarantined,
         counted.n_wording_families,
         counted.n_repetitions,
@@ -220,6 +226,7 @@ final as (
         {{ measure_version() }}
     from counted
     inner join runs using (audit_run_id)
+    inner join designs using (audit_run_id, model_id, task_id, strategy)
     left join samples_measured using (audit_run_id, model_id, task_id, strategy)
     left join measured using (audit_run_id, model_id, task_id, strategy)
     left join bounded using (audit_run_id, model_id, task_id, strategy)
