@@ -112,7 +112,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
 ) -> DesignPlan:
     figure = material.half_widths if detect is None else material.differences
     figures = [float(figure(each, np.array([design.n_samples], np.float64), design)[0]) for each in material.planned]
-    if not any(each.components.samples + each.components.residual for each in material.groups):
+    if not any(each.components.samples + each.components.wording_noise for each in material.groups):
         msg = f"{measure} does not vary in run {material.run.audit_run_id}: its answers are alike, and there is nothing to plan"
         raise DataError(msg)
     own = material.cost(design)
