@@ -113,7 +113,7 @@ def test_an_incomplete_grid_reaches_the_width_with_fewer_requests_the_more_wordi
         found = components(0.04, wordings, 0.01, 0.18)
         best = least_incomplete(found, 0.05)
         assert half_width(found, best, "linear") <= 0.05
-        assert 2 <= best.wordings_per_sample < best.n_wordings
+        assert 3 <= best.wordings_per_sample < best.n_wordings
         assert best.n_samples * best.wordings_per_sample >= 10 * best.n_wordings
         full = least_design(width_of(found, "linear"), 0.05, "linear")
         assert full is not None
@@ -125,7 +125,7 @@ def test_an_incomplete_grid_reaches_the_width_with_fewer_requests_the_more_wordi
 def test_no_incomplete_grid_asks_a_wording_of_fewer_than_ten_samples() -> None:
     found = components(0.0, 0.0, 0.0, 0.01)  # any design will do
     best = least_incomplete(found, 0.1)
-    assert (best.n_samples, best.n_wordings, best.wordings_per_sample) == (40, 8, 2)
+    assert (best.n_samples, best.n_wordings, best.wordings_per_sample) == (20, 8, 4)
     assert (
         least_of(incomplete_shapes(), width_of(found, "linear"), 0.1, most_samples=19) is not None
     )  # 8 of 10, 12 of 15
