@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import t
 
+from tests.udfs.designs.worlds import dealt
 from tests.udfs.stability.test_prompt_stability import plain_alpha, stability
-from udfs.designs.incomplete_grid import assigned_wordings
 from udfs.stability.cells import variance_of_cells
 from udfs.stability.krippendorff import LEVELS, Level
 from udfs.stability.ratings import MISSING, Ratings
@@ -17,12 +17,11 @@ Codes = NDArray[np.int64]
 NUMBERS = np.array([0.0, 1.0, 2.5, 7.0])
 
 
-def dealt(codes: Codes, q: int, key: str = "key") -> Codes:
+def asked(codes: Codes, q: int, key: str = "key") -> Codes:
     """The codes of the q annotators of each unit, others missing."""
-    n_annotators, n_units = codes.shape
-    kept = np.array(assigned_wordings(n_units, n_annotators, q, key))
+    unit, annotator = dealt(codes.shape[1], codes.shape[0], q, key)
     table = np.full(codes.shape, MISSING)
-    table[kept.T, np.arange(n_units)] = codes[kept.T, np.arange(n_units)]
+    table[annotator, unit] = codes[annotator, unit]
     return table
 
 
@@ -36,7 +35,7 @@ def noisy(seed: int, n_annotators: int, n_units: int) -> Codes:
 @pytest.mark.parametrize("q", [2, 3])
 @pytest.mark.parametrize("size", [1, 2])
 def test_variance_of_cells_equals_leaving_each_out(level: Level, q: int, size: int) -> None:
-    codes, families = dealt(noisy(4, 6, 50), q), np.arange(6) // size
+    codes, families = asked(noisy(4, 6, 50), q), np.arange(6) // size
     moved = []
     for unit in range(codes.shape[1]):
         for family in np.unique(families[codes[:, unit] != MISSING]):
@@ -53,11 +52,11 @@ def test_a_grid_that_is_full_but_for_missing_labels_has_none() -> None:
     assert variance_of_cells([Ratings(codes, NUMBERS, "nominal")], np.arange(6)) == 0
     codes[3] = MISSING  # an annotator whose labels are all filtered away is no part of a design
     assert variance_of_cells([Ratings(codes, NUMBERS, "nominal")], np.arange(6)) == 0
-    assert variance_of_cells([Ratings(dealt(codes, 3), NUMBERS, "nominal")], np.arange(6)) > 0
+    assert variance_of_cells([Ratings(asked(codes, 3), NUMBERS, "nominal")], np.arange(6)) > 0
 
 
 def test_labels_that_both_jackknives_hold_count_once() -> None:
-    codes = dealt(noisy(5, 6, 60), 3)
+    codes = asked(noisy(5, 6, 60), 3)
     row, alpha = stability(codes)[-1], plain_alpha(codes, "nominal")
     units = np.array([plain_alpha(np.delete(codes, u, axis=1), "nominal") for u in range(60)])
     annotators = np.array([plain_alpha(np.delete(codes, a, axis=0), "nominal") for a in range(6)])
@@ -71,7 +70,7 @@ def test_labels_that_both_jackknives_hold_count_once() -> None:
 @pytest.mark.parametrize(("n", "q", "low"), [(30, 6, 0.70), (100, 6, 0.91), (500, 6, 0.98), (100, 2, 0.85)])
 def test_unanimous_answers_are_never_certain(n: int, q: int, low: float) -> None:
     """The added sample has q answers, half of them other: lower bounds a little below those of 30 (.74, .93, .98)."""
-    codes = dealt(np.tile(np.arange(n) % 2, (30, 1)), q)
+    codes = asked(np.tile(np.arange(n) % 2, (30, 1)), q)
     row = stability(codes)[-1]
     assert (row.pss, row.pss_high) == (1, 1)
     assert row.pss_low == pytest.approx(low, abs=0.01)
@@ -96,7 +95,7 @@ def test_intervals_hold_other_samples_and_other_wordings(q: int) -> None:
     of_these, of_all = [], []
     for replicate in range(60):
         codes = labels(2000, rng.normal(size=(n_wordings, 3)))
-        row = stability(dealt(codes[:, :n], q, str(replicate)))[-1]
+        row = stability(asked(codes[:, :n], q, str(replicate)))[-1]
         of_these.append(row.pss_low <= alpha(codes) <= row.pss_high)
         of_all.append(row.pss_wordings_low <= every <= row.pss_wordings_high)
     assert np.mean(of_these) >= 0.87
