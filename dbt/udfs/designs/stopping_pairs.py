@@ -15,7 +15,8 @@ from udfs.comparison.figures import Floats
 from udfs.comparison.matching import SAME_WORDING
 from udfs.comparison.measured import differences_by_sample
 from udfs.comparison.p_values import ROUNDING
-from udfs.designs.stopping import N_LOOKS, critical_value
+from udfs.designs import N_LOOKS
+from udfs.designs.stopping import critical_value
 from udfs.resampling import TAIL
 
 WATCHED = ("sensitivity", "micro_f1", "invalid_rate", "label_churn")

@@ -20,7 +20,7 @@ from udfs.designs.stopping import (
     scale_of,
     widening,
 )
-from udfs.resampling import two_way_interval
+from udfs.two_way import two_way_interval
 
 MANY = 1000
 NAN = float("nan")
