@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from flows.audit.design import Design
 from flows.audit.looks import Group, SampleBatches, group_of
@@ -18,6 +16,7 @@ from flows.warehouse import Row, now
 from flows.warehouse.sql import sql
 from models_registry.gate_rules import ValueRule
 from models_registry.gates import parse_gate
+from udfs.comparison.measured import MeanDifference
 from udfs.designs.stopping import Operator, Part, rule_at, scale_of
 from udfs.designs.stopping_pairs import ONE_SIDED, WATCHED, night_at, pair_at, watched_differences
 
@@ -159,14 +158,20 @@ def _by_difference(  # noqa: PLR0913 - what a look is taken of
         if measure in differences
     }  # fmt: skip
     measures = [
-        SubjectLook(subject=measure, decision=pair.decision, figure=finite(pair.difference))
+        SubjectLook(
+            subject=measure,
+            decision=pair.decision,
+            figure=finite(pair.difference),
+            low=finite(pair.low),
+            high=finite(pair.high),
+        )
         for measure, pair in seen.items()
     ]
     is_decided = all(rule.decision is not None for rule in rules) and night_at(seen.values()) is not None
     return GroupLook(group=group, subjects=(*rules, *measures), stops=is_decided)
 
 
-def _differences(answers: pl.DataFrame, n_classes: int) -> dict[str, NDArray[np.float64]]:
+def _differences(answers: pl.DataFrame, n_classes: int) -> dict[str, MeanDifference]:
     """By how much each sample's answers differ between the runs, by measure; nothing where a task has no labels."""
     if answers.is_empty() or n_classes == 1:
         return {}
