@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import t
 
-from tests.udfs.designs.worlds import World
-from udfs.designs.incomplete_grid import assigned_wordings
+from tests.udfs.designs.worlds import World, dealt
 from udfs.designs.variance_components import linear_components
 from udfs.two_way import two_way_interval, two_way_variance
 
@@ -19,11 +17,6 @@ WORLDS = {
     "wordings matter": World(samples=0.2, wordings=0.06, cells=0.1),
     "answers repeat": World(mean=0.55, samples=0.26, wordings=0.06, cells=0.05),
 }
-
-
-def dealt(n: int, n_wordings: int, q: int, key: str = "key") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample and wording of each cell of a balanced incomplete grid."""
-    return np.repeat(np.arange(n), q), np.array(assigned_wordings(n, n_wordings, q, key)).ravel()
 
 
 def test_variance_of_questions_and_templates_by_hand() -> None:

@@ -11,10 +11,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from udfs.designs import N_LOOKS
 from udfs.resampling import FEWEST_BEARING, UNDEFINED, Interval, t_quantile
-
-N_LOOKS = 5
-"""Equal batches of samples, and looks: one after each batch, the last at all samples."""
 
 FEWEST_SAMPLES = 20
 """Below so many samples no look decides anything."""
