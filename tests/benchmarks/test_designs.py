@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from tests.udfs.designs.worlds import World, components_of
+from tests.benchmarks.test_incomplete_grids import right_answers
+from tests.udfs.designs.worlds import World, components_of, dealt
 from udfs.comparison.by_variants import MIN_EXCHANGED
-from udfs.designs.search import least_design
-from udfs.designs.variance_components import sensitivity_components, with_assurance
+from udfs.designs.search import REPETITIONS, Criterion, full_shapes, incomplete_shapes, least_design, least_of
+from udfs.designs.variance_components import VarianceComponents, sensitivity_components, with_assurance
 from udfs.designs.widths import (
     Design,
     chance_of_width,
     detectable_difference,
+    half_width,
     half_widths,
 )
 from udfs.measures.sensitivity import sensitivity_interval
@@ -33,40 +38,84 @@ N_WORLDS, N_NIGHTS, N_FLIPS = 200, 100, 2000
 @pytest.mark.parametrize("shape", [(60, 8), (100, 12)])
 @pytest.mark.parametrize("name", WORLDS)
 def test_reaching_a_width(name: str, shape: tuple[int, int]) -> None:
+    """Of full grids and of incomplete ones, planned on the same pilots."""
     world, rng, width = WORLDS[name], np.random.default_rng(3), 0.1
-    reached: dict[float | None, list[bool]] = {None: [], 0.8: []}
-    requests: dict[float | None, list[int]] = {None: [], 0.8: []}
-    chances: dict[float | None, list[float]] = {None: [], 0.8: []}
+    grids = {"full": full_shapes("linear", REPETITIONS), "incomplete": incomplete_shapes()}
+    nights: dict[tuple[str, float | None], list[Night]] = {
+        (grid, assurance): [] for grid in grids for assurance in (None, 0.8)
+    }
     for _ in range(N_WORLDS):
         pilot = components_of(world.answers(rng, *shape, 2))
-        for assurance, own in reached.items():
+        for (grid, assurance), own in nights.items():
             planned = pilot if assurance is None else with_assurance(pilot, assurance)
-            best = least_design(
-                lambda n, each, planned=planned: half_widths(planned, n, each, "linear"),
-                width / 2,
-                "linear",
-                most_samples=5000,
-            )
-            if best is None:  # wordings vary too much for any design: nothing is promised
-                continue
-            own.append(interval(world.answers(rng, best.n_samples, best.n_wordings, best.n_repetitions)) <= width)
-            requests[assurance].append(best.n_requests)
-            chances[assurance].append(chance_of_width(pilot, best, width, "linear"))
-    plain, sure = float(np.mean(reached[None])), float(np.mean(reached[0.8]))
-    ratio = float(np.median(requests[0.8])) / float(np.median(requests[None]))
-    print(
-        f"\n{name}, pilot {shape[0]} x {shape[1]}: reached {plain:.2f} (told {np.mean(chances[None]):.2f}), with "
-        f"assurance .8 {sure:.2f} (told {np.mean(chances[0.8]):.2f}) for {ratio:.1f} times the requests; of "
-        f"{N_WORLDS} pilots {len(reached[None])}, {len(reached[0.8])} could be planned"
+            best = least_of(grids[grid], width_of(planned), width / 2, 5000)
+            if best is not None:  # else wordings vary too much for any design: nothing is promised
+                low, high = interval(world.answers(rng, best.n_samples, best.n_wordings, best.n_repetitions), best)
+                told = chance_of_width(pilot, best, width, "linear")
+                own.append(Night(high - low <= width, low <= world.mean <= high, best.n_requests, told))
+    for (grid, assurance), own in nights.items():
+        figures = Night(*np.mean(own, axis=0).tolist())
+        print(
+            f"\n{name}, pilot {shape[0]} x {shape[1]}, {grid}, assurance {assurance}: reached {figures.is_reached:.2f} (told "
+            f"{figures.told:.2f}), covers {figures.is_covered:.3f}, {np.median([each.n_requests for each in own]):.0f} "
+            f"requests; of {N_WORLDS} pilots {len(own)} could be planned",
+            end="",
+        )
+        least, most = (0.33, 0.65) if assurance is None else (0.62, 0.9)
+        assert least <= figures.is_reached <= most
+        assert figures.is_covered >= 0.9
+
+
+class Night(NamedTuple):
+    """Of one planned night, or the means of many."""
+
+    is_reached: float
+    is_covered: float
+    n_requests: float
+    told: float
+
+
+def width_of(components: VarianceComponents) -> Criterion:
+    return lambda n, shape: half_widths(components, n, shape, "linear")
+
+
+def interval(answers: NDArray[np.float64], design: Design) -> tuple[float, float]:
+    sample, wording = dealt(design.n_samples, design.n_wordings, design.wordings_per_sample)
+    value = answers.mean(axis=2)[sample, wording]
+    found = two_way_interval(sample, wording, value, is_incomplete=design.is_incomplete)
+    return found.low, found.high
+
+
+@pytest.mark.parametrize("times", [1.0, 1.1])
+def test_requests_for_the_width_of_a_full_grid_of_recorded_answers(ground_truth: Path, times: float) -> None:
+    """Six classes, 500 samples under 30 wordings; samples and wordings of nights are drawn from them with replacement."""
+    right, _ = right_answers(ground_truth)
+    rng, components = np.random.default_rng(7), components_of(right[:, :, None])
+    full = Design(n_samples=500, n_wordings=30, wordings_per_sample=30, n_repetitions=1)
+    width = 2 * times * half_width(components, full, "linear")
+    best = least_of(incomplete_shapes(), width_of(components), width / 2)
+    least = least_of(full_shapes("linear", (1,)), width_of(components), width / 2)
+    assert best is not None
+    assert least is not None
+    for design in (full, least, best):
+        bounds = np.array([interval(drawn_from(right, rng, design), design) for _ in range(N_WORLDS)])
+        held = float(np.mean((bounds[:, 0] <= right.mean()) & (right.mean() <= bounds[:, 1])))
+        mean_width = float(np.mean(bounds[:, 1] - bounds[:, 0]))
+        print(
+            f"\n{times:g} times {width / times:.4f}: {design.n_samples} samples x {design.wordings_per_sample} of "
+            f"{design.n_wordings}, {design.n_requests} requests, width {mean_width:.4f}, covers {held:.3f}",
+            end="",
+        )
+        assert held >= 0.88
+        assert mean_width < 1.15 * width
+    assert best.n_requests < least.n_requests < full.n_requests
+
+
+def drawn_from(right: NDArray[np.float64], rng: np.random.Generator, design: Design) -> NDArray[np.float64]:
+    rows, columns = (
+        rng.integers(0, size, n) for size, n in zip(right.shape, (design.n_samples, design.n_wordings), strict=True)
     )
-    assert 0.33 <= plain <= 0.65
-    assert 0.68 <= sure <= 0.9
-
-
-def interval(answers: NDArray[np.float64]) -> float:
-    sample, wording = np.nonzero(np.ones(answers.shape[:2]))
-    found = two_way_interval(sample, wording, answers.mean(axis=2)[sample, wording])
-    return found.high - found.low
+    return right[np.ix_(rows, columns)][:, :, None]
 
 
 @pytest.mark.parametrize("shape", [(60, 8), (60, 12)])

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.udfs.designs.worlds import World, components_of
+from tests.udfs.designs.worlds import World, components_of, dealt
 from udfs.designs.curve import LADDER, WORDINGS, CurvePoint, OwnRun, width_curve
-from udfs.designs.incomplete_grid import assigned_wordings
 from udfs.designs.run_curve import linear_curve, sensitivity_curve
 from udfs.designs.search import full_shapes, least_design, least_of
 from udfs.designs.widths import Design, half_width, half_widths
@@ -139,7 +138,7 @@ def test_sensitivity_of_near_duplicates_has_the_width_of_one_wording_a_family() 
 
 @pytest.mark.parametrize("a_family", [1, 3])
 def test_a_run_of_some_wordings_a_sample_has_the_width_that_it_prints_on_a_curve_of_full_grids(a_family: int) -> None:
-    sample, wording = np.repeat(np.arange(300), 6), np.array(assigned_wordings(300, 24, 6, "key")).ravel()
+    sample, wording = dealt(300, 24, 6)
     families = np.arange(24) // a_family
     answers = WORLD.answers_in_families(np.random.default_rng(4), 300, families, 1)[sample, wording, 0]
     run = replace(own(300, 24, r=1), n_requests=1800, is_incomplete=True)

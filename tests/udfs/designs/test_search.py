@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.udfs.designs.worlds import World, components_of
+from tests.udfs.designs.worlds import World, components_of, dealt
 from udfs.designs.search import (
     FEWEST_SAMPLES,
     FEWEST_WORDINGS,
     Criterion,
+    full_shapes,
     incomplete_shapes,
     least_design,
     least_of,
@@ -77,28 +79,40 @@ def test_a_group_that_varies_more_decides() -> None:
     assert least_design(worst, 0.05, "linear") == least_design(width_of(wild, "linear"), 0.05, "linear")
 
 
-def reached(world: World, width: float, assurance: float | None, n_worlds: int) -> tuple[float, float]:
+def reached(
+    world: World, width: float, n_worlds: int, *, assurance: float | None = None, shapes: Sequence[Design] | None = None
+) -> tuple[float, float]:
     """How often a design planned on a pilot of 60 x 8 gives a run whose interval is no wider, and its mean requests."""
     rng, n_reached, requests = np.random.default_rng(11), 0, []
     for _ in range(n_worlds):
         found = components_of(world.answers(rng, 60, 8, 2))
         planned = found if assurance is None else with_assurance(found, assurance)
-        best = least_design(width_of(planned, "linear"), width / 2, "linear", most_samples=3000)
+        best = least_of(shapes or full_shapes("linear", (1, 2)), width_of(planned, "linear"), width / 2, 3000)
         assert best is not None
         run = world.answers(rng, best.n_samples, best.n_wordings, best.n_repetitions)
-        sample, wording = np.nonzero(np.ones(run.shape[:2]))
-        printed = two_way_interval(sample, wording, run.mean(axis=2)[sample, wording])
+        sample, wording = dealt(best.n_samples, best.n_wordings, best.wordings_per_sample)
+        value = run.mean(axis=2)[sample, wording]
+        printed = two_way_interval(sample, wording, value, is_incomplete=best.is_incomplete)
         n_reached += printed.high - printed.low <= width
         requests.append(best.n_requests)
     return n_reached / n_worlds, float(np.mean(requests))
 
 
 def test_a_plan_reaches_its_width_about_half_the_time_and_with_assurance_mostly() -> None:
-    of = partial(reached, World(), 0.1, n_worlds=100)
+    of = partial(reached, World(), 0.1, 100)
     (plain, few), (assured, many) = of(assurance=None), of(assurance=0.8)
     assert 0.3 <= plain <= 0.65
     assert 0.65 <= assured <= 0.92
     assert 1.3 < many / few < 3
+
+
+def test_a_plan_of_an_incomplete_grid_reaches_its_width_as_surely_for_a_part_of_the_requests() -> None:
+    full = partial(reached, World(), 0.12, 60)
+    part = partial(full, shapes=incomplete_shapes())
+    (plain, few), (assured, more), (_, many) = part(), part(assurance=0.8), full()
+    assert 0.3 <= plain <= 0.65
+    assert 0.6 <= assured <= 0.92
+    assert few < more < 0.6 * many
 
 
 def least_incomplete(found: VarianceComponents, half: float) -> Design:

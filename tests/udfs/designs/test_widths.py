@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import nct, norm, t
 
-from tests.udfs.designs.worlds import World, components_of
-from udfs.designs.incomplete_grid import assigned_wordings
+from tests.udfs.designs.worlds import World, components_of, dealt
 from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from udfs.designs.widths import (
     Design,
@@ -56,8 +55,7 @@ def test_an_incomplete_grid_is_never_below_its_part_of_wordings() -> None:
 
 @pytest.mark.parametrize("of_a_sample", [2, 3, 6, 11])
 def test_an_incomplete_tables_own_design_has_the_width_that_its_run_prints(of_a_sample: int) -> None:
-    sample = np.repeat(np.arange(300), of_a_sample)
-    wording = np.array(assigned_wordings(300, 12, of_a_sample, "key")).ravel()
+    sample, wording = dealt(300, 12, of_a_sample)
     value = World(wordings=0.1).answers(np.random.default_rng(3), 300, 12, 1)[sample, wording, 0]
     alone = np.full(len(value), np.nan)
     components = linear_components(sample, wording, value, alone, np.ones(len(value), np.int64))
