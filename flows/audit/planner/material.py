@@ -24,13 +24,20 @@ from udfs.designs.search import (
     MOST_SAMPLES,
     REPETITIONS,
     Criterion,
-    incomplete_shapes,
     least_design,
-    least_of,
+    least_incomplete,
     smallest_figure,
 )
 from udfs.designs.variance_components import VarianceComponents, with_assurance
-from udfs.designs.widths import MEASURES_COMPARED, Design, Kind, detectable_differences, half_width, half_widths
+from udfs.designs.widths import (
+    MEASURES_COMPARED,
+    Design,
+    Kind,
+    chance_of_width,
+    detectable_differences,
+    half_width,
+    half_widths,
+)
 
 LEAST_SAVED = 0.1
 """The share of a full grid's requests that an incomplete one saves, to be worth the measures that it leaves out."""
@@ -47,6 +54,7 @@ class Material:
     kind: Kind
     groups: Sequence[AnswerGroup]
     planned: Sequence[VarianceComponents]
+    assurance: float | None
     most_samples: int
     repetitions: tuple[int, ...]
     has_incomplete: bool
@@ -76,12 +84,18 @@ class Material:
     def least(self, figure: Figure, limit: float) -> Design | None:
         """Returns the design of fewest requests whose figure is at most `limit` in every group.
 
-        It is an incomplete grid where one saves at least a tenth of the requests.
+        It is an incomplete grid where one saves at least a tenth of the requests; with assurance, one that is so likely to give
+        an interval as narrow.
         """
         full = self.least_full(figure, limit)
         if full is None or not self.has_incomplete:
             return full
-        part = least_of(incomplete_shapes(), self.worst(figure), limit, self.most_samples)
+        part = least_incomplete(
+            self.worst(figure),
+            limit,
+            self.most_samples,
+            is_sure=lambda design: self.assurance is None or self._chance(design, 2 * limit) >= self.assurance,
+        )
         return full if part is None or part.n_requests > (1 - LEAST_SAVED) * full.n_requests else part
 
     def least_full(self, figure: Figure, limit: float) -> Design | None:
@@ -89,6 +103,9 @@ class Material:
         return least_design(
             self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
+
+    def _chance(self, design: Design, width: float) -> float:
+        return min(chance_of_width(each.components, design, width, self.kind) for each in self.groups)
 
     def cost(self, design: Design) -> DesignCost:
         """Returns a design with what a night of it costs."""
@@ -140,6 +157,7 @@ def gather_material(  # noqa: PLR0913 - what a plan is made from
         run=run,
         kind=kind,
         groups=groups,
+        assurance=assurance,
         planned=components if assurance is None else [with_assurance(each, assurance) for each in components],
         most_samples=min(
             (_n_available(checked, each) for each in {name for _, name, _ in names}), default=MOST_SAMPLES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -15,14 +15,12 @@ from udfs.designs.search import (
     FEWEST_SAMPLES,
     FEWEST_WORDINGS,
     Criterion,
-    full_shapes,
-    incomplete_shapes,
     least_design,
-    least_of,
+    least_incomplete,
     smallest_figure,
 )
 from udfs.designs.variance_components import VarianceComponents, with_assurance
-from udfs.designs.widths import Design, Kind, half_width, half_widths
+from udfs.designs.widths import Design, Kind, chance_of_width, half_width, half_widths
 from udfs.two_way import two_way_interval
 
 
@@ -79,15 +77,24 @@ def test_a_group_that_varies_more_decides() -> None:
     assert least_design(worst, 0.05, "linear") == least_design(width_of(wild, "linear"), 0.05, "linear")
 
 
+def sure_enough(found: VarianceComponents, width: float, assurance: float | None) -> Callable[[Design], bool]:
+    return lambda design: assurance is None or chance_of_width(found, design, width, "linear") >= assurance
+
+
 def reached(
-    world: World, width: float, n_worlds: int, *, assurance: float | None = None, shapes: Sequence[Design] | None = None
+    world: World, width: float, n_worlds: int, *, assurance: float | None = None, is_incomplete: bool = False
 ) -> tuple[float, float]:
     """How often a design planned on a pilot of 60 x 8 gives a run whose interval is no wider, and its mean requests."""
     rng, n_reached, requests = np.random.default_rng(11), 0, []
     for _ in range(n_worlds):
         found = components_of(world.answers(rng, 60, 8, 2))
         planned = found if assurance is None else with_assurance(found, assurance)
-        best = least_of(shapes or full_shapes("linear", (1, 2)), width_of(planned, "linear"), width / 2, 3000)
+        if is_incomplete:
+            best = least_incomplete(
+                width_of(planned, "linear"), width / 2, 3000, is_sure=sure_enough(found, width, assurance)
+            )
+        else:
+            best = least_design(width_of(planned, "linear"), width / 2, "linear", most_samples=3000)
         assert best is not None
         run = world.answers(rng, best.n_samples, best.n_wordings, best.n_repetitions)
         sample, wording = dealt(best.n_samples, best.n_wordings, best.wordings_per_sample)
@@ -108,24 +115,19 @@ def test_a_plan_reaches_its_width_about_half_the_time_and_with_assurance_mostly(
 
 def test_a_plan_of_an_incomplete_grid_reaches_its_width_as_surely_for_a_part_of_the_requests() -> None:
     full = partial(reached, World(), 0.12, 60)
-    part = partial(full, shapes=incomplete_shapes())
+    part = partial(full, is_incomplete=True)
     (plain, few), (assured, more), (_, many) = part(), part(assurance=0.8), full()
     assert 0.3 <= plain <= 0.65
-    assert 0.6 <= assured <= 0.92
+    assert 0.7 <= assured <= 0.97
     assert few < more < 0.6 * many
-
-
-def least_incomplete(found: VarianceComponents, half: float) -> Design:
-    best = least_of(incomplete_shapes(), width_of(found, "linear"), half)
-    assert best is not None
-    return best
 
 
 def test_an_incomplete_grid_reaches_the_width_with_fewer_requests_the_more_wordings_vary() -> None:
     saved = []
     for wordings in (0.001, 0.004, 0.008):
         found = components(0.04, wordings, 0.01, 0.18)
-        best = least_incomplete(found, 0.05)
+        best = least_incomplete(width_of(found, "linear"), 0.05)
+        assert best is not None
         assert half_width(found, best, "linear") <= 0.05
         assert 3 <= best.wordings_per_sample < best.n_wordings
         assert best.n_samples * best.wordings_per_sample >= 10 * best.n_wordings
@@ -138,9 +140,19 @@ def test_an_incomplete_grid_reaches_the_width_with_fewer_requests_the_more_wordi
 
 def test_no_incomplete_grid_asks_a_wording_of_fewer_than_ten_samples() -> None:
     found = components(0.0, 0.0, 0.0, 0.01)  # any design will do
-    best = least_incomplete(found, 0.1)
+    best = least_incomplete(width_of(found, "linear"), 0.1)
+    assert best is not None
     assert (best.n_samples, best.n_wordings, best.wordings_per_sample) == (20, 8, 4)
-    assert (
-        least_of(incomplete_shapes(), width_of(found, "linear"), 0.1, most_samples=19) is not None
-    )  # 8 of 10, 12 of 15
-    assert least_of(incomplete_shapes(), width_of(found, "linear"), 0.1, most_samples=10) is None
+    assert least_incomplete(width_of(found, "linear"), 0.1, 19) is not None  # 8 of 10, 12 of 15
+    assert least_incomplete(width_of(found, "linear"), 0.1, 10) is None
+
+
+def test_a_grid_that_is_not_sure_enough_gives_way_to_one_of_a_narrower_interval() -> None:
+    found = components(0.04, 0.004, 0.01, 0.18)
+    width = width_of(found, "linear")
+    plain = least_incomplete(width, 0.05)
+    sure = least_incomplete(width, 0.05, is_sure=lambda design: half_width(found, design, "linear") <= 0.045)
+    assert plain is not None
+    assert sure == least_incomplete(width, 0.88 * 0.05)
+    assert sure.n_requests > plain.n_requests
+    assert least_incomplete(width, 0.05, is_sure=lambda _: False) is None
