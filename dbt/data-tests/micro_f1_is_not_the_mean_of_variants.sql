@@ -1,14 +1,16 @@
 -- Would catch what happened: with cells missing, variants' accuracies weighed answers and micro_f1 weighed samples, and
--- the scorecard's figure could not be traced to its variants.
+-- the scorecard's figure could not be traced to its variants. Where samples are asked under some of the wordings, both are of
+-- the fit.
 with averaged as (
     select
-        audit_run_id,
-        model_id,
-        task_id,
-        strategy,
-        avg(accuracy) as accuracy_averaged
-    from {{ ref('fct_variant_accuracy') }}
-    where scoring_method in ('label_match', 'option_letter') and {{ in_this_build() }}
+        accuracies.audit_run_id,
+        accuracies.model_id,
+        accuracies.task_id,
+        accuracies.strategy,
+        avg(if(grids.is_incomplete, accuracies.accuracy_fitted, accuracies.accuracy)) as accuracy_averaged
+    from {{ ref('fct_variant_accuracy') }} as accuracies
+    inner join {{ ref('int_grids') }} as grids using (audit_run_id, task_id, strategy)
+    where accuracies.scoring_method in ('label_match', 'option_letter') and {{ in_this_build('accuracies.audit_run_id') }}
     group by all
 ),
 
