@@ -1,7 +1,7 @@
 """A provider on loopback, in threads of the test, whose model is known and may change from one night to the next.
 
 It answers `What is number 7?` with the seventh label as often as its version knows it: `skill` of the easy questions, less
-of every third; each answer is drawn anew. A prompt that has it answer in haste costs `clumsy` of that. It can be told to keep
+of every third; each answer is drawn anew, those of requests with a seed by how often that one was asked. A prompt that has it answer in haste costs `clumsy` of that. It can be told to keep
 its clients waiting from a number of answers on, so that a test ends them at a known place.
 """
 
@@ -60,13 +60,14 @@ class Provider:
             self.n_waiting -= 1
         return False
 
-    def answer(self, prompt: str) -> str:
+    def answer(self, prompt: str, seed: int | None = None) -> str:
         """A label, drawn anew by which ask of the same prompt it is, so that the order of requests at once changes nothing."""
+        asked = prompt if seed is None else f"{seed} {prompt}"
         number = int((re.findall(r"What is number (\d+)\?", prompt) or ["0"])[-1])
         knows = self.skill - HARD * (number % 3 == 0) - self.clumsy * ("haste" in prompt.casefold())
         with self.lock:
-            self.n_asked[prompt] += 1
-            dice = random.Random(f"{SEED} {self.n_asked[prompt]} {prompt}")
+            self.n_asked[asked] += 1
+            dice = random.Random(f"{SEED} {self.n_asked[asked]} {asked}")
         is_right, other = dice.random() < knows, dice.randrange(1, len(LABELS))
         return LABELS[(number + (0 if is_right else other)) % len(LABELS)]
 
@@ -83,13 +84,14 @@ def running_provider() -> Iterator[Provider]:
             if not provider.admit():
                 self.close_connection = True
                 return
+            content = provider.answer(asked["messages"][-1]["content"], asked.get("seed"))
             body = json.dumps(
                 {
                     "id": "x", "object": "chat.completion", "created": 0, "model": provider.served_model,
                     "choices": [
                         {
                             "index": 0, "finish_reason": "stop",
-                            "message": {"role": "assistant", "content": provider.answer(asked["messages"][-1]["content"])},
+                            "message": {"role": "assistant", "content": content},
                         }
                     ],
                     "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
