@@ -87,12 +87,11 @@ def test_what_needs_all_wordings_is_null_and_the_rest_has_intervals(nights: tupl
         assert row["micro_f1_low"] < row["micro_f1"] < row["micro_f1_high"]
         assert row["pss_inter_low"] < row["pss_inter"] < row["pss_inter_high"]
         assert row["n_variants"] == N_WORDINGS
-    spreads = sql(
-        nights[0], f"select * from marts.rpt_accuracy_spreads where audit_run_id = '{nights[1][0]}' order by model_id"
-    )
-    assert spreads
-    for spread in spreads:
-        assert spread["spread_low"] <= spread["spread"] <= spread["spread_high"]
+    spreads = sql(nights[0], f"select * from marts.fct_scoring_sensitivity where audit_run_id = '{nights[1][0]}'")
+    assert len(spreads) == 2
+    for row in spreads:
+        low, high = row["accuracy_std_corrected_low"], row["accuracy_std_corrected_high"]
+        assert low <= row["accuracy_std_corrected"] <= high
 
 
 def test_two_nights_are_compared_by_what_both_measure(nights: tuple[Path, list[str]]) -> None:
@@ -140,7 +139,7 @@ def test_the_other_questions_have_figures_or_one_clear_line(nights: tuple[Path, 
     told = promptaudit(folder, "diagnose", "part", "--model", "annotator")
     assert told.code == 0, told.err
     assert "nan" not in told.out.lower()
-    history = promptaudit(folder, "history", "micro_f1", "--audit", "part", "--json")
+    history = promptaudit(folder, "history", "micro_f1", "--audit", "part", "--model", "lexical", "--json")
     assert history.code == 0, history.err
     assert [night["audit_run_id"] for night in history.json()["nights"]] == runs
     without = promptaudit(folder, "history", "sensitivity", "--audit", "part")

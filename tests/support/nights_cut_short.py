@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -43,10 +44,11 @@ def killed_when_it_says(folder: Path, said: str, *arguments: str, **extra: str) 
 
 
 def kept(folder: Path) -> int:
-    """Answers that have landed or wait in the spool."""
+    """Answers that have landed or wait in the spool; one may be in both, and counts once."""
+    rows = query(folder / "warehouse/audit.duckdb", "select prediction_id from raw.predictions")
     waiting = (folder / "warehouse/audit.duckdb.spool").glob("*/*.predictions.jsonl")
-    ((n_landed,),) = query(folder / "warehouse/audit.duckdb", "select count(*) from raw.predictions")
-    return int(n_landed) + sum(path.read_bytes().count(b"\n") for path in waiting)
+    lines = [line for path in waiting for line in path.read_text(encoding="utf-8").splitlines()]
+    return len({prediction_id for (prediction_id,) in rows} | {json.loads(line)["prediction_id"] for line in lines})
 
 
 def _kill(running: subprocess.Popen[str]) -> None:
