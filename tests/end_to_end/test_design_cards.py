@@ -1,4 +1,4 @@
-"""Audits that stop early or ask a part of the wordings, written so that they cannot be run: one line, exit code 2, nothing asked."""
+"""Audits that stop early or ask a part of the wordings, with cards that cannot be run: one line, code 2, nothing asked."""
 
 from __future__ import annotations
 

@@ -146,13 +146,15 @@ def test_the_other_questions_have_figures_or_one_clear_line(nights: tuple[Path, 
     assert without.code in (0, 2), without.err
     assert "Traceback" not in without.err
 
+    (sample, *_) = sql(folder, f"select sample_id from marts.dim_samples where audit_run_id = '{runs[1]}' order by 1")
     for kind in ("worst", "least_consistent"):
         refused = promptaudit(folder, "try", "part", "--on", f"{kind}:5", "--add", "Think first.")
         assert refused.code == 2
-        assert "some of its wordings" in refused.one_line() or "name samples by their ids" in refused.one_line()
-    refused = promptaudit(folder, "try", "part", "--on", "qt-001", "--add", "Think first.", "--no-control")
+        assert "under some of the wordings alone" in refused.one_line()
+        assert "name samples by their ids" in refused.one_line()
+    refused = promptaudit(folder, "try", "part", "--on", sample["sample_id"], "--add", "Think first.", "--no-control")
     assert refused.code == 2
-    assert "--no-control" in refused.one_line()
+    assert f"under {PER_SAMPLE} of {N_WORDINGS} wordings" in refused.one_line()
 
 
 def test_a_trial_of_named_samples_asks_them_under_all_wordings(nights: tuple[Path, list[str]]) -> None:

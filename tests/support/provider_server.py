@@ -1,8 +1,9 @@
 """A provider on loopback, in threads of the test, whose model is known and may change from one night to the next.
 
 It answers `What is number 7?` with the seventh label as often as its version knows it: `skill` of the easy questions, less
-of every third; each answer is drawn anew, those of requests with a seed by how often that one was asked. A prompt that has it answer in haste costs `clumsy` of that. It can be told to keep
-its clients waiting from a number of answers on, so that a test ends them at a known place.
+of every third; each answer is drawn anew, by which ask it is of the same prompt and seed. A prompt that has it answer in haste
+costs `clumsy` of that. It can be told to keep its clients waiting from a number of answers on, so that a test ends them at a
+known place.
 """
 
 from __future__ import annotations
