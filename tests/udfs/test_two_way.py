@@ -89,7 +89,7 @@ def test_interval_of_an_incomplete_grid_is_that_of_the_planned_variance() -> Non
     sample, wording = dealt(n, n_wordings, q)
     value = World().answers(rng, n, n_wordings, 1)[sample, wording, 0]
     found = linear_components(sample, wording, value, np.full(n * q, np.nan), np.ones(n * q, np.int64))
-    of_cells = found.residual / (n * q)
+    of_cells = found.cells / (n * q)
     variance = found.samples / n + found.wordings / n_wordings + of_cells
     by_samples, by_wordings = found.samples / n + of_cells, found.wording_means / n_wordings
     free = variance**2 / (by_samples**2 / (n - 1) + by_wordings**2 / (n_wordings - 1))
