@@ -208,3 +208,17 @@ def test_stopped_nights_are_untouched_and_their_figures_derived_again(nights: Ni
     traced = promptaudit(folder, "trace", *figures, "--recompute")
     assert traced.code == 0, traced.out + traced.err
     assert traced.out.count(", the same") == len(figures)
+
+
+def test_a_sample_that_a_stopped_night_did_not_ask_has_no_answers_to_try_against(nights: Nights) -> None:
+    folder = nights.folder
+    unasked = sql(
+        folder,
+        f"select sample_id from marts.dim_samples where audit_run_id = '{nights.changed.run}' and sample_id not in "
+        f"(select sample_id from marts.fct_predictions where audit_run_id = '{nights.changed.run}') order by 1",
+    )
+    assert len(unasked) * N_WORDINGS * N_ASKS == N_CELLS - nights.changed.n_requests
+    tried = ("try", AUDIT, "--on", unasked[0]["sample_id"], "--add", "Think first.", "--no-control")
+    refused = promptaudit(folder, *tried, AUDIT_KEY=KEY)
+    assert refused.code == 2
+    assert f"under 0 of {N_WORDINGS} wordings" in refused.one_line()
