@@ -80,8 +80,8 @@ def bounds_at(
     or few, and what was seen of them tells too little of what they vary. Measured, the lowest limit on the upper bound
     that a model ought not to meet: it passes in .097 without looks, .186 with looks that widen alone, .097 so (recorded
     answers, 500 samples x 30 wordings, 1 % invalid); .060, .128, .060 (30 x 6, 3 %), .062, .087, .067 (100 x 12, 10 % of
-    samples all wrong). Of the other measures, and of rates that more samples bear, widening alone leaves the chance
-    within .01 of what it is without looks, but for the upper bound of PSS at 30 and 60 samples (.045, .057; .044, .064).
+    samples all wrong). For other measures, and for rates that more samples bear, widening alone leaves that chance within
+    .01 of what it is without looks; within .02 for consistency (.03) and the upper bound of PSS (.03 to .09).
 
     Args:
         look: 1 to N_LOOKS.
