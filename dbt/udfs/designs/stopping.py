@@ -159,7 +159,8 @@ def rule_at(
             None where it is.
 
     Returns:
-        `passes` is None where an undefined bound, or at the last look an undefined part, leaves nothing to compare.
+        `passes` is None where an undefined bound, or at the last look an undefined part, leaves nothing to compare, and before
+        the last look where an interval has no width: nothing is known of what other samples would say.
 
     Raises:
         ValueError: a look that is not one of 1 to N_LOOKS.
@@ -171,7 +172,7 @@ def rule_at(
     if look == N_LOOKS:
         named = {"figure": own, "low": bounds.low, "high": bounds.high}[part]
         return Look(*bounds, None if np.isnan(named) else _meets(named, operator, limit))
-    if np.isnan(bounds).any():
+    if np.isnan(bounds).any() or low == high:
         return Look(*bounds, None)
     is_within = [_meets(bound, operator, limit) for bound in bounds]
     return Look(*bounds, is_within[0] if is_within[0] == is_within[1] else None)
