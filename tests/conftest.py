@@ -27,7 +27,8 @@ os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do
 LONG = (
     "end_to_end/test_prefect.py", "end_to_end/test_paper_audits.py", "end_to_end/test_nights.py", "end_to_end/test_evidence.py",
-    "end_to_end/test_http_run.py", "end_to_end/test_night_resumes.py", "docs/test_readme.py",
+    "end_to_end/test_http_run.py", "end_to_end/test_stopped_early.py", "end_to_end/test_night_resumes.py", "docs/test_readme.py",
+    "end_to_end/test_incomplete_grid.py",
     "comparison/test_compare.py", "end_to_end/test_judged_run.py", "end_to_end/test_try.py", "report/test_browser.py",
     "end_to_end/test_annotate.py", "lineage/openlineage/test_events.py", "report/sections/test_sections_of_answers.py",
     "packaging/test_deploy.py", "evidence/test_retain.py", "recorded_runs/test_import.py",

@@ -9,7 +9,7 @@ from typing import Any
 from flows.audit.answer_schemas import original_schema
 from flows.audit.check_cards import CardCheck, check_audit
 from flows.audit.check_cards.data import choose
-from flows.audit.grid import n_asks, n_samples_asked
+from flows.audit.grid import n_asks, samples_by_wording
 from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
 from flows.audit.prompts import STRUCTURED, dressed, label_block, render
@@ -102,15 +102,14 @@ def _size_of(checked: CardCheck, name: str) -> TaskSize:
     return TaskSize(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
 
 
-def _n_asks(registry: Registry, audit: AuditCard, task: TaskCard, n_samples: int) -> int:
+def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, n_samples: int) -> int:
     """Asks of so many samples under one strategy: their wordings, every repetition, and the second asks of a share."""
+    task, own = registry.task(task_id), audit.repetitions
     n_wordings = n_wordings_wanted(audit, None if task.templates is None else registry.templates(task.templates))
-    n_asked = n_samples_asked(audit, n_samples, n_wordings)
-    original, reworded = (
-        n_asks(audit.repetitions, audit.repetitions.at_most(is_original=each), n_asked, is_original=each)
-        for each in (True, False)
+    return sum(
+        n_asks(own, own.at_most(is_original=wording == 0), n_asked, is_original=wording == 0)
+        for wording, n_asked in enumerate(samples_by_wording(audit, task_id, strategy, n_samples, n_wordings))
     )
-    return original + (n_wordings - 1) * reworded
 
 
 def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
@@ -132,8 +131,8 @@ def _row(
     requests = tokens_in = tokens_out = 0
     for task_id in audit.tasks:
         task, count = registry.task(task_id), measured[task_id].n_samples
-        asks = _n_asks(registry, audit, task, count)
         for strategy in _strategies(audit, task):
+            asks = _n_asks(registry, audit, task_id, strategy, count)
             requests += asks
             tokens_in += round(asks * _mean_prompt(registry, task, strategy, measured[task_id]))
             tokens_out += asks * _mean_answer(card, task)
@@ -196,8 +195,9 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
     for task_id in filter(card.rules_on, audit.tasks):
         task = registry.task(task_id)
         some = measured[task_id].some
-        asks = _n_asks(registry, audit, task, measured[task_id].n_samples)
-        answers = asks * len(_strategies(audit, task)) * n_models
+        n_samples = measured[task_id].n_samples
+        asks = sum(_n_asks(registry, audit, task_id, each, n_samples) for each in _strategies(audit, task))
+        answers = asks * n_models
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
         rulings = [
             Ruling(

@@ -115,7 +115,8 @@ class Execution:
         else:
             lander = lander_of(purse, design, variants, self.askers)
         meters = meters_of_models(design, variants, self.warehouse, run)
-        with self.progress.asking("cells", meters) as on_answer:
+        cells = "cells" if batch is None else f"cells of the batches up to {batch} of {N_LOOKS}"
+        with self.progress.asking(cells, meters) as on_answer:
             result = infer(purse, design, variants, on_answer, ask, lander)
         self.outcome.n_asked += result.n_landed
         self.outcome.notes += result.notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -67,11 +68,9 @@ def _dealt_wordings(design: Design, variants: Sequence[Variant]) -> list[Variant
         if len(places) <= wanted:
             continue
         sample_ids = [sample.sample_id for sample in design.samples[task_id].samples]
-        key = f"{design.audit.samples.seed}:wordings:{task_id}:{strategy}"
         own: list[list[str]] = [[] for _ in places]
-        for sample_id, wordings in zip(
-            sample_ids, assigned_wordings(len(sample_ids), len(places), wanted, key), strict=True
-        ):
+        assigned = _assigned(design.audit, task_id, strategy, len(sample_ids), len(places))
+        for sample_id, wordings in zip(sample_ids, assigned, strict=True):
             for wording in wordings:
                 own[wording].append(sample_id)
         for place, ids in zip(places, own, strict=True):
@@ -93,10 +92,20 @@ def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
     return dealt
 
 
-def n_samples_asked(audit: AuditCard, n_samples: int, n_wordings: int) -> int:
-    """Returns how many samples of a task each of its wordings is asked for, rounded: they differ by one at most."""
+def samples_by_wording(audit: AuditCard, task_id: str, strategy: str, n_samples: int, n_wordings: int) -> list[int]:
+    """Returns for how many samples of a task each of its wordings is asked under a strategy, the original first."""
     wanted = audit.design.wordings_per_sample
-    return n_samples if wanted is None or wanted >= n_wordings else round(n_samples * wanted / n_wordings)
+    if wanted is None or wanted >= n_wordings:
+        return [n_samples] * n_wordings
+    assigned = _assigned(audit, task_id, strategy, n_samples, n_wordings)
+    counts = Counter(wording for wordings in assigned for wording in wordings)
+    return [counts[wording] for wording in range(n_wordings)]
+
+
+def _assigned(audit: AuditCard, task_id: str, strategy: str, n_samples: int, n_wordings: int) -> list[tuple[int, ...]]:
+    """The wordings of each sample, where it is asked under some of them."""
+    key, wanted = f"{audit.samples.seed}:wordings:{task_id}:{strategy}", audit.design.wordings_per_sample
+    return assigned_wordings(n_samples, n_wordings, n_wordings if wanted is None else wanted, key)
 
 
 def n_asks(own: Repetitions, n_repetitions: int, n_samples: int, *, is_original: bool) -> int:

@@ -131,13 +131,25 @@ def confirming_night(warehouse: Warehouse, pair: Pair) -> str | None:
     """Returns the night that has to confirm a verdict on two nights of an audit; None without one.
 
     It is the last published night before the older of the two that asked what the older one asked; without such a night the
-    last one between the two that asked what the newer one asked. Two models, two audits, imports and trials have none.
+    last one between the two that asked what the newer one asked. A night that stopped early is none: it asked fewer samples.
+    Two models, two audits, imports and trials have none.
     """
     if pair.base_model_id is not None:
         return None
-    query = sql("comparison", "confirming_night")
-    rows = warehouse.published.read(query, runs=[pair.base_run_id, pair.candidate_run_id])
+    runs = [pair.base_run_id, pair.candidate_run_id]
+    rows = warehouse.published.read(sql("comparison", "confirming_night"), runs=runs, stopped=_stopped(warehouse))
     return rows[0]["audit_run_id"] if rows else None
+
+
+def _stopped(warehouse: Warehouse) -> list[str]:
+    """Returns the published runs that stopped early; an older publication has no looks."""
+    published = warehouse.published
+    if not published.read(
+        "select table_name from information_schema.tables where table_schema = 'raw' and table_name = 'looks'"
+    ):
+        return []
+    rows = published.read("select distinct audit_run_id from raw.looks where is_stopped")
+    return [row["audit_run_id"] for row in rows]
 
 
 def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:

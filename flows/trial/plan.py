@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from flows.audit.check_cards.models import unknown_prices
@@ -16,6 +16,7 @@ from flows.system.keys import as_json, content_id, sent_by
 from flows.trial.arms import FILLER, Change, arms, asks, change_of
 from flows.trial.base_run import Base, base_run, choose, read_base
 from flows.warehouse import Row, Warehouse
+from flows.warehouse.sql import sql
 from models_registry.cards import AuditCard, FormatLimits, GridDesign, ModelCard, TaskCard
 from models_registry.errors import UsageError, raise_all
 from models_registry.registry import Entry, Registry
@@ -88,13 +89,9 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
     run, audit_id = base_run(warehouse, options.audit)
     chosen = choose(warehouse, run, options.on, task=options.task, model=options.model, strategy=options.strategy)
     base = read_base(warehouse, run, audit_id, chosen)
-    if options.filler is None and registry.audit(audit_id).design.wordings_per_sample is not None:
-        msg = (
-            f"--no-control: run {run} asked each sample under some of its wordings alone, so that its "
-            "answers do not stand for the unchanged prompts; leave it out"
-        )
-        raise UsageError(msg)
     models = _models(registry, base, chosen.model)
+    if options.filler is None:
+        _refuse_unasked(warehouse, base, models)
     # what other models reworded for themselves is asked of none of these
     base = replace(base, variants=tuple(row for row in base.variants if any(asks(row, name) for name in models)))
     now = registry.task(base.task_id) if options.edited else base.card
@@ -171,6 +168,23 @@ def _models(registry: Registry, base: Base, only: str | None) -> dict[str, Model
         if card.of is not None and card.of not in wanted:
             wanted.append(card.of)
     return {name: registry.model(name) for name in (*base.models, *wanted) if name in wanted}
+
+
+def _refuse_unasked(warehouse: Warehouse, base: Base, models: Iterable[str]) -> None:
+    """Raises UsageError where a sample was not asked under all wordings, so that its answers stand for no unchanged prompts."""
+    variants = [row["prompt_variant_id"] for row in base.variants]
+    rows = warehouse.published.read(sql("trial", "wordings_asked"), run=base.audit_run_id, variants=variants)
+    asked = {(row["model_id"], row["sample_id"]): row["n_wordings"] for row in rows}
+    for model_id in models:
+        n_wordings = sum(asks(row, model_id) for row in base.variants)
+        for sample_id in base.samples:
+            n_asked = asked.get((model_id, sample_id), 0)
+            if n_asked < n_wordings:
+                msg = (
+                    f"--no-control: run {base.audit_run_id} asked model '{model_id}' sample {sample_id[:80]!r} under {n_asked} "
+                    f"of {n_wordings} wordings, which does not stand for the unchanged prompts; leave it out"
+                )
+                raise UsageError(msg)
 
 
 def _examples(registry: Registry, base: Base, audit: AuditCard) -> dict[str, str]:

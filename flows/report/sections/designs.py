@@ -40,9 +40,10 @@ def _of_samples(designs: Sequence[Row]) -> list[str]:
         for row in stopped[:MOST_NAMED]
     ]
     rest = [] if len(stopped) <= MOST_NAMED else [f"and {len(stopped) - MOST_NAMED} more"]
+    base = stopped[0]["base_run_id"]
     why = (
-        "the gate was decided"
-        if stopped[0]["stop"] == "gate"
-        else f"it was clear against run {stopped[0]['base_run_id']}"
+        "the gate was decided by then"
+        if base is None
+        else f"it was clear by then whether answers differ from run {base}"
     )
     return [f"Stopped early, since {why}: {'; '.join([*named, *rest])}. Such a run is no baseline."]

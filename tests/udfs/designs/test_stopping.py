@@ -145,6 +145,14 @@ def test_a_rule_on_a_figure_without_an_interval_waits_for_the_last_look() -> Non
     assert rule_at(5, 3.0, NAN, NAN, n_samples=MANY, part="high", operator="<=", limit=5).passes is None
 
 
+def test_an_interval_without_width_waits_for_the_last_look() -> None:
+    def passes(look: int) -> bool | None:
+        return rule_at(look, 3.0, 3.0, 3.0, n_samples=MANY, part="figure", operator="<=", limit=5).passes
+
+    assert passes(4) is None
+    assert passes(5) is True
+
+
 def test_the_interval_moves_to_a_published_figure_that_is_not_its_estimate() -> None:
     found = rule_at(2, 0.3, 0.25, 0.35, n_samples=MANY, part="figure", operator="<=", limit=0.36, figure=0.27)
     assert (found.low, found.high) == pytest.approx((0.27 - 0.082283, 0.27 + 0.082283), abs=1e-5)

@@ -1,0 +1,77 @@
+"""Audits that stop early or ask a part of the wordings, with cards that cannot be run: one line, code 2, nothing asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.shell import Ended, promptaudit
+
+CARD = """\
+odd:
+  tasks: [question_type]
+  models: [lexical]
+  rephrasing: {rephraser: rules, variants: 9}
+  repetitions: {original: 1, variants: 1}
+  samples: {limit: 60}
+"""
+PART = "  design: {wordings_per_sample: 3}\n"
+
+
+def refused(folder: Path, more: str, *options: str) -> Ended:
+    (folder / "registry/audits").mkdir(parents=True)
+    (folder / "registry/audits/odd.yml").write_text(CARD + more)
+    ended = promptaudit(folder, "run", "odd", *options)
+    assert ended.code == 2, ended.err
+    assert len(ended.err.strip().splitlines()) == 1
+    return ended
+
+
+CARDS = {
+    "stop with a part of the wordings": (f"{PART}  stop: compare\n", "stop needs all wordings of a sample"),
+    "stop by another name": ("  stop: gates\n", "'gate' or 'compare'"),
+    "stop: gate without rules": ("  stop: gate\n", "it has none; add one"),
+    "stop: gate with a verdict": (
+        '  stop: gate\n  gate: ["sensitivity_high <= 0.2", "no regressed"]\n',
+        "gate.1: 'no regressed' is about a difference",
+    ),
+    "a rule without an interval": ('  stop: gate\n  gate: ["cost_usd <= 1"]\n', "cost_usd is none"),
+    "a rule without an interval beside a comparison": (
+        '  stop: compare\n  gate: ["cost_usd <= 1"]\n',
+        "leave out the rule or stop: compare",
+    ),
+    "a rule on a measure that needs all wordings": (
+        f'{PART}  gate: ["sensitivity_high <= 0.2"]\n',
+        "sensitivity_high needs every sample under every wording",
+    ),
+    "a verdict on a measure that needs all wordings": (
+        f'{PART}  gate: ["no regressed on consistency"]\n',
+        "consistency needs every sample under every wording",
+    ),
+    "as many wordings a sample as there are": ("  design: {wordings_per_sample: 9}\n", "has 9 wordings: give fewer"),
+    "one wording a sample": ("  design: {wordings_per_sample: 1}\n", "greater than or equal to 2"),
+}
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_is_refused_in_one_line_that_says_where(tmp_path: Path, name: str) -> None:
+    more, told = CARDS[name]
+    line = refused(tmp_path, more).one_line()
+    assert told in line
+    assert "odd.yml" in line
+    assert not (tmp_path / "warehouse").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("  stop: compare\n", "may stop early (stop: compare)"),
+        ('  stop: gate\n  gate: ["sensitivity_high <= 0.2"]\n', "may stop early (stop: gate)"),
+        (PART, "under some of its wordings alone"),
+    ],
+)
+def test_a_pilot_of_it_is_refused(tmp_path: Path, more: str, told: str) -> None:
+    line = refused(tmp_path, more, "--pilot").one_line()
+    assert "--pilot" in line
+    assert told in line
