@@ -186,5 +186,7 @@ def test_a_killed_run_goes_on_with_the_grid_that_it_was_dealt(tmp_path: Path) ->
             assert ended.json()["n_asked"] == n_cells - is_killed * (n_cells // 2)
             assert provider.n_requests == n_cells
             assert set(provider.n_asked.values()) == {1}
-        grids.append(sql(folder, "select prompt_variant_id, repetition, list_sort(sample_ids) as ids from raw.grid order by all"))
+        grids.append(
+            sql(folder, "select prompt_variant_id, repetition, list_sort(sample_ids) as ids from raw.grid order by all")
+        )
     assert grids[0] == grids[1]

@@ -52,13 +52,17 @@ def n_landed(folder: Path) -> dict[str, int]:
 def looks(folder: Path) -> list[tuple[Any, ...]]:
     """Model, look, decision and whether it stopped, of each look."""
     return query(
-        folder / "warehouse/audit.duckdb", "select model_id, look, decision, is_stopped from raw.looks order by model_id, look"
+        folder / "warehouse/audit.duckdb",
+        "select model_id, look, decision, is_stopped from raw.looks order by model_id, look",
     )
 
 
 def test_a_run_whose_rules_pass_stops_and_passes(tmp_path: Path) -> None:
     write_card(
-        tmp_path, "lexical, random", "micro_f1_low >= 0.2 at model_id = lexical", "micro_f1_high <= 0.8 at model_id = random"
+        tmp_path,
+        "lexical, random",
+        "micro_f1_low >= 0.2 at model_id = lexical",
+        "micro_f1_high <= 0.8 at model_id = random",
     )
     ended = promptaudit(tmp_path, "nightly", "gated", "--json")
     assert ended.code == 0, ended.err

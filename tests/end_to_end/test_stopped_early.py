@@ -156,12 +156,15 @@ def test_a_killed_night_ends_as_one_that_was_left_alone_and_as_one_by_two_askers
     assert looks_of(place, other.run) == looks_of(nights.folder, killed.run)
     row, same = scorecard(nights.folder, killed.run), scorecard(place, other.run)
     timed = {column for column in row if "latency" in column or column.endswith("_at")}
-    assert {column: row[column] for column in row.keys() - timed} == {column: same[column] for column in row.keys() - timed}
+    assert {column: row[column] for column in row.keys() - timed} == {
+        column: same[column] for column in row.keys() - timed
+    }
 
 
 def compared(nights: Nights, candidate: Night) -> dict[str, dict[str, Any]]:
     rows = sql(
-        nights.folder, f"select * from marts.rpt_run_comparisons where candidate_run_id = '{candidate.run}' order by measure"
+        nights.folder,
+        f"select * from marts.rpt_run_comparisons where candidate_run_id = '{candidate.run}' order by measure",
     )
     assert {row["base_run_id"] for row in rows} == {nights.first.run}
     return {row["measure"]: row for row in rows}
@@ -201,8 +204,12 @@ def test_stopped_nights_are_untouched_and_their_figures_derived_again(nights: Ni
     verified = promptaudit(folder, "verify")
     assert verified.code == 0, verified.out + verified.err
     assert verified.out.count("untouched") >= 3
-    page = (folder / promptaudit(folder, "report", nights.killed.run, "--json").json()["report"]).read_text(encoding="utf-8")
-    digits = next(word for word in page.replace('"', " ").split() if word.startswith("rpt_audit.micro_f1.")).split(".")[2]
+    page = (folder / promptaudit(folder, "report", nights.killed.run, "--json").json()["report"]).read_text(
+        encoding="utf-8"
+    )
+    digits = next(word for word in page.replace('"', " ").split() if word.startswith("rpt_audit.micro_f1.")).split(".")[
+        2
+    ]
     figures = [f"rpt_audit.{name}.{digits}" for name in ("micro_f1", "sensitivity", "n_planned", "pss_inter")]
     traced = promptaudit(folder, "trace", *figures, "--recompute")
     assert traced.code == 0, traced.out + traced.err
