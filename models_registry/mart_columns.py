@@ -124,6 +124,12 @@ def scorecard_columns() -> tuple[MartColumn, ...]:
     return tuple(column for column in columns if column.unit is not None and not column.name.endswith(ENDS))
 
 
+def labels_of_full_grids() -> tuple[str, ...]:
+    """Returns the labels of the scorecard's figures that need every sample under every wording, in its order."""
+    labels = (column.label for column in scorecard_columns() if column.needs_full_grid and column.label)
+    return tuple(dict.fromkeys(labels))
+
+
 def compact_measures() -> tuple[MartColumn, ...]:
     """Returns the measures of the scorecard that are printed where room is short, in its order."""
     return tuple(column for column in scorecard_columns() if column.compact is not None)

@@ -21,7 +21,6 @@ from flows.audit.runs import close_run
 from flows.audit.shards.land_segments import lost_in
 from flows.audit.shards.lander import lander_of
 from flows.audit.shards.placement import AskersSetting
-from flows.audit.stopping import look, rows_of_look
 from flows.audit.validate import ValidationResult, validate
 from flows.comparison.compare import compare_again
 from flows.display.progress import Progress
@@ -33,7 +32,7 @@ from flows.warehouse import Warehouse
 from flows.warehouse.sql import sql
 from models_registry.cards import FormatLimits
 from models_registry.errors import MeasureError
-from udfs.designs.stopping import N_LOOKS
+from udfs.designs import N_LOOKS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,7 +95,9 @@ class Execution:
 
     def to_ask(self) -> Iterator[int]:
         """Yields the batches of samples that are still to be asked, as long as the looks between them leave somebody to ask."""
-        return self._batched().to_ask(self._designed(), self._variants, self._first_batch)
+        batches, design = self._batched(), self._designed()
+        yield from batches.to_ask(design, self._variants, self._first_batch)
+        self.outcome.notes += [note for note in batches.notes(design) if note not in self.outcome.notes]
 
     def infer(self, ask: AskBatch = as_it_is, batch: int | None = None) -> None:
         """Asks every missing cell, or those of the batches of samples up to one, and lands the answers.
@@ -114,7 +115,8 @@ class Execution:
         else:
             lander = lander_of(purse, design, variants, self.askers)
         meters = meters_of_models(design, variants, self.warehouse, run)
-        with self.progress.asking("cells", meters) as on_answer:
+        cells = "cells" if batch is None else f"cells of the batches up to {batch} of {N_LOOKS}"
+        with self.progress.asking(cells, meters) as on_answer:
             result = infer(purse, design, variants, on_answer, ask, lander)
         self.outcome.n_asked += result.n_landed
         self.outcome.notes += result.notes
@@ -125,6 +127,8 @@ class Execution:
 
     def look(self, number: int) -> None:
         """Looks at the samples asked by now, and lands who is asked no further."""
+        from flows.audit.stopping import look, rows_of_look  # scipy, which no other step needs
+
         batches, design = self._batched(), self._designed()
         groups = batches.running(design, self._variants)
         self.progress.step(f"looking at {number} of {N_LOOKS} batches")
@@ -134,14 +138,8 @@ class Execution:
             transform(self.warehouse, [self.audit_run_id], "look", command="run")
             looks = look(batches, design, groups, number)
         batches.land(rows_of_look(batches, looks, number))
-        n_stopped = sum(each.stops_because is not None for each in looks)
+        n_stopped = sum(each.stops for each in looks)
         self.progress.say(f"look {number} of {N_LOOKS}: {n_stopped} of {len(groups)} model × task × strategy stop here")
-        self.outcome.notes += [
-            f"stopped early: {' × '.join(each.group)} after {batches.n_samples(each.group[1], number)} of "
-            f"{design.n_samples(each.group[1])} samples: {each.stops_because}"
-            for each in looks
-            if each.stops_because is not None
-        ]
 
     def transform(self, part: Part) -> None:
         """Derives one part of the marts; after the formats were checked the run is complete."""

@@ -28,7 +28,7 @@ from flows.audit.prefect_steps import (
     kept_at_hand,
 )
 from flows.marts.transform import Part
-from udfs.designs.stopping import N_LOOKS
+from udfs.designs import N_LOOKS
 
 
 @task(name="paraphrase", task_run_name="paraphrase", **STEP)

@@ -17,7 +17,7 @@ from flows.warehouse import Row, Warehouse
 from flows.warehouse.rows import frame_of
 from flows.warehouse.sql import sql
 from models_registry.samples import seeded_rank
-from udfs.designs.stopping import N_LOOKS
+from udfs.designs import N_LOOKS
 
 Group = tuple[str, str, str]
 """A model, a task and a strategy."""
@@ -112,6 +112,33 @@ class SampleBatches:
     def n_samples(self, task_id: str, batch: int) -> int:
         """Returns how many samples of a task the batches up to one have."""
         return sum(len(own) for own in self.by_task[task_id][:batch])
+
+    def notes(self, design: Design) -> list[str]:
+        """Returns a line for each group that is asked no further: after how many samples, and why."""
+        rows = self.warehouse.read(
+            "select * from raw.looks where audit_run_id = $run and is_stopped order by task_id, strategy, model_id, subject",
+            run=self.audit_run_id,
+        )
+        by_group: dict[Group, list[Row]] = {}
+        for row in rows:
+            by_group.setdefault(group_of(row), []).append(row)
+        return [
+            f"stopped early: {' × '.join(group)} after {own[0]['n_samples']} of {design.n_samples(group[1])} samples: "
+            f"{self._why(own)}"
+            for group, own in by_group.items()
+        ]
+
+    def _why(self, rows: Sequence[Row]) -> str:
+        """Why a group is asked no further; `rows` are those of the look that stopped it."""
+        rules = [f"{row['subject']} {row['decision']}" for row in rows if row["decision"] in ("passed", "failed")]
+        moved = [f"{row['subject']} differs by {row['figure']:+.3f}" for row in rows if row["decision"] == "moved"]
+        against = f"from run {self.base_run_id}"
+        if self.base_run_id is None:
+            return f"its rules are decided ({'; '.join(rules)})"
+        differs = (
+            f"{', '.join(moved)} {against}" if moved else f"nothing that is watched can differ {against} by what counts"
+        )
+        return f"{differs} ({'; '.join(rules)})" if rules else differs
 
     def land(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Lands what a look saw."""

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from flows.audit.design import Design
 from flows.audit.looks import Group, SampleBatches, group_of
@@ -18,6 +16,7 @@ from flows.warehouse import Row, now
 from flows.warehouse.sql import sql
 from models_registry.gate_rules import ValueRule
 from models_registry.gates import parse_gate
+from udfs.comparison.measured import MeanDifference
 from udfs.designs.stopping import Operator, Part, rule_at, scale_of
 from udfs.designs.stopping_pairs import ONE_SIDED, WATCHED, night_at, pair_at, watched_differences
 
@@ -40,11 +39,11 @@ class SubjectLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLook:
-    """What a look saw of a model, task and strategy, and why it is asked no further; None where it is."""
+    """What a look saw of a model, task and strategy, and whether it is asked no further."""
 
     group: Group
     subjects: tuple[SubjectLook, ...]
-    stops_because: str | None
+    stops: bool
 
 
 def look(batches: SampleBatches, design: Design, groups: Sequence[Group], number: int) -> list[GroupLook]:
@@ -72,10 +71,8 @@ def look(batches: SampleBatches, design: Design, groups: Sequence[Group], number
             found[group] = _by_gate(group, about_it)
         else:
             found[group] = _by_difference(batches, design, group, number, about_it, n_groups)
-    while waiting := [
-        own for own in found.values() if own.stops_because is not None and _is_needed(own.group, found, design)
-    ]:
-        found |= {own.group: replace(own, stops_because=None) for own in waiting}
+    while waiting := [own for own in found.values() if own.stops and _is_needed(own.group, found, design)]:
+        found |= {own.group: replace(own, stops=False) for own in waiting}
     return list(found.values())
 
 
@@ -87,7 +84,7 @@ def rows_of_look(batches: SampleBatches, looks: Iterable[GroupLook], number: int
             "audit_run_id": batches.audit_run_id, "model_id": each.group[0], "task_id": each.group[1],
             "strategy": each.group[2], "look": number, "subject": subject.subject,
             "n_samples": batches.n_samples(each.group[1], number), "decision": subject.decision, "figure": subject.figure,
-            "low": subject.low, "high": subject.high, "is_stopped": each.stops_because is not None, "looked_at": at,
+            "low": subject.low, "high": subject.high, "is_stopped": each.stops, "looked_at": at,
         }
         for each in looks
         for subject in each.subjects or (SubjectLook(subject=NO_SUBJECT, decision=None),)
@@ -97,19 +94,14 @@ def rows_of_look(batches: SampleBatches, looks: Iterable[GroupLook], number: int
 def _is_needed(group: Group, found: dict[Group, GroupLook], design: Design) -> bool:
     """Whether a model that perturbs the answers of this one goes on."""
     return any(
-        other.stops_because is None and other.group[1:] == group[1:] and design.models[other.group[0]].of == group[0]
+        not other.stops and other.group[1:] == group[1:] and design.models[other.group[0]].of == group[0]
         for other in found.values()
     )
 
 
 def _by_gate(group: Group, rules: Sequence[SubjectLook]) -> GroupLook:
     is_decided = bool(rules) and all(rule.decision is not None for rule in rules)
-    reason = f"every rule of the gate about it is decided ({_decided(rules)})" if is_decided else None
-    return GroupLook(group=group, subjects=tuple(rules), stops_because=reason)
-
-
-def _decided(rules: Sequence[SubjectLook]) -> str:
-    return "; ".join(f"{rule.subject} {rule.decision}" for rule in rules)
+    return GroupLook(group=group, subjects=tuple(rules), stops=is_decided)
 
 
 def _rule_look(rule: ValueRule, mart: Sequence[Row], group: Group, number: int, n_samples: int) -> SubjectLook | None:
@@ -166,21 +158,20 @@ def _by_difference(  # noqa: PLR0913 - what a look is taken of
         if measure in differences
     }  # fmt: skip
     measures = [
-        SubjectLook(subject=measure, decision=pair.decision, figure=finite(pair.difference))
+        SubjectLook(
+            subject=measure,
+            decision=pair.decision,
+            figure=finite(pair.difference),
+            low=finite(pair.low),
+            high=finite(pair.high),
+        )
         for measure, pair in seen.items()
     ]
-    night, reason = night_at(seen.values()), None
-    if all(rule.decision is not None for rule in rules) and night is not None:
-        moved = [f"{each.subject} differs by {each.figure:+.3f}" for each in measures if each.decision == "moved"]
-        against = f"from run {batches.base_run_id}"
-        reason = (
-            f"{', '.join(moved)} {against}" if moved else f"nothing that is watched can differ {against} by what counts"
-        )
-        reason += f" ({_decided(rules)})" if rules else ""
-    return GroupLook(group=group, subjects=(*rules, *measures), stops_because=reason)
+    is_decided = all(rule.decision is not None for rule in rules) and night_at(seen.values()) is not None
+    return GroupLook(group=group, subjects=(*rules, *measures), stops=is_decided)
 
 
-def _differences(answers: pl.DataFrame, n_classes: int) -> dict[str, NDArray[np.float64]]:
+def _differences(answers: pl.DataFrame, n_classes: int) -> dict[str, MeanDifference]:
     """By how much each sample's answers differ between the runs, by measure; nothing where a task has no labels."""
     if answers.is_empty() or n_classes == 1:
         return {}

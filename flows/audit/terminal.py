@@ -50,12 +50,13 @@ def lines_of_estimate(estimate: dict[str, Any]) -> list[str]:
 
 
 def lines_of_plan(plan: DesignPlan) -> list[str]:
-    """Returns the least design of an audit, what it costs and does, and a curve of width against cost."""
+    """Returns the least design of an audit, what it costs and does, the least full grid beside an incomplete one, and a curve."""
     design, source = plan.design, "pilot" if plan.is_pilot else "run"
     assurance = "the estimates as they are" if plan.assurance is None else f"assurance {plan.assurance:g}"
     lines = [
         f"{plan.measure}, planned from {source} {plan.audit_run_id} with {assurance}",
         f"design     {_shape(design)}",
+        *_lines_of_incomplete(plan),
         f"cost       {_cost(design)}",
         f"width      {number(design.width)} expected, {_chance(plan)}",
         f"difference {_difference(plan)}",
@@ -71,7 +72,7 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
     if plan.curve:
         lines.append(f"{'width':>8}{'samples':>10}{'wordings':>10}{'asks':>6}{'requests':>14}{'USD':>12}")
         lines += [
-            f"{number(each.width):>8}{each.n_samples:>10,}{each.n_wordings:>10}{each.n_repetitions:>6}"
+            f"{number(each.width):>8}{each.n_samples:>10,}{_wordings(each):>10}{each.n_repetitions:>6}"
             f"{each.n_requests:>14,}{_money(each.usd):>12}"
             for each in plan.curve
         ]
@@ -80,7 +81,25 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
 
 def _shape(design: DesignCost) -> str:
     asks = "1 ask" if design.n_repetitions == 1 else f"{design.n_repetitions} asks"
-    return f"{design.n_samples:,} samples x {design.n_wordings} wordings x {asks}"
+    return f"{design.n_samples:,} samples x {_wordings(design)} wordings x {asks}"
+
+
+def _wordings(design: DesignCost) -> str:
+    is_full = design.wordings_per_sample == design.n_wordings
+    return str(design.n_wordings) if is_full else f"{design.wordings_per_sample} of {design.n_wordings}"
+
+
+def _lines_of_incomplete(plan: DesignPlan) -> list[str]:
+    """What the card says of an incomplete grid, the least full one, and what that alone measures."""
+    full, design = plan.full_design, plan.design
+    if full is None:
+        return []
+    card = f"samples: {{limit: {design.n_samples}}}, design: {{wordings_per_sample: {design.wordings_per_sample}}}"
+    return [
+        f"card       {card}, and {design.n_wordings} wordings",
+        f"full grid  {_shape(full)}: {_cost(full)}",
+        f"unmeasured without a full grid: {', '.join(plan.unmeasured)}",
+    ]
 
 
 def _cost(design: DesignCost) -> str:

@@ -23,6 +23,7 @@ from flows.report.sections.missing_answers import missing_answers
 from flows.report.sections.nights import trend
 from flows.report.sections.order import measured
 from flows.report.sections.rankings import rankings
+from flows.report.sections.reasons import why_in_part
 from flows.report.sections.run_changes import base_of, by_base, changes, counts_of
 from flows.report.sections.scoring import scoring
 from flows.report.sections.scoring_across_tasks import scoring_across_tasks
@@ -32,6 +33,7 @@ from models_registry.mart_columns import MartColumn, scorecard_columns
 
 TEMPLATE = "report.html.j2"
 MOST_SCORECARD = 1000
+NO_SAMPLES = "No sample changes its label with the wording, or none was asked under two wordings."
 
 
 def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
@@ -82,6 +84,7 @@ def _rendered(
             first=content.first,
             sections=content.others if part is None or part.place == 1 else content.measured,
             samples=samples(data),
+            no_samples=why_in_part(data.scorecard) or NO_SAMPLES,
             gate=gate(data),
             facts=identity.facts(data),
             identity_tables=identity.tables(data),

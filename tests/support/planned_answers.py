@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -9,12 +10,15 @@ import numpy as np
 import polars as pl
 
 from tests.udfs.designs.worlds import World
+from udfs.designs.incomplete_grid import assigned_wordings
 
 MARTS = """
 create schema marts;
 create schema raw;
-create table raw.audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp);
-create table marts.dim_audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp);
+create table raw.audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp,
+    card varchar);
+create table marts.dim_audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp,
+    card varchar);
 create table marts.dim_tasks (audit_run_id varchar, task_id varchar, kind varchar, labels varchar[]);
 create table marts.dim_samples (audit_run_id varchar, task_id varchar, sample_id varchar, has_key boolean);
 create table marts.dim_prompt_variants (audit_run_id varchar, prompt_variant_id varchar, task_id varchar, strategy varchar,
@@ -65,16 +69,20 @@ class PlannedAnswers:
         state: str = "complete",
         seed: int = 1,
         n_a_family: int = 1,
+        wordings_per_sample: int | None = None,
     ) -> dict[str, np.ndarray]:
         """Publishes a run of two asks a cell; returns each model's answers, right or wrong, of shape (n, q, 2).
 
-        Wordings of one family, `n_a_family` in turn, are answered alike but for noise.
+        Wordings of one family, `n_a_family` in turn, are answered alike but for noise. Where a sample is asked under some of
+        the wordings alone, the other answers are not published.
         """
         rng, families = np.random.default_rng(seed), np.arange(q) // n_a_family
         answers = {
             model: world.answers(rng, n, q, 2) if n_a_family == 1 else world.answers_in_families(rng, n, families, 2)
             for model, world in worlds.items()
         }
+        dealt = assigned_wordings(n, q, wordings_per_sample or q, run)
+        card = {"audits": {"a": {"design": {"wordings_per_sample": wordings_per_sample}}}}
         rows = [
             {
                 "audit_run_id": run, "prediction_id": f"{run} {model} {i} {v} {r}", "model_id": model, "task_id": "t",
@@ -84,13 +92,14 @@ class PlannedAnswers:
             }
             for model, right in answers.items()
             for k, (i, v, r) in enumerate(np.ndindex(n, q, 2))
+            if v in dealt[i]
         ]  # fmt: skip
         frame = pl.DataFrame(rows)  # noqa: F841 - the query reads it by its name
         with duckdb.connect(str(self._file if state == "complete" else self._pilots())) as con:
             con.execute(
                 "insert into raw.audit_runs values ($run, 'a', 'run', $state, "
-                "timestamp '2026-11-01' + (select count(*) from raw.audit_runs)::integer * interval 1 day)",
-                {"run": run, "state": state},
+                "timestamp '2026-11-01' + (select count(*) from raw.audit_runs)::integer * interval 1 day, $card)",
+                {"run": run, "state": state, "card": json.dumps(card)},
             )
             if state == "complete":  # a pilot lies in the warehouse alone
                 con.execute(

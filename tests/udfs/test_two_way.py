@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import t
 
-from tests.udfs.designs.worlds import World
-from udfs.designs.incomplete_grid import assigned_wordings
+from tests.udfs.designs.worlds import World, dealt
 from udfs.designs.variance_components import linear_components
 from udfs.two_way import two_way_interval, two_way_variance
 
@@ -19,11 +17,6 @@ WORLDS = {
     "wordings matter": World(samples=0.2, wordings=0.06, cells=0.1),
     "answers repeat": World(mean=0.55, samples=0.26, wordings=0.06, cells=0.05),
 }
-
-
-def dealt(n: int, n_wordings: int, q: int, key: str = "key") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample and wording of each cell of a balanced incomplete grid."""
-    return np.repeat(np.arange(n), q), np.array(assigned_wordings(n, n_wordings, q, key)).ravel()
 
 
 def test_variance_of_questions_and_templates_by_hand() -> None:
@@ -96,7 +89,7 @@ def test_interval_of_an_incomplete_grid_is_that_of_the_planned_variance() -> Non
     sample, wording = dealt(n, n_wordings, q)
     value = World().answers(rng, n, n_wordings, 1)[sample, wording, 0]
     found = linear_components(sample, wording, value, np.full(n * q, np.nan), np.ones(n * q, np.int64))
-    of_cells = found.residual / (n * q)
+    of_cells = found.cells / (n * q)
     variance = found.samples / n + found.wordings / n_wordings + of_cells
     by_samples, by_wordings = found.samples / n + of_cells, found.wording_means / n_wordings
     free = variance**2 / (by_samples**2 / (n - 1) + by_wordings**2 / (n_wordings - 1))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from udfs.comparison.alphas import Alphas
 from udfs.comparison.answers_table import AnswersTable
+from udfs.comparison.by_variants import without_each
 from udfs.comparison.churn import churn_by_sample
 from udfs.comparison.figures import Figures, Floats
 from udfs.comparison.lattice import lattice_of
@@ -22,20 +25,34 @@ def measured(table: AnswersTable, numbers: Floats, level: Level) -> list[Figures
     return [*_means(table), *(figures for figures in alphas if figures is not None)]
 
 
-def differences_by_sample(table: AnswersTable) -> dict[str, Floats]:
-    """Returns what each sample says of the differences of the measures that are means over samples, candidate less base.
+class MeanDifference(NamedTuple):
+    """The difference of a mean over samples between two runs, candidate less base, taken apart.
+
+    Attributes:
+        by_sample: shape (n_samples of the measure,), what each sample says; their mean is the difference.
+        without_wording: shape (n_slots,), the difference without each wording; empty where wordings are not exchanged.
+    """
+
+    by_sample: Floats
+    without_wording: Floats
+
+
+def mean_differences(table: AnswersTable) -> dict[str, MeanDifference]:
+    """Returns the differences that `compare_answers` gives of the measures that are means over samples.
 
     Returns:
-        Of `sensitivity`, `micro_f1`, `invalid_rate` and `label_churn` those that the table allows, each of shape
-        (n_samples of the measure,). Their means are the differences that `compare_answers` gives.
+        Of `sensitivity`, `micro_f1`, `invalid_rate` and `label_churn` those that the table allows.
     """
-    found = {figures.names[0]: figures.differences_by_sample() for figures in _means(table)}
+    found = {}
+    for figures in _means(table):
+        less_one = without_each(figures, table.n_slots)[0] if table.n_slots > 1 else np.empty((2, 0))
+        found[figures.names[0]] = MeanDifference(figures.differences_by_sample(), less_one[1] - less_one[0])
     churn = churn_by_sample(table.labels, table.n_classes)
     if not np.isnan(churn.within).any():
-        found["label_churn"] = churn.across - churn.within
+        found["label_churn"] = MeanDifference(churn.across - churn.within, np.empty(0))
     elif not churn.across.any():  # nothing is to be explained, by noise or by change
-        found["label_churn"] = churn.across
-    return {measure: by_sample for measure, by_sample in found.items() if len(by_sample)}
+        found["label_churn"] = MeanDifference(churn.across, np.empty(0))
+    return {measure: difference for measure, difference in found.items() if len(difference.by_sample)}
 
 
 def _means(table: AnswersTable) -> list[Shares | Rates]:

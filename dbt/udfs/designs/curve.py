@@ -44,6 +44,7 @@ class OwnRun:
         n_wordings: that it asked, near-duplicates among them.
         n_repetitions: asks that most of its cells have.
         n_requests: that were planned.
+        is_incomplete: whether each sample was asked under some of the wordings alone.
         n_comparisons: differences that are tested between two nights, at least 1.
         min_effect: the least difference that the audit's card calls one, >= 0.
     """
@@ -52,24 +53,30 @@ class OwnRun:
     n_wordings: int
     n_repetitions: int
     n_requests: int
+    is_incomplete: bool
     n_comparisons: int
     min_effect: float
 
 
 def width_curve(
-    components: VarianceComponents, of_units: VarianceComponents, own: OwnRun, kind: Kind
+    components: VarianceComponents,
+    of_units: VarianceComponents,
+    own: OwnRun,
+    kind: Kind,
+    units_a_sample: int | None = None,
 ) -> list[CurvePoint]:
     """Returns the run's own point, and the least designs whose intervals are as wide as the ladder's steps.
 
     The steps are multiples of the width that is expected of the run itself. Each has the fewest requests over 5 to 60 wordings
     (12 numbers of them, for sensitivity from 12 up); it is left out where a hundred times the run's samples do not reach it, and
-    where a step before it has the same design. A cell is asked once, for sensitivity as often as by the run.
+    where a step before it has the same design. They are full grids. A cell is asked once, for sensitivity as often as by the run.
 
     Args:
         components: to plan with, one wording a family.
         of_units: of the run's own interval, whose units are families; cells are asked as they were.
         own: the run.
         kind: of the measure.
+        units_a_sample: how many of the units of the run's own interval each sample was asked under, 2 or more; None: all.
 
     Returns:
         The run first, then the wider intervals before the narrower ones; the run alone where nothing varies. `least_width` is
@@ -95,7 +102,7 @@ def width_curve(
     design = Design(
         n_samples=own.n_samples,
         n_wordings=n_units,
-        wordings_per_sample=n_units,
+        wordings_per_sample=units_a_sample or n_units,
         n_repetitions=own.n_repetitions,
     )
     this_run = replace(

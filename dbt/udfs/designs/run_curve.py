@@ -34,15 +34,21 @@ def linear_curve(
         own: the run.
 
     Returns:
-        Empty below 20 samples, 8 wordings, or 5 families of them.
+        The run's own point is of its own grid, the others are of full ones. Empty below 20 samples, 8 wordings, or 5 families
+        of them, and where too few cells were asked to tell wordings from samples.
     """
     if not _is_enough(sample, wording, family):
         return []
     within = np.where(n_asks > 1, value * (1 - value) * n_asks / np.maximum(n_asks - 1, 1), np.nan)
     samples, families, means = family_means(sample, family, value)
     nothing = np.full(len(means), np.nan)
-    of_units = linear_components(samples, families, means, nothing, np.ones(len(means), np.int64))
-    return width_curve(linear_components(sample, wording, value, within, n_asks, family), of_units, own, "linear")
+    try:
+        of_units = linear_components(samples, families, means, nothing, np.ones(len(means), np.int64))
+        components = linear_components(sample, wording, value, within, n_asks, family)
+    except ValueError:  # too few cells
+        return []
+    units = int(np.clip(round(len(means) / own.n_samples), 2, of_units.n_wordings)) if own.is_incomplete else None
+    return width_curve(components, of_units, own, "linear", units)
 
 
 def sensitivity_curve(

@@ -28,8 +28,8 @@ class VarianceComponents:
         cells: what sample and wording do not explain of the mean of endless repetitions of a cell, >= 0. Where cells were
             asked once it holds the repetitions' variance too.
         repetitions: variance of single asks of the same cell, >= 0; NaN where no cell was asked twice, and for sensitivity.
-        wording_means: ddof 1 variance of the wordings' means in the table, from which `residual` / N was taken.
-        residual: mean square of what sample and wording do not explain of a cell's mean.
+        wording_means: ddof 1 variance of the wordings' means in the table.
+        wording_noise: what was taken from it for the noise of cells; in a full table the residual mean square over N.
     """
 
     n_samples: int
@@ -40,7 +40,7 @@ class VarianceComponents:
     cells: float
     repetitions: float
     wording_means: float
-    residual: float
+    wording_noise: float
 
     @property
     def has_repetitions(self) -> bool:
@@ -80,7 +80,8 @@ def linear_components(
         family: shape (n,), code of the wording's family; at least two distinct. None: each wording is one of its own.
 
     Raises:
-        ValueError: fewer than two samples, or two wordings that are no family.
+        ValueError: fewer than two samples, or two wordings that are no family, or so few cells that wordings cannot be told from
+            samples.
 
     Source:
         Analysis of variance of a two-way table without replication (Searle, Casella and McCulloch 1992).
@@ -117,7 +118,8 @@ def sensitivity_components(
         family: shape (n,), code of the wording's family; at least three distinct. None: each wording is one of its own.
 
     Raises:
-        ValueError: fewer than two samples, three wordings that are no family, or two classes.
+        ValueError: fewer than two samples, three wordings that are no family, or two classes; or so few cells that wordings
+            cannot be told from samples.
     """
     tables, means = [], []
     for kept in one_wording_a_family(wording, family):
@@ -149,7 +151,7 @@ def with_assurance(components: VarianceComponents, assurance: float) -> Variance
     return replace(
         components,
         samples=components.samples * of_samples,
-        wordings=max(0.0, raised - components.residual / components.n_samples),
+        wordings=max(0.0, raised - components.wording_noise),
         wording_means=raised,
     )
 
@@ -169,6 +171,7 @@ class _Table:
     samples: float
     wordings: float
     wording_means: float
+    wording_noise: float
     residual: float
 
 
@@ -181,6 +184,11 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
         msg = f"components need 2 samples and 2 wordings, these are {n_samples} and {n_wordings}"
         raise ValueError(msg)
     fit = two_way_fit(sample, wording, value)
+    if not fit.is_determined:
+        msg = (
+            f"wordings cannot be told from samples in {len(value)} cells of {n_samples} samples x {n_wordings} wordings"
+        )
+        raise ValueError(msg)
     return _Table(
         n_samples=n_samples,
         n_wordings=n_wordings,
@@ -188,6 +196,7 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
         samples=fit.sample_variance,
         wordings=fit.effect_variance,
         wording_means=fit.effect_variance + fit.effect_noise,
+        wording_noise=fit.effect_noise,
         residual=fit.mean_square,
     )
 
@@ -207,5 +216,5 @@ def _components(tables: Sequence[_Table], repetitions: float, taken: float) -> V
         cells=max(0.0, mean("residual") - taken),
         repetitions=repetitions,
         wording_means=mean("wording_means"),
-        residual=mean("residual"),
+        wording_noise=mean("wording_noise"),
     )

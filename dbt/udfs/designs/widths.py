@@ -31,7 +31,7 @@ class Design:
     Attributes:
         n_samples: N, at least 2.
         n_wordings: Q, at least 2.
-        wordings_per_sample: q, how many of them each sample is asked under, 1 to Q; a full grid has q = Q.
+        wordings_per_sample: q, how many of them each sample is asked under, 2 to Q; a full grid has q = Q.
         n_repetitions: R, asks of a cell.
     """
 
@@ -45,14 +45,45 @@ class Design:
         """Returns N q R."""
         return self.n_samples * self.wordings_per_sample * self.n_repetitions
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Returns whether samples are asked under some of the wordings each."""
+        return self.wordings_per_sample < self.n_wordings
+
+    @property
+    def noise_of_gaps(self) -> float:
+        """Returns by what share of d / (N q) gaps add to the variance of the wordings' mean effect: (Q - q) / (Q (q - 1)).
+
+        Effects of a balanced incomplete grid are known by its efficiency factor (1 - 1 / q) / (1 - 1 / Q) less well than
+        those of a full one of as many cells; 0 in a full grid.
+        """
+        q = self.wordings_per_sample
+        return (self.n_wordings - q) / (self.n_wordings * (q - 1))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """The terms of V, each of shape (n,): of samples, of wordings, of cells."""
+    """The terms of V, each of shape (n,): of samples, of wordings, of cells; and what gaps add to the part of wordings."""
 
     samples: NDArray[np.float64]
     wordings: NDArray[np.float64]
     cells: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+
+    @property
+    def of_samples(self) -> NDArray[np.float64]:
+        """Returns V_samples as a run has it, noise of cells in it."""
+        return self.samples + self.cells
+
+    @property
+    def of_wordings(self) -> NDArray[np.float64]:
+        """Returns V_variants as a run has it, noise of cells and gaps in it."""
+        return self.wordings + self.cells + self.gaps
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """Returns V, as runs have it never below its part of wordings."""
+        return np.maximum(self.of_samples + self.wordings, self.of_wordings)
 
 
 def half_width(components: VarianceComponents, design: Design, kind: Kind) -> float:
@@ -60,7 +91,8 @@ def half_width(components: VarianceComponents, design: Design, kind: Kind) -> fl
 
     V = s_i^2 / N + s_q^2 / Q + d / (N q), with d the variance of a cell's mean. nu is Satterthwaite's,
     V^2 / [(s_i^2 / N + d / (N q))^2 / (N - 1) + (s_q^2 / Q + d / (N q))^2 / (Q - 1)], not below the smaller of N - 1 and
-    Q - 1; for sensitivity below 12 wordings it is Q - 1. Runs make their intervals likewise.
+    Q - 1; for sensitivity below 12 wordings it is Q - 1. In an incomplete grid the part of wordings, s_q^2 / Q + d / (N q), has
+    the noise of gaps too, and V is not below it. Runs make their intervals likewise.
 
     Returns:
         >= 0; 0 where nothing varies.
@@ -115,15 +147,17 @@ def chance_of_width(
     of_samples, of_wordings = components.n_samples - 1, components.n_wordings - 1
     samples = components.samples * of_samples / rng.chisquare(of_samples, N_DRAWS)
     raised = components.wording_means * of_wordings / rng.chisquare(of_wordings, N_DRAWS)
-    wordings = np.maximum(0, raised - components.residual / components.n_samples)
+    wordings = np.maximum(0, raised - components.wording_noise)
     n, q = design.n_samples, design.n_wordings
     cell = components.of_a_cell(design.n_repetitions) / (n * design.wordings_per_sample)
+    gaps = cell * design.noise_of_gaps
     by_samples = (samples / n + cell) * rng.chisquare(n - 1, N_DRAWS) / (n - 1)
-    by_wordings = (wordings / q + cell) * rng.chisquare(q - 1, N_DRAWS) / (q - 1)
+    by_wordings = (wordings / q + cell + gaps) * rng.chisquare(q - 1, N_DRAWS) / (q - 1)
     parts = _Parts(
         samples=np.maximum(0, by_samples - cell),
-        wordings=np.maximum(0, by_wordings - cell),
+        wordings=np.maximum(0, by_wordings - cell - gaps),
         cells=np.full(N_DRAWS, cell),
+        gaps=np.full(N_DRAWS, gaps),
     )
     halves = _half_width_of(parts, np.full(N_DRAWS, float(n)), q, kind)
     return float((2 * halves <= width).mean())
@@ -169,17 +203,18 @@ def detectable_difference(
 
 
 def _parts(components: VarianceComponents, n_samples: NDArray[np.float64], design: Design) -> _Parts:
+    cells = components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample)
     return _Parts(
         samples=components.samples / n_samples,
         wordings=np.full(len(n_samples), components.wordings / design.n_wordings),
-        cells=components.of_a_cell(design.n_repetitions) / (n_samples * design.wordings_per_sample),
+        cells=cells,
+        gaps=cells * design.noise_of_gaps,
     )
 
 
 def _half_width_of(parts: _Parts, n_samples: NDArray[np.float64], n_wordings: int, kind: Kind) -> NDArray[np.float64]:
-    variance = parts.samples + parts.wordings + parts.cells
     nu = _degrees_of_freedom(parts, n_samples, n_wordings, kind)
-    return np.asarray(stdtrit(nu, 1 - TAIL) * np.sqrt(variance), np.float64)
+    return np.asarray(stdtrit(nu, 1 - TAIL) * np.sqrt(parts.total), np.float64)
 
 
 def _degrees_of_freedom(
@@ -189,8 +224,5 @@ def _degrees_of_freedom(
     fewest = np.minimum(n_samples, n_wordings) - 1.0
     if kind == "sensitivity" and n_wordings < MANY:
         return np.full(len(n_samples), n_wordings - 1.0)
-    variance = parts.samples + parts.wordings + parts.cells
-    below = (parts.samples + parts.cells) ** 2 / (n_samples - 1) + (parts.wordings + parts.cells) ** 2 / (
-        n_wordings - 1
-    )
-    return np.maximum(fewest, np.divide(variance**2, below, out=fewest.copy(), where=below > 0))
+    below = parts.of_samples**2 / (n_samples - 1) + parts.of_wordings**2 / (n_wordings - 1)
+    return np.maximum(fewest, np.divide(parts.total**2, below, out=fewest.copy(), where=below > 0))

@@ -14,7 +14,10 @@ from udfs.designs.run_curve import linear_curve, sensitivity_curve
 from udfs.designs.widths import MEASURES_COMPARED
 from udfs.sql.columns import Column, integers, present_groups, row_lists, values_of, whole
 
-RUN_TYPE = "STRUCT(n_wordings BIGINT, n_repetitions BIGINT, n_requests BIGINT, n_groups BIGINT, min_effect DOUBLE)"
+RUN_TYPE = (
+    "STRUCT(n_wordings BIGINT, n_repetitions BIGINT, n_requests BIGINT, is_incomplete BOOLEAN, n_groups BIGINT, "
+    "min_effect DOUBLE)"
+)
 """What a curve is told of its run: of the group of answers, how many groups the run has, and its card's `min_effect`."""
 
 
@@ -59,6 +62,7 @@ def _run(sample: NDArray[np.int64], own: dict[str, Any]) -> OwnRun:
         n_wordings=own["n_wordings"],
         n_repetitions=own["n_repetitions"],
         n_requests=own["n_requests"],
+        is_incomplete=own["is_incomplete"],
         n_comparisons=MEASURES_COMPARED * own["n_groups"],
         min_effect=own["min_effect"],
     )

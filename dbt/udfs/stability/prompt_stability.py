@@ -19,6 +19,7 @@ from udfs.resampling import (
     percentile_interval,
     t_quantile,
 )
+from udfs.stability.cells import variance_of_cells
 from udfs.stability.krippendorff import LEVELS, Level
 from udfs.stability.leave_one_out import SeriesTable, series_table
 from udfs.stability.nominal_series import alphas_without_each, series_alphas
@@ -111,7 +112,8 @@ def prompt_stability(
         certain; it is not below -1, where no alpha lies. `high` is 1 with fewer than five disagreeing units.
         `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at
         most 300,000 labels. `pss_z_*`: `normal_interval` of the same resamples. `pss_wordings_*`: samples and annotators
-        together, for `all` and three families or more.
+        together, for `all` and three families or more; where each sample has some of the annotators, what both jackknives
+        hold (`cells.variance_of_cells`) counts once.
         `n_samples`: units pairable in any replicate that counts; `n_annotations`: their labels over these replicates.
 
     Raises:
@@ -153,7 +155,8 @@ def prompt_stability(
         cells, published = Interval(*percentile_interval(resampled).tolist()), normal_interval(resampled)
     families = _families(annotator, family)
     if counted and families.max() + 1 >= MIN_UNITS:
-        wordings = everyone.interval(family_alphas(counted, families), n_effective(families))
+        of_families = family_alphas(counted, families)
+        wordings = everyone.interval(of_families, n_effective(families), variance_of_cells(counted, families))
     boot_all = Interval(*boot[last].tolist())
     rows.append(_row("all", len(replicates[0].codes), everyone, boot_all, cells, published, wordings))
     return rows
@@ -294,10 +297,12 @@ class UnitJackknife:
     n_disagreeing: int
     is_counted: Sequence[bool]
 
-    def interval(self, without_each: NDArray[np.float64] | None = None, n_families: float = np.inf) -> Interval:
+    def interval(
+        self, without_each: NDArray[np.float64] | None = None, n_families: float = np.inf, of_cells: float = 0.0
+    ) -> Interval:
         """Returns bounds for other samples, or with alphas less each family for other samples and other annotators.
 
-        `n_families` is how many families of equal size tell as much.
+        `n_families` is how many families of equal size tell as much, `of_cells` the variance that both jackknives hold.
         """
         if np.isnan(self.alpha):
             return UNDEFINED
@@ -305,7 +310,7 @@ class UnitJackknife:
         if without_each is not None:
             if np.isnan(without_each).any():
                 return UNDEFINED
-            added = _jackknife_variance(without_each)
+            added = max(0.0, _jackknife_variance(without_each) - of_cells)
         plain = log_interval(self.alpha, self.variance + added, min(self.n_units, n_families) - 1)
         grown = log_interval(self.grown_alpha, self.grown_variance + added, min(self.n_units + 1, n_families) - 1)
         high = 1.0 if self.n_disagreeing < FEW_DISAGREEING else plain.high

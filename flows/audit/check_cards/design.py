@@ -39,6 +39,16 @@ def check_design(cards: AuditCards) -> Errors:
             )
 
 
+def needs_full_grid(cards: AuditCards) -> str | None:
+    """Returns why every sample of an audit has to be asked under every wording, beside its measures; None where it need not."""
+    if cards.rephraser is not None and cards.rephraser.is_self:
+        return "each model has wordings of its own"
+    if cards.audit.stop is not None:
+        return f"stop: {cards.audit.stop} needs all wordings of a sample"
+    measures = ((index, _needing_all(parse_rule(text))) for index, text in enumerate(cards.audit.gate))
+    return next((f"gate.{index} is about {name}" for index, name in measures if name is not None), None)
+
+
 def check_stop(cards: AuditCards) -> Errors:
     """Yields an error unless what may stop the audit early can be decided from some of the samples."""
     audit, audit_id = cards.audit, cards.audit_id

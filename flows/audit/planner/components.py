@@ -35,11 +35,15 @@ GROUP = ("model_id", "task_id", "strategy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRun:
-    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published."""
+    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published.
+
+    `wordings_per_sample` is how many of its wordings each sample was asked under; None: all.
+    """
 
     audit_run_id: str
     is_complete: bool
     started_at: datetime
+    wordings_per_sample: int | None
 
     def place(self, warehouse: Warehouse) -> Warehouse | Published:
         """Returns where its answers are read: the published copy, or of a pilot the warehouse."""
@@ -147,8 +151,14 @@ def answer_groups(
 ) -> list[AnswerGroup]:
     """Returns the groups of a run's answers that the audit's card still asks for, each with the components of a measure.
 
-    Raises DataError for a run without the measure, and for one of too few samples or wordings in some group.
+    Raises DataError for a run without the measure, and for one of too few samples, wordings or answers in some group.
     """
+    if measure == "sensitivity" and run.wordings_per_sample is not None:
+        msg = (
+            f"--measure sensitivity: run {run.audit_run_id} asked each sample under {run.wordings_per_sample} of its wordings "
+            f"alone, and sensitivity needs all of them; plan for another of {_others(measure)}"
+        )
+        raise DataError(msg)
     audit = registry.audit(audit_id)
     models, tasks = registry.models_of(audit_id), audit.tasks
     is_gated = run.is_complete or audit.format.policy != "quarantine"
@@ -166,10 +176,13 @@ def answer_groups(
     groups = list(_groups(cells, measure, run, audit_id))
     if not groups:
         why = "no gold labels" if measure == "micro_f1" else "no answers that it is a measure of"
-        others = ", ".join(each for each in MEASURES if each != measure)
-        msg = f"--measure {measure}: run {run.audit_run_id} has {why}; plan for another of {others}"
+        msg = f"--measure {measure}: run {run.audit_run_id} has {why}; plan for another of {_others(measure)}"
         raise DataError(msg)
     return groups
+
+
+def _others(measure: str) -> str:
+    return ", ".join(each for each in MEASURES if each != measure)
 
 
 def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str) -> Iterator[AnswerGroup]:
@@ -180,7 +193,15 @@ def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str) ->
         if n_samples < LEAST_SAMPLES or n_wordings < LEAST_WORDINGS or n_families < FEWEST_WORDINGS:
             msg = _too_small(run, audit_id, name, n_samples, n_wordings, n_families)
             raise DataError(msg)
-        yield _sensitivity(own, name) if measure == "sensitivity" else _linear(own, name)
+        try:
+            yield _sensitivity(own, name) if measure == "sensitivity" else _linear(own, name)
+        except ValueError as error:
+            msg = (
+                f"run {run.audit_run_id} has {own.height} cells of {n_samples} samples x {n_wordings} wordings of task "
+                f"'{name['task_id']}' under model '{name['model_id']}', too few to tell wordings from samples: raise "
+                f"design.wordings_per_sample of the card, or pilot the audit without it"
+            )
+            raise DataError(msg) from error
 
 
 def _too_small(  # noqa: PLR0913 - what the line tells

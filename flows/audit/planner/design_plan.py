@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesignCost:
-    """A design and what a night of it costs; `width` is that of the widest interval expected of it."""
+    """A design and what a night of it costs; `width` is that of the widest interval expected of it.
+
+    `wordings_per_sample` is how many of the wordings each sample is asked under, all of them in a full grid.
+    """
 
     n_samples: int
     n_wordings: int
+    wordings_per_sample: int
     n_repetitions: int
     n_requests: int
     usd: float | None
@@ -57,6 +61,8 @@ class DesignPlan:
         detect: the difference that is to be detected; None where a width is wanted.
         assurance: the probability that the components stay below those planned with; None: planned with the estimates.
         design: the least design.
+        full_design: the least one in which every sample is asked under every wording, where `design` is none such.
+        unmeasured: labels of the scorecard's figures that `design` leaves out for it.
         chance_of_width: the chance that the run's interval is no wider than the target, of the group that reaches it least;
             of a planned difference, than the design's own expected width.
         detectable_difference: the smallest difference that two such nights tell apart, of the group that tells least.
@@ -78,6 +84,8 @@ class DesignPlan:
     detect: float | None
     assurance: float | None
     design: DesignCost
+    full_design: DesignCost | None
+    unmeasured: tuple[str, ...]
     chance_of_width: float
     detectable_difference: float
     n_comparisons: int

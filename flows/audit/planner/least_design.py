@@ -9,6 +9,7 @@ from flows.audit.planner.design_plan import DesignCost, DesignPlan, GroupPlan
 from flows.audit.planner.material import Material, gather_material
 from flows.settings import Settings
 from models_registry.errors import DataError, UsageError
+from models_registry.mart_columns import labels_of_full_grids
 from models_registry.registry import Registry
 from udfs.designs.search import MOST_WORDINGS
 from udfs.designs.variance_components import VarianceComponents
@@ -110,12 +111,13 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
     detect: float | None = None,
     assurance: float | None = None,
 ) -> DesignPlan:
-    figure = material.half_widths if detect is None else material.differences
+    figure, limit = (material.half_widths, (width or 0) / 2) if detect is None else (material.differences, detect)
     figures = [float(figure(each, np.array([design.n_samples], np.float64), design)[0]) for each in material.planned]
-    if not any(each.components.samples + each.components.residual for each in material.groups):
+    if not any(each.components.samples + each.components.wording_noise for each in material.groups):
         msg = f"{measure} does not vary in run {material.run.audit_run_id}: its answers are alike, and there is nothing to plan"
         raise DataError(msg)
     own = material.cost(design)
+    full = material.least_full(figure, limit) if design.is_incomplete else None
     groups = tuple(
         _group_plan(material, group, planned, design, own.width if width is None else width)
         for group, planned in zip(material.groups, material.planned, strict=True)
@@ -129,6 +131,8 @@ def _plan(  # noqa: PLR0913 - what a plan is made of
         detect=detect,
         assurance=assurance,
         design=own,
+        full_design=None if full is None else material.cost(full),
+        unmeasured=labels_of_full_grids() if design.is_incomplete else (),
         chance_of_width=min(each.chance_of_width for each in groups),
         detectable_difference=max(each.detectable_difference for each in groups),
         n_comparisons=material.n_comparisons,

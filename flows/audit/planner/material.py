@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flows.audit.check_cards import CardCheck, check_audit
+from flows.audit.check_cards.design import needs_full_grid
 from flows.audit.planner.components import AnswerGroup, SourceRun, answer_groups, kind_of, source_run
 from flows.audit.planner.costs import RequestCosts, request_costs
 from flows.audit.planner.design_plan import DesignCost
@@ -23,11 +24,16 @@ from udfs.designs.search import (
     MOST_SAMPLES,
     REPETITIONS,
     Criterion,
+    incomplete_shapes,
     least_design,
+    least_of,
     smallest_figure,
 )
 from udfs.designs.variance_components import VarianceComponents, with_assurance
 from udfs.designs.widths import MEASURES_COMPARED, Design, Kind, detectable_differences, half_width, half_widths
+
+LEAST_SAVED = 0.1
+"""The share of a full grid's requests that an incomplete one saves, to be worth the measures that it leaves out."""
 
 Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.float64]]
 """Takes a group's components, numbers of samples of shape (n,) and a design; gives a figure for each number."""
@@ -35,7 +41,7 @@ Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the search goes through: groups, the components to plan with, bounds and costs."""
+    """What the search goes through: groups, the components to plan with, bounds, whether incomplete grids will do, and costs."""
 
     run: SourceRun
     kind: Kind
@@ -43,6 +49,7 @@ class Material:
     planned: Sequence[VarianceComponents]
     most_samples: int
     repetitions: tuple[int, ...]
+    has_incomplete: bool
     costs: RequestCosts
     n_comparisons: int
     min_effect: float
@@ -67,7 +74,18 @@ class Material:
         return lambda n, shape: np.maximum.reduce([figure(each, n, shape) for each in self.planned])
 
     def least(self, figure: Figure, limit: float) -> Design | None:
-        """Returns the design of fewest requests whose figure is at most `limit` in every group."""
+        """Returns the design of fewest requests whose figure is at most `limit` in every group.
+
+        It is an incomplete grid where one saves at least a tenth of the requests.
+        """
+        full = self.least_full(figure, limit)
+        if full is None or not self.has_incomplete:
+            return full
+        part = least_of(incomplete_shapes(), self.worst(figure), limit, self.most_samples)
+        return full if part is None or part.n_requests > (1 - LEAST_SAVED) * full.n_requests else part
+
+    def least_full(self, figure: Figure, limit: float) -> Design | None:
+        """Returns the full grid of fewest requests whose figure is at most `limit` in every group."""
         return least_design(
             self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
@@ -76,7 +94,7 @@ class Material:
         """Returns a design with what a night of it costs."""
         cost = self.costs.of(design)
         return DesignCost(
-            n_samples=design.n_samples, n_wordings=design.n_wordings,
+            n_samples=design.n_samples, n_wordings=design.n_wordings, wordings_per_sample=design.wordings_per_sample,
             n_repetitions=design.n_repetitions, n_requests=cost.n_requests, usd=cost.usd, hours=cost.hours,
             width=2 * max(half_width(each, design, self.kind) for each in self.planned),
         )  # fmt: skip
@@ -113,6 +131,7 @@ def gather_material(  # noqa: PLR0913 - what a plan is made from
         costs = request_costs(warehouse, run, registry, names)
         n_tested = _n_tested(warehouse, run)
     components = [each.components for each in groups]
+    why_full = needs_full_grid(checked.cards) if kind == "linear" else None
     if kind == "sensitivity":  # what it varies by is known for the repetitions of the run alone
         repetitions: tuple[int, ...] = (Counter(each.n_repetitions for each in groups).most_common(1)[0][0],)
     else:
@@ -126,10 +145,11 @@ def gather_material(  # noqa: PLR0913 - what a plan is made from
             (_n_available(checked, each) for each in {name for _, name, _ in names}), default=MOST_SAMPLES
         ),
         repetitions=repetitions,
+        has_incomplete=kind == "linear" and why_full is None,
         costs=costs,
         n_comparisons=n_tested or MEASURES_COMPARED * len(groups),
         min_effect=registry.audit(audit_id).min_effect,
-        notes=_notes(registry, audit_id, run, groups),
+        notes=_notes(registry, audit_id, run, groups, why_full),
     )
 
 
@@ -152,8 +172,10 @@ def _n_available(checked: CardCheck, task_id: str) -> int:
     return card.data.rows or MOST_SAMPLES
 
 
-def _notes(registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup]) -> tuple[str, ...]:
-    """What of the card is not planned for, how wordings count, and what becomes of a pilot's answers."""
+def _notes(
+    registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup], why_full: str | None
+) -> tuple[str, ...]:
+    """What of the card is not planned for, why grids are full, how wordings count, and what becomes of a pilot's answers."""
     audit, notes = registry.audit(audit_id), []
     for field, names in (("model", registry.models_of(audit_id)), ("task", audit.tasks)):
         known = {each.model_id if field == "model" else each.task_id for each in groups}
@@ -171,6 +193,10 @@ def _notes(registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[A
             f"the {most.n_wordings_asked} wordings of {most.name} are {most.components.n_wordings} families of near-duplicates, "
             f"and a family counts as one wording: a plan's wordings are unlike ones, of which such a rephraser makes one in "
             f"{most.n_wordings_asked / most.components.n_wordings:.1f}"
+        )
+    if why_full is not None:
+        notes.append(
+            f"full grids alone are planned, since {why_full}; asking a sample under some of its wordings may take fewer requests"
         )
     if not run.is_complete:
         notes.append(

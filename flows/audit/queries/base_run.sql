@@ -4,6 +4,10 @@ from raw.audit_runs as runs
 where
     runs.audit_id = $audit and runs.plan_fingerprint = $plan and runs.origin = 'run' and runs.state = 'complete'
     and runs.audit_run_id in (select scorecard.audit_run_id from marts.rpt_audit as scorecard)
-    and runs.audit_run_id not in (select looks.audit_run_id from raw.looks as looks where looks.is_stopped)
+    and runs.audit_run_id not in (
+        select looks.audit_run_id
+        from raw.looks as looks
+        where looks.is_stopped
+    )
 order by runs.started_at desc, runs.audit_run_id desc
 limit 1

@@ -7,7 +7,11 @@ inner join raw.audit_runs as runs on earlier.audit_run_id = runs.audit_run_id
 where
     tonight.audit_run_id = $run and earlier.night_number < tonight.night_number
     and earlier.origin = 'run' and runs.state = 'complete'
-    and earlier.audit_run_id not in (select looks.audit_run_id from raw.looks as looks where looks.is_stopped)
+    and earlier.audit_run_id not in (
+        select looks.audit_run_id
+        from raw.looks as looks
+        where looks.is_stopped
+    )
     and earlier.audit_run_id in (select scorecard.audit_run_id from marts.rpt_audit as scorecard)
 order by earlier.night_number desc
 limit 1

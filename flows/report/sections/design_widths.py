@@ -29,10 +29,17 @@ def _design(of: Traced) -> Printed:
     return "this run" if of.row["is_this_run"] else "least"
 
 
+def _wordings(of: Traced) -> Printed:
+    """How many wordings each sample is asked under, with their number behind it where that is another."""
+    if of.row.get("wordings_per_sample") is None:  # a copy that an earlier version published lacks it
+        return of.count("n_wordings")
+    return of.count("wordings_per_sample"), " of ", of.count("n_wordings")
+
+
 _COLUMNS = (
-    MODEL, STRATEGY, words("Measure", "measure_name"), Column("Design", _design), N_SAMPLES, counted("Wordings", "n_wordings"),
-    counted("Asks", "n_repetitions"), counted("Requests", "n_requests"), figure("Cost", "cost_usd", Traced.usd),
-    figure("Width", "width"), figure("60 wordings leave", "least_width"),
+    MODEL, STRATEGY, words("Measure", "measure_name"), Column("Design", _design), N_SAMPLES,
+    Column("Wordings", _wordings, is_figure=True), counted("Asks", "n_repetitions"), counted("Requests", "n_requests"),
+    figure("Cost", "cost_usd", Traced.usd), figure("Width", "width"), figure("60 wordings leave", "least_width"),
     figure("Difference that is found", "detectable_difference"),
 )  # fmt: skip
 
@@ -43,9 +50,10 @@ def design_widths(data: ReportData, room: Room) -> Section:
         "enough",
         "How much is enough",
         "The width of the 95 % interval for other samples and other wordings that other designs are expected to give, from what "
-        "this run's answers vary by. Lines join the designs of fewest requests. A cell is asked once, for sensitivity as often "
-        "as by this run, which is the diamond. The wordings are unlike ones: near-duplicates add requests and narrow an interval "
-        "hardly at all. promptaudit plan --target-width plans for all models of an audit together.",
+        "this run's answers vary by. Lines join the designs of fewest requests that ask every sample under every wording. A cell "
+        "is asked once, for sensitivity as often as by this run, which is the diamond. The wordings are unlike ones: "
+        "near-duplicates add requests and narrow an interval hardly at all. promptaudit plan --target-width plans for all models "
+        "of an audit together.",
     )
     rows_of = by(data.design_widths, "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):

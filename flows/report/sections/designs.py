@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flows.display.figures import NAME, count, cut
 from flows.warehouse import Row
-from models_registry.mart_columns import scorecard_columns
+from models_registry.mart_columns import labels_of_full_grids
 
 MOST_NAMED = 6
 
@@ -25,9 +25,8 @@ def _of_wordings(designs: Sequence[Row]) -> list[str]:
     if not own:
         return []
     shares = sorted({(row["wordings_per_sample"], row["n_wordings"]) for row in own})
-    labels = dict.fromkeys(column.label for column in scorecard_columns() if column.needs_full_grid and column.label)
     under = ", ".join(f"{part} of {whole} wordings" for part, whole in shares)
-    unmeasured = ", ".join(labels)
+    unmeasured = ", ".join(labels_of_full_grids())
     return [f"Each sample was asked under {under}; what needs all of them is not measured: {unmeasured}."]
 
 
@@ -41,9 +40,10 @@ def _of_samples(designs: Sequence[Row]) -> list[str]:
         for row in stopped[:MOST_NAMED]
     ]
     rest = [] if len(stopped) <= MOST_NAMED else [f"and {len(stopped) - MOST_NAMED} more"]
+    base = stopped[0]["base_run_id"]
     why = (
-        "the gate was decided"
-        if stopped[0]["stop"] == "gate"
-        else f"it was clear against run {stopped[0]['base_run_id']}"
+        "the gate was decided by then"
+        if base is None
+        else f"it was clear by then whether answers differ from run {base}"
     )
     return [f"Stopped early, since {why}: {'; '.join([*named, *rest])}. Such a run is no baseline."]

@@ -22,6 +22,17 @@ def why_no_answers(rows: Sequence[Row]) -> str | None:
     return None
 
 
+def why_in_part(rows: Sequence[Row]) -> str | None:
+    """Returns why a task has none of the measures that need all wordings, None where one of its rows has them.
+
+    Args:
+        rows: the task's rows of the scorecard; those of a copy that an earlier version published say nothing of it.
+    """
+    if not rows or any(row.get("wordings_per_sample") is None for row in rows):
+        return None
+    return "Each sample was asked under some of the wordings alone, and this needs every sample under all of them."
+
+
 def why_open(data: ReportData, task_id: str) -> str | None:
     """Returns why an open-ended task has none of the measures of labels, None for a task with labels."""
     kinds = {row["task_id"]: row["kind"] for row in data.tasks}

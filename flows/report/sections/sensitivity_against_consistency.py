@@ -10,7 +10,7 @@ from flows.report.charts import samples as charts
 from flows.report.gather import ReportData
 from flows.report.queries import SAMPLED
 from flows.report.sections.columns import MODEL, STRATEGY, counted, figure, table
-from flows.report.sections.reasons import why_no_answers, why_older, why_open
+from flows.report.sections.reasons import why_in_part, why_no_answers, why_older, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_models, colour
 from flows.warehouse import Row
 
@@ -41,7 +41,10 @@ def clouds(data: ReportData, room: Room) -> Section:
     for task_id, block, scored in section.of_tasks(data.scorecard):
         dots, spread = dots_of.get(task_id), [row for row in spreads.get(task_id, []) if row["n_correlated"]]
         if not (dots and spread):
-            both = "No sample has both figures: they need two wordings, and two samples of one gold label."
+            both = (
+                why_in_part(scored)
+                or "No sample has both figures: they need two wordings, and two samples of one gold label."
+            )
             block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_older(data) or both)
             continue
         models = by(dots, "model_id")

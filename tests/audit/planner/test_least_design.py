@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.support.planned_answers import PlannedAnswers
 from tests.support.shell import Ended, promptaudit
 from tests.udfs.designs.worlds import World, components_of
-from udfs.designs.search import least_design
+from udfs.designs.search import incomplete_shapes, least_design, least_of
 from udfs.designs.widths import Design, detectable_difference, half_width, half_widths
 
 CALM, WILD = World(wordings=0.03), World(samples=0.24, wordings=0.06)
@@ -42,20 +44,19 @@ def planned(folder: Path, *options: str | float) -> Any:
 
 
 def design_of(row: dict[str, Any]) -> Design:
-    shape = {name: row[name] for name in ("n_samples", "n_wordings", "n_repetitions")}
-    return Design(**shape, wordings_per_sample=row["n_wordings"])
+    return Design(**{name: row[name] for name in ("n_samples", "n_wordings", "wordings_per_sample", "n_repetitions")})
 
 
 def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[str, np.ndarray]]) -> None:
     found = planned(answers[0].folder, "--target-width", 0.14, "--measure", "micro_f1")
     calm, wild = (components_of(answers[1][model]) for model in ("calm", "wild"))
-    best = least_design(
-        lambda n, shape: np.maximum(half_widths(calm, n, shape, "linear"), half_widths(wild, n, shape, "linear")),
-        0.07,
-        "linear",
-        most_samples=400,
-    )
+
+    def worst(n: NDArray[np.float64], shape: Design) -> NDArray[np.float64]:
+        return np.maximum(half_widths(calm, n, shape, "linear"), half_widths(wild, n, shape, "linear"))
+
+    best = least_of(incomplete_shapes(), worst, 0.07, 400)
     assert best == design_of(found["design"])
+    assert least_design(worst, 0.07, "linear", most_samples=400) == design_of(found["full_design"])
     assert found["decided_by"] == "model 'wild', task 't', simple"
     assert (found["audit_run_id"], found["is_pilot"]) == ("1new", False)
     assert found["design"]["width"] == pytest.approx(2 * half_width(wild, best, "linear"))
@@ -71,8 +72,9 @@ def test_the_group_that_varies_most_decides(answers: tuple[PlannedAnswers, dict[
 def test_assurance_asks_for_more_and_reaches_more_surely(folder: Path) -> None:
     plain = planned(folder, "--target-width", 0.2, "--measure", "micro_f1")
     sure = planned(folder, "--target-width", 0.2, "--measure", "micro_f1", "--assurance", 0.8)
-    assert 1.2 < sure["design"]["n_requests"] / plain["design"]["n_requests"] < 3.5
-    assert sure["chance_of_width"] > 0.7 > plain["chance_of_width"]
+    assert 1.1 < sure["design"]["n_requests"] / plain["design"]["n_requests"] < 3.5
+    assert 1.2 < sure["full_design"]["n_requests"] / plain["full_design"]["n_requests"] < 3.5
+    assert sure["chance_of_width"] > 0.6 > plain["chance_of_width"]
     assert sure["assurance"] == 0.8
 
 
@@ -112,7 +114,7 @@ def test_wordings_of_a_family_count_once_in_a_plan(tmp_path: Path) -> None:
     own.sql("update marts.dim_prompt_variants set wording_family = prompt_variant_id[2:]::bigint")
     unlike = planned(tmp_path, "--target-width", 0.17, "--measure", "micro_f1")
     assert unlike["notes"] == []
-    assert found["design"]["n_requests"] > unlike["design"]["n_requests"]
+    assert found["full_design"]["n_requests"] > unlike["full_design"]["n_requests"]
     # not recorded by an older version: each wording is a family of its own
     own.sql("update marts.dim_prompt_variants set wording_family = null")
     for measure in ("micro_f1", "sensitivity"):
@@ -139,7 +141,8 @@ def test_fewer_than_five_unlike_wordings_are_refused(tmp_path: Path) -> None:
 def test_sensitivity_is_planned_with_full_grids_of_twelve_wordings_and_the_runs_repetitions(folder: Path) -> None:
     found = planned(folder, "--target-width", 0.2, "--measure", "sensitivity")
     design = design_of(found["design"])
-    assert design.wordings_per_sample == design.n_wordings
+    assert not design.is_incomplete
+    assert (found["full_design"], found["unmeasured"]) == (None, [])
     assert design.n_wordings >= 12
     assert design.n_repetitions == 2
     assert all(row["bias"] < 0 and row["var_repetitions"] is None for row in found["groups"])
@@ -184,6 +187,58 @@ def test_the_differences_that_were_tested_are_counted(tmp_path: Path) -> None:
     assert planned(tmp_path, "--detect", 0.06)["n_comparisons"] == 2
 
 
+def test_a_full_grid_is_offered_where_an_incomplete_one_saves_nothing(folder: Path) -> None:
+    # two nights share samples and wordings: a difference needs so many cells, whatever their grid
+    found = planned(folder, "--detect", 0.06)
+    assert not design_of(found["design"]).is_incomplete
+    assert (found["full_design"], found["unmeasured"]) == (None, [])
+
+
+ALL_WORDINGS = [
+    ('  gate: ["sensitivity_high <= 0.3"]\n', "gate.0 is about sensitivity_high"),
+    ('  gate: ["invalid_rate <= 0.1", "no regressed on consistency"]\n', "gate.1 is about consistency"),
+    ("  stop: compare\n", "stop: compare needs all wordings of a sample"),
+]
+
+
+@pytest.mark.parametrize(("card", "why"), ALL_WORDINGS)
+def test_full_grids_alone_are_planned_where_the_card_needs_them(tmp_path: Path, card: str, why: str) -> None:
+    own = PlannedAnswers(tmp_path, ("calm",), audit=REPHRASED + card)
+    own.add("r1", {"calm": CALM})
+    found = planned(tmp_path, "--target-width", 0.2, "--measure", "micro_f1")
+    assert not design_of(found["design"]).is_incomplete
+    assert found["notes"] == [
+        f"full grids alone are planned, since {why}; asking a sample under some of its wordings may take fewer requests"
+    ]
+    # of sensitivity they are planned anyway
+    assert planned(tmp_path, "--target-width", 0.3, "--measure", "sensitivity")["notes"] == []
+
+
+def test_a_run_of_an_incomplete_grid_is_planned_from(tmp_path: Path) -> None:
+    own = PlannedAnswers(tmp_path, ("calm",))
+    own.add("r1", {"calm": WILD}, n=400, q=20, wordings_per_sample=6)
+    found = planned(tmp_path, "--target-width", 0.15, "--measure", "micro_f1")
+    (group,) = found["groups"]
+    assert (group["n_samples"], group["n_wordings"]) == (400, 20)
+    assert group["var_samples"] == pytest.approx(WILD.samples**2, rel=0.2)
+    assert group["var_wordings"] == pytest.approx(WILD.wordings**2, rel=0.6)
+    assert group["var_repetitions"] == pytest.approx(WILD.repetitions, rel=0.1)
+    assert design_of(found["design"]).is_incomplete
+    line = plan(tmp_path, "--target-width", "0.2", "--measure", "sensitivity", code=2).one_line()
+    assert line == (
+        "DataError: --measure sensitivity: run r1 asked each sample under 6 of its wordings alone, and sensitivity needs all of "
+        "them; plan for another of micro_f1, accuracy, invalid_rate"
+    )
+
+
+def test_too_few_cells_to_tell_wordings_from_samples_are_refused(tmp_path: Path) -> None:
+    PlannedAnswers(tmp_path, ("calm",)).add("r1", {"calm": WILD}, n=61, q=62, wordings_per_sample=2)
+    line = plan(tmp_path, "--target-width", "0.2", "--measure", "micro_f1", code=2).one_line()
+    assert line.startswith(
+        "DataError: run r1 has 122 cells of 61 samples x 62 wordings of task 't' under model 'calm', too few to tell wordings "
+    )
+
+
 def test_a_run_may_be_named(folder: Path) -> None:
     for name in ("0ld", "a~1"):
         found = planned(folder, "--target-width", 0.14, "--measure", "micro_f1", "--from", name)
@@ -193,14 +248,19 @@ def test_a_run_may_be_named(folder: Path) -> None:
 def test_what_is_printed(folder: Path) -> None:
     lines = plan(folder, "--target-width", 0.14, "--measure", "micro_f1", "--assurance", 0.7).out.splitlines()
     assert lines[0] == "micro_f1, planned from run 1new with assurance 0.7"
-    assert [line.split()[0] for line in lines[1:8]] == [
-        "design", "cost", "width", "difference", "decided", "noise", "width",
+    assert [line.split()[0] for line in lines[1:11]] == [
+        "design", "card", "full", "unmeasured", "cost", "width", "difference", "decided", "noise", "width",
     ]  # fmt: skip
-    assert " wordings x 1 ask" in lines[1]
-    assert " requests a night, " in lines[2]
-    assert lines[2].endswith("at that run's rate")
-    assert "at most 0.14 with a chance of 0." in lines[3]
-    assert lines[6].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
+    size = re.fullmatch(r"design     (\d+) samples x (\d+) of (\d+) wordings x 1 ask", lines[1])
+    assert size is not None
+    n, own, q = size.groups()
+    assert lines[2] == f"card       samples: {{limit: {n}}}, design: {{wordings_per_sample: {own}}}, and {q} wordings"
+    assert re.match(r"full grid  \d+ samples x \d+ wordings x 1 ask: [\d,]+ requests a night, ", lines[3])
+    assert lines[4].startswith("unmeasured without a full grid: Sensitivity, Corrected sensitivity, Consistency")
+    assert " requests a night, " in lines[5]
+    assert lines[5].endswith("at that run's rate")
+    assert "at most 0.14 with a chance of 0." in lines[6]
+    assert lines[9].startswith("noise      with repetitions: {variants: 1, twice: 0.2} a fifth is asked twice: ")
     assert lines[-1].split()[-1].replace(".", "").isdigit()  # rules ask nobody, so that nothing is left to say
     assert max(map(len, lines)) <= 120
     detected = plan(folder, "--detect", 0.06).out.splitlines()

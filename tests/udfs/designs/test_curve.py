@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tests.udfs.designs.worlds import World, components_of
 from udfs.designs.curve import LADDER, WORDINGS, CurvePoint, OwnRun, width_curve
+from udfs.designs.incomplete_grid import assigned_wordings
 from udfs.designs.run_curve import linear_curve, sensitivity_curve
 from udfs.designs.search import full_shapes, least_design, least_of
 from udfs.designs.widths import Design, half_width, half_widths
@@ -25,7 +26,7 @@ WORLD = World()
 def own(n: int, q: int, *, r: int = 2) -> OwnRun:
     return OwnRun(
         n_samples=n, n_wordings=q, n_repetitions=r, n_requests=n * q * r,
-        n_comparisons=16, min_effect=0.02,
+        is_incomplete=False, n_comparisons=16, min_effect=0.02,
     )  # fmt: skip
 
 
@@ -136,6 +137,26 @@ def test_sensitivity_of_near_duplicates_has_the_width_of_one_wording_a_family() 
     assert [each.n_requests for each in many] == [each.n_requests for each in few]
 
 
+@pytest.mark.parametrize("a_family", [1, 3])
+def test_a_run_of_some_wordings_a_sample_has_the_width_that_it_prints_on_a_curve_of_full_grids(a_family: int) -> None:
+    sample, wording = np.repeat(np.arange(300), 6), np.array(assigned_wordings(300, 24, 6, "key")).ravel()
+    families = np.arange(24) // a_family
+    answers = WORLD.answers_in_families(np.random.default_rng(4), 300, families, 1)[sample, wording, 0]
+    run = replace(own(300, 24, r=1), n_requests=1800, is_incomplete=True)
+    first, *others = linear_curve(sample, wording, families[wording], answers, np.ones(1800, np.int64), run)
+    printed = two_way_interval(sample, wording, answers, families[wording], is_incomplete=True)
+    assert first.width == pytest.approx(printed.high - printed.low, rel=0.02)
+    assert (first.n_samples, first.n_wordings, first.n_requests) == (300, 24, 1800)
+    # a full grid of as narrow an interval asks more
+    assert min(each.n_requests for each in others if each.width <= first.width) > 1800
+
+
+def test_cells_that_compare_no_two_wordings_have_no_curve() -> None:
+    sample = np.arange(40)
+    run = replace(own(40, 8, r=1), n_requests=40, is_incomplete=True)
+    assert linear_curve(sample, sample % 8, sample % 8, np.ones(40), np.ones(40, np.int64), run) == []
+
+
 @pytest.mark.parametrize(("n", "q", "a_family"), [(19, 8, 1), (20, 7, 1), (20, 12, 3)])
 def test_too_small_a_run_has_no_curve(n: int, q: int, a_family: int) -> None:
     families = np.arange(q) // a_family
@@ -151,7 +172,7 @@ def con() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-RUN = "{{'n_wordings': 8, 'n_repetitions': 2, 'n_requests': 480, 'n_groups': {}, 'min_effect': .02}}"
+RUN = "{{'n_wordings': 8, 'n_repetitions': 2, 'n_requests': 480, 'is_incomplete': false, 'n_groups': {}, 'min_effect': .02}}"
 
 
 def test_sql_gets_the_same_curve_whatever_the_order_and_the_codes(con: duckdb.DuckDBPyConnection) -> None:

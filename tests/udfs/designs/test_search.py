@@ -14,7 +14,9 @@ from udfs.designs.search import (
     FEWEST_SAMPLES,
     FEWEST_WORDINGS,
     Criterion,
+    incomplete_shapes,
     least_design,
+    least_of,
     smallest_figure,
 )
 from udfs.designs.variance_components import VarianceComponents, with_assurance
@@ -25,7 +27,7 @@ from udfs.two_way import two_way_interval
 def components(samples: float, wordings: float, cells: float, repetitions: float) -> VarianceComponents:
     return VarianceComponents(
         n_samples=60, n_wordings=8, mean=0.5, samples=samples, wordings=wordings, cells=cells, repetitions=repetitions,
-        wording_means=wordings, residual=cells + repetitions,
+        wording_means=wordings, wording_noise=0.0,
     )  # fmt: skip
 
 
@@ -97,3 +99,34 @@ def test_a_plan_reaches_its_width_about_half_the_time_and_with_assurance_mostly(
     assert 0.3 <= plain <= 0.65
     assert 0.65 <= assured <= 0.92
     assert 1.3 < many / few < 3
+
+
+def least_incomplete(found: VarianceComponents, half: float) -> Design:
+    best = least_of(incomplete_shapes(), width_of(found, "linear"), half)
+    assert best is not None
+    return best
+
+
+def test_an_incomplete_grid_reaches_the_width_with_fewer_requests_the_more_wordings_vary() -> None:
+    saved = []
+    for wordings in (0.001, 0.004, 0.008):
+        found = components(0.04, wordings, 0.01, 0.18)
+        best = least_incomplete(found, 0.05)
+        assert half_width(found, best, "linear") <= 0.05
+        assert 3 <= best.wordings_per_sample < best.n_wordings
+        assert best.n_samples * best.wordings_per_sample >= 10 * best.n_wordings
+        full = least_design(width_of(found, "linear"), 0.05, "linear")
+        assert full is not None
+        saved.append(1 - best.n_requests / full.n_requests)
+    assert saved == sorted(saved)
+    assert saved[0] > 0.2
+
+
+def test_no_incomplete_grid_asks_a_wording_of_fewer_than_ten_samples() -> None:
+    found = components(0.0, 0.0, 0.0, 0.01)  # any design will do
+    best = least_incomplete(found, 0.1)
+    assert (best.n_samples, best.n_wordings, best.wordings_per_sample) == (20, 8, 4)
+    assert (
+        least_of(incomplete_shapes(), width_of(found, "linear"), 0.1, most_samples=19) is not None
+    )  # 8 of 10, 12 of 15
+    assert least_of(incomplete_shapes(), width_of(found, "linear"), 0.1, most_samples=10) is None

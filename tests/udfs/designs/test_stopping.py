@@ -20,7 +20,7 @@ from udfs.designs.stopping import (
     scale_of,
     widening,
 )
-from udfs.resampling import two_way_interval
+from udfs.two_way import two_way_interval
 
 MANY = 1000
 NAN = float("nan")
@@ -143,6 +143,14 @@ def test_a_rule_on_a_figure_without_an_interval_waits_for_the_last_look() -> Non
     assert passes(5) is True
     assert rule_at(5, NAN, NAN, NAN, n_samples=MANY, part="figure", operator="<=", limit=5).passes is None
     assert rule_at(5, 3.0, NAN, NAN, n_samples=MANY, part="high", operator="<=", limit=5).passes is None
+
+
+def test_an_interval_without_width_waits_for_the_last_look() -> None:
+    def passes(look: int) -> bool | None:
+        return rule_at(look, 3.0, 3.0, 3.0, n_samples=MANY, part="figure", operator="<=", limit=5).passes
+
+    assert passes(4) is None
+    assert passes(5) is True
 
 
 def test_the_interval_moves_to_a_published_figure_that_is_not_its_estimate() -> None:

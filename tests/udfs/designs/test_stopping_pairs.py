@@ -7,17 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from scipy.stats import norm, t
 
 from tests.udfs.comparison.plain_runs import random_answers
 from udfs.comparison import compare_answers
 from udfs.comparison.detectable import detectable_difference
-from udfs.designs.stopping_pairs import WATCHED, Floats, PairLook, night_at, pair_at, watched_differences
+from udfs.comparison.measured import MeanDifference
+from udfs.designs.stopping_pairs import WATCHED, PairLook, night_at, pair_at, watched_differences
+
+Floats = NDArray[np.float64]
 
 
-def around(mean: float, error: float, n: int) -> Floats:
-    """Differences of n samples, an even number, with this mean and this standard error of it."""
-    return mean + error * np.sqrt(n - 1) * np.resize([1.0, -1.0], n)
+def of_samples(by_sample: Floats) -> MeanDifference:
+    """A difference of which nothing is known by wordings."""
+    return MeanDifference(by_sample, np.empty(0))
+
+
+def around(mean: float, error: float, n: int) -> MeanDifference:
+    """The difference of n samples, an even number, with this mean and this standard error of it."""
+    return of_samples(mean + error * np.sqrt(n - 1) * np.resize([1.0, -1.0], n))
 
 
 def look_of(look: int, mean: float, error: float = 0.004, n: int = 10_000, **options: bool) -> PairLook:
@@ -35,10 +44,11 @@ def test_means_of_the_samples_are_the_differences_that_runs_are_compared_by(seed
         )
     }
     assert set(found) == set(WATCHED)
-    for measure, by_sample in found.items():
+    for measure, (by_sample, _) in found.items():
         assert by_sample.mean() == pytest.approx(compared[measure].difference, abs=1e-12)
         assert len(by_sample) == compared[measure].n_samples
-    error = found["label_churn"].std(ddof=1) / np.sqrt(len(found["label_churn"]))
+    churn = found["label_churn"].by_sample
+    error = churn.std(ddof=1) / np.sqrt(len(churn))
     assert error == pytest.approx(compared["label_churn"].standard_error)
 
 
@@ -49,9 +59,12 @@ def test_by_hand_of_two_samples_one_of_which_has_a_missing_cell() -> None:
     label = np.array([0, 0, 0, 1, 0, 1])
     same = np.zeros(6, np.int64)
     found = watched_differences(side, sample, variant, same - 1, variant == 0, same + 1, label, same, n_classes=3)
-    assert found["micro_f1"] == pytest.approx([-0.5, -0.5])
+    assert found["micro_f1"].by_sample == pytest.approx([-0.5, -0.5])
     # one sample has two wordings: from unanimous to evenly split among three classes
-    assert found["sensitivity"] == pytest.approx([np.log(2) / np.log(3)])
+    assert found["sensitivity"].by_sample == pytest.approx([np.log(2) / np.log(3)])
+    # without wording 0 nothing differs, without wording 1 everything
+    assert found["micro_f1"].without_wording == pytest.approx([0, -1])
+    assert np.isnan(found["sensitivity"].without_wording).all()
     assert "label_churn" not in found  # noise of cells asked once is unknown
 
 
@@ -100,20 +113,29 @@ def test_quiet_is_what_the_rest_of_the_night_would_hardly_mend() -> None:
 
 
 def test_nothing_is_quiet_at_the_first_look_and_nothing_decided_at_the_last() -> None:
-    assert pair_at(1, np.zeros(100), min_effect=0.02, n_comparisons=4).decision is None
-    assert pair_at(2, np.zeros(200), min_effect=0.02, n_comparisons=4).decision == "quiet"
+    assert pair_at(1, of_samples(np.zeros(100)), min_effect=0.02, n_comparisons=4).decision is None
+    assert pair_at(2, of_samples(np.zeros(200)), min_effect=0.02, n_comparisons=4).decision == "quiet"
     assert look_of(5, 0.5).decision is None
     assert look_of(5, 0.0).decision is None
 
 
 def test_samples_that_all_move_alike_are_as_good_as_their_sign_test() -> None:
     def decision(n: int) -> str | None:
-        return pair_at(3, np.full(n, 0.1), min_effect=0.02, n_comparisons=8).decision
+        return pair_at(3, of_samples(np.full(n, 0.1)), min_effect=0.02, n_comparisons=8).decision
 
     # z_{1-.025/8} 1.04 / sqrt(.6) is 3.672: 2^-n of 13 samples is 1.2e-4, of 14 below its tail
     assert norm.isf(2.0**-13) < norm.isf(0.025 / 8) * 1.04 / 0.6**0.5 < norm.isf(2.0**-14)
     assert decision(13) is None
     assert decision(14) == "moved"
+
+
+@pytest.mark.parametrize(("error", "decision"), [(0.0232, "moved"), (0.0233, None), (0.0, "moved")])
+def test_what_moved_has_moved_under_all_wordings_alike(error: float, decision: str | None) -> None:
+    # three wordings leave 2 degrees of freedom, t_{.975} = 4.3027: .1 lies that far out at an error of .02324
+    # the jackknife's variance is 2/3 of the sum of squares, here of -e, 0 and e
+    spread = error * (3 / 4) ** 0.5 * np.array([-1.0, 0, 1])
+    found = MeanDifference(around(0.1, 0.001, 1000).by_sample, 0.1 + spread)
+    assert pair_at(4, found, min_effect=0.02, n_comparisons=1).decision == decision
 
 
 def test_less_churn_than_noise_is_no_change() -> None:
@@ -126,7 +148,7 @@ def test_less_churn_than_noise_is_no_change() -> None:
 
 
 def test_below_two_samples_there_is_no_scatter() -> None:
-    alone, none = (pair_at(2, np.full(n, 0.5), min_effect=0.02, n_comparisons=1) for n in (1, 0))
+    alone, none = (pair_at(2, of_samples(np.full(n, 0.5)), min_effect=0.02, n_comparisons=1) for n in (1, 0))
     assert (alone.decision, none.decision) == (None, None)
     assert alone.difference == 0.5
     assert np.isnan(none.difference)
@@ -134,16 +156,18 @@ def test_below_two_samples_there_is_no_scatter() -> None:
 
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="look must be 1 to 5"):
-        pair_at(6, np.zeros(9), min_effect=0.02, n_comparisons=1)
+        pair_at(6, of_samples(np.zeros(9)), min_effect=0.02, n_comparisons=1)
     with pytest.raises(ValueError, match="n_comparisons must be at least 1"):
-        pair_at(1, np.zeros(9), min_effect=0.02, n_comparisons=0)
+        pair_at(1, of_samples(np.zeros(9)), min_effect=0.02, n_comparisons=0)
 
 
 @given(
     st.integers(1, 5), arrays(np.float64, st.integers(2, 30), elements=st.floats(-1, 1)), st.sampled_from([0.0, 0.02])
 )
 def test_base_and_candidate_exchanged_decide_alike(look: int, difference: Floats, min_effect: float) -> None:
-    one, other = (pair_at(look, d, min_effect=min_effect, n_comparisons=3) for d in (difference, -difference))
+    one, other = (
+        pair_at(look, of_samples(d), min_effect=min_effect, n_comparisons=3) for d in (difference, -difference)
+    )
     assert one.decision == other.decision
     assert one.z == -other.z
     assert one.power == other.power
@@ -160,7 +184,9 @@ def test_a_night_has_moved_with_any_measure_and_is_quiet_with_all() -> None:
 
 def stopped(differences: Floats, m: int) -> tuple[str | None, int]:
     for look in range(1, 6):
-        found = pair_at(look, differences[: len(differences) * look // 5], min_effect=0.02, n_comparisons=m).decision
+        found = pair_at(
+            look, of_samples(differences[: len(differences) * look // 5]), min_effect=0.02, n_comparisons=m
+        ).decision
         if found:
             return found, look
     return None, 5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import nct, norm, t
 
 from tests.udfs.designs.worlds import World, components_of
-from udfs.designs.variance_components import VarianceComponents, sensitivity_components
+from udfs.designs.incomplete_grid import assigned_wordings
+from udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from udfs.designs.widths import (
     Design,
     chance_of_width,
@@ -22,7 +25,7 @@ from udfs.two_way import two_way_interval
 
 COMPONENTS = VarianceComponents(
     n_samples=60, n_wordings=8, mean=0.6, samples=0.04, wordings=0.0036, cells=0.01, repetitions=0.18,
-    wording_means=0.0036 + 0.1 / 60, residual=0.1,
+    wording_means=0.0036 + 0.1 / 60, wording_noise=0.1 / 60,
 )  # fmt: skip
 
 
@@ -33,11 +36,34 @@ def design(n: int, q: int, of_a_sample: int | None = None, r: int = 1) -> Design
 def test_by_hand() -> None:
     # d = .01 + .18/2 = .1; of 50 samples, 10 wordings, 4 a sample: .0008 + .00036 + .0005
     variance = 0.0008 + 0.00036 + 0.0005
-    nu = variance**2 / ((0.0008 + 0.0005) ** 2 / 49 + (0.00036 + 0.0005) ** 2 / 9)
+    # effects are known by the efficiency factor (3/4) / (9/10) less well: the noise in them is 6/5 of .0005
+    nu = variance**2 / ((0.0008 + 0.0005) ** 2 / 49 + (0.00036 + 0.0006) ** 2 / 9)
     found = half_width(COMPONENTS, design(50, 10, 4, 2), "linear")
     assert found == pytest.approx(t.ppf(0.975, nu) * variance**0.5)
     found = half_width(COMPONENTS, design(50, 10, 4, 2), "sensitivity")
     assert found == pytest.approx(t.ppf(0.975, 9) * variance**0.5)
+
+
+def test_an_incomplete_grid_is_never_below_its_part_of_wordings() -> None:
+    # d = .1; of 50 samples, 10 wordings, 2 a sample: the efficiency factor is (1/2) / (9/10) = 5/9
+    own = replace(COMPONENTS, samples=0.02)
+    floor = 0.00036 + 0.001 * 9 / 5
+    assert floor > 0.0004 + 0.00036 + 0.001
+    assert floor**2 / ((0.0004 + 0.001) ** 2 / 49 + floor**2 / 9) < 9
+    found = half_width(own, design(50, 10, 2, 2), "linear")
+    assert found == pytest.approx(t.ppf(0.975, 9) * floor**0.5)
+
+
+@pytest.mark.parametrize("of_a_sample", [2, 3, 6, 11])
+def test_an_incomplete_tables_own_design_has_the_width_that_its_run_prints(of_a_sample: int) -> None:
+    sample = np.repeat(np.arange(300), of_a_sample)
+    wording = np.array(assigned_wordings(300, 12, of_a_sample, "key")).ravel()
+    value = World(wordings=0.1).answers(np.random.default_rng(3), 300, 12, 1)[sample, wording, 0]
+    alone = np.full(len(value), np.nan)
+    components = linear_components(sample, wording, value, alone, np.ones(len(value), np.int64))
+    printed = two_way_interval(sample, wording, value, is_incomplete=True)
+    own = half_width(components, design(300, 12, of_a_sample), "linear")
+    assert own == pytest.approx((printed.high - printed.low) / 2, rel=5e-3)
 
 
 def test_sensitivity_has_satterthwaites_degrees_of_freedom_from_twelve_wordings_on() -> None:

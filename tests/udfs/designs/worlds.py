@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.designs.incomplete_grid import assigned_wordings
 from udfs.designs.variance_components import VarianceComponents, linear_components
 
 
@@ -52,6 +53,14 @@ class World:
 
 def _effect(rng: np.random.Generator, sd: float, *shape: int) -> NDArray[np.float64]:
     return rng.uniform(-np.sqrt(3) * sd, np.sqrt(3) * sd, shape)
+
+
+def dealt(
+    n_samples: int, n_wordings: int, wordings_per_sample: int, key: str = "key"
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sample and wording of each cell of a balanced incomplete grid, sample by sample."""
+    sample = np.repeat(np.arange(n_samples), wordings_per_sample)
+    return sample, np.array(assigned_wordings(n_samples, n_wordings, wordings_per_sample, key)).ravel()
 
 
 def components_of(answers: NDArray[np.float64]) -> VarianceComponents:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from tests.udfs.designs.worlds import World
-from udfs.designs.incomplete_grid import assigned_wordings
+from tests.udfs.designs.worlds import World, dealt
 from udfs.measures.wording_accuracies import WordingQuantiles, wording_accuracies, wording_quantiles
 
 # questions x wordings; accuracies .75, .75 and .25
 QUESTIONS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], float)
 CELLS = np.indices((4, 3)).reshape(2, -1)
-
-
-def dealt(n: int, n_wordings: int, q: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return np.repeat(np.arange(n), q), np.array(assigned_wordings(n, n_wordings, q, "key")).ravel()
 
 
 def test_full_grid_by_hand() -> None:

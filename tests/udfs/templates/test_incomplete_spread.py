@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.udfs.designs.worlds import dealt
 from tests.udfs.templates.test_spread import answers, spread_of
 from udfs import resampling
-from udfs.designs.incomplete_grid import assigned_wordings
 from udfs.resampling import generator, weights
 from udfs.templates.gaps import SampleParts
 from udfs.templates.rule_against_judge import rule_against_judge
@@ -18,10 +18,9 @@ from udfs.two_way_fit import two_way_fit
 Cells = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
-def dealt(table: NDArray[np.float64], q: int, key: str = "key") -> Cells:
+def asked(table: NDArray[np.float64], q: int, key: str = "key") -> Cells:
     """The cells of a table of samples x templates that a balanced incomplete grid asks."""
-    n, n_templates = table.shape
-    sample, template = np.repeat(np.arange(n), q), np.array(assigned_wordings(n, n_templates, q, key)).ravel()
+    sample, template = dealt(*table.shape, q, key)
     return sample, template, table[sample, template]
 
 
@@ -31,7 +30,7 @@ def fitted(cells: Cells, seed: int = 1, n_resamples: int = 0) -> Spread:
 
 def test_resamples_are_fitted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     n, q = 40, 3
-    cells = dealt(answers(np.random.default_rng(3), n, 8, 0.1), q)
+    cells = asked(answers(np.random.default_rng(3), n, 8, 0.1), q)
     parts = SampleParts.of(*cells)
     figures = bootstrap_fitted_variances(parts, 9, 30)
     drawn = weights(generator(9, 5), n, 30).astype(int)
@@ -47,7 +46,7 @@ def test_resamples_are_fitted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_fit_of_a_full_grid_has_the_spread_of_a_full_grid() -> None:
     table = answers(np.random.default_rng(2), 30, 6, 0.1)
-    assert fitted(dealt(table, 6), 4, 100) == pytest.approx(spread_of(table, 4, 100), abs=1e-12)
+    assert fitted(asked(table, 6), 4, 100) == pytest.approx(spread_of(table, 4, 100), abs=1e-12)
 
 
 def test_a_template_asked_on_easy_questions_alone_is_no_spread() -> None:
@@ -64,7 +63,7 @@ def test_a_template_asked_on_easy_questions_alone_is_no_spread() -> None:
 
 def test_resamples_that_leave_templates_uncompared_are_left_out() -> None:
     # one sample alone compares the last template
-    cells = dealt(answers(np.random.default_rng(5), 20, 4, 0.1), 3)
+    cells = asked(answers(np.random.default_rng(5), 20, 4, 0.1), 3)
     sample, template, value = (np.append(each, extra) for each, extra in zip(cells, (20, 4, 1.0), strict=True))
     joined = np.append(sample, 20), np.append(template, 0), np.append(value, 0.0)
     figures = bootstrap_fitted_variances(SampleParts.of(*joined), 1, 200)
@@ -80,7 +79,7 @@ def test_bounds_hold_the_true_deviation(sigma: float) -> None:
     """100 questions under 4 of 12 templates each; 200 replicates gave .965 to 1.0, as a full grid too wide near 0."""
     rng = np.random.default_rng(int(1000 * sigma))
     figures = [
-        fitted(dealt(answers(rng, 100, 12, sigma), 4, str(replicate)), replicate, 200) for replicate in range(80)
+        fitted(asked(answers(rng, 100, 12, sigma), 4, str(replicate)), replicate, 200) for replicate in range(80)
     ]
     holds = [figure.std_corrected_low <= sigma <= figure.std_corrected_high for figure in figures]
     assert np.mean(holds) >= 0.9
@@ -92,7 +91,7 @@ def test_bounds_hold_the_true_deviation(sigma: float) -> None:
 
 
 def test_rule_against_judge_is_undefined_where_no_sample_has_every_template() -> None:
-    sample, template, value = dealt(answers(np.random.default_rng(1), 30, 6, 0.1), 3)
+    sample, template, value = asked(answers(np.random.default_rng(1), 30, 6, 0.1), 3)
     figure = rule_against_judge(sample, template, value, 1 - value, np.full(len(value), np.nan), 0.8, 1, 50)
     assert figure.n_samples == 0
     assert np.isnan([figure.spread_rule, figure.difference, figure.share_removed, figure.share_removed_low]).all()

@@ -75,6 +75,7 @@ groups as (
             'n_wordings': asked.n_wordings,
             'n_repetitions': asked.n_repetitions,
             'n_requests': designs.n_planned,
+            'is_incomplete': designs.wordings_per_sample is not null,
             'n_groups': count(*) over (partition by asked.audit_run_id),
             'min_effect': coalesce((cards.card ->> '$.min_effect')::double, {{ smallest_effect() }}::double)
         } as run
@@ -123,6 +124,7 @@ of_sensitivity as (
     from groups
     inner join wordings using (audit_run_id, model_id, task_id, strategy)
     inner join classes using (audit_run_id, task_id)
+    where not groups.run.is_incomplete
     group by all
 ),
 
@@ -150,6 +152,7 @@ final as (
         placed.place::integer as place,
         placed.point.n_samples as n_samples,
         placed.point.n_wordings as n_wordings,
+        if(placed.point.is_this_run, designs.wordings_per_sample, null) as wordings_per_sample,
         placed.point.n_repetitions as n_repetitions,
         placed.point.n_requests as n_requests,
         placed.point.width as width,
@@ -159,6 +162,7 @@ final as (
         placed.point.is_this_run as is_this_run,
         {{ measure_version() }}
     from placed
+    inner join designs using (audit_run_id, model_id, task_id, strategy)
     left join totals using (audit_run_id, model_id, task_id, strategy)
 )
 
