@@ -186,6 +186,12 @@ def test_a_provider_that_changed_is_found_early(nights: Nights) -> None:
     assert last[3] * N_BATCH == changed.n_requests
 
 
+def test_the_history_has_the_verdicts_on_the_last_whole_night(nights: Nights) -> None:
+    told = promptaudit(nights.folder, "history", "micro_f1", "--audit", AUDIT, "--json").json()["nights"]
+    assert [night["verdict"] for night in told] == [None, "within_noise", "regressed"]
+    assert told[0]["n_samples"] == N_SAMPLES > told[1]["n_samples"] > told[2]["n_samples"]
+
+
 def test_a_stopped_night_is_no_baseline(nights: Nights) -> None:
     refused = promptaudit(nights.folder, "pin", nights.killed.run, "release")
     assert refused.code == 2

@@ -1,8 +1,17 @@
+-- The base of a night is the last one before it that did not stop early, as when a night is compared
 with pairs as (
     select
-        audit_run_id,
-        lag(audit_run_id) over (order by started_at, audit_run_id) as base_run_id
+        nights.audit_run_id,
+        max_by(earlier.audit_run_id, (earlier.started_at, earlier.audit_run_id)) as base_run_id
     from nights
+    inner join marts.dim_audit_runs as own on nights.audit_run_id = own.audit_run_id and own.origin != 'trial'
+    inner join dim_nights as earlier
+        on
+            own.audit_id = earlier.audit_id
+            and earlier.night_number is not null
+            and (earlier.started_at, earlier.audit_run_id) < (own.started_at, own.audit_run_id)
+    where earlier.audit_run_id not in (select stopped.audit_run_id from stopped)
+    group by all
 ),
 
 requests as (
