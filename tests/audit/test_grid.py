@@ -124,6 +124,20 @@ def test_each_sample_is_asked_under_some_of_the_wordings_and_the_plan_counts_it(
     assert design_row("r", own)["wordings_per_sample"] == 2
 
 
+@pytest.mark.parametrize("n", [37, 38, 39])
+def test_the_plan_counts_wordings_that_are_not_asked_equally_often(tmp_path: Path, n: int) -> None:
+    own = design(tmp_path, "original: 3, variants: 1", n=n, more="  design: {wordings_per_sample: 3}\n")
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    dealt = deal_samples(warehouse, "r", own, variants(own))
+    n_samples = len(own.samples["t"].samples)
+    n_original = len(dealt[0].dealt[1])
+    asked = sum(each.n_cells(own) for each in dealt)
+    assert asked == 3 * n_samples + 2 * n_original
+    (line,) = [line for line in estimate_audit(own.registry, "a")["lines"] if line["what"] == "model"]
+    assert line["requests"] == asked
+
+
 def test_fewer_wordings_than_a_sample_is_asked_under_are_all_asked(tmp_path: Path) -> None:
     own = design(tmp_path, "original: 1, variants: 1", more=IN_PART)
     assert own.plan_fingerprint != design(tmp_path, "original: 1, variants: 1").plan_fingerprint
