@@ -168,8 +168,8 @@ class AuditCard(Card):
     stop: Literal["gate", "compare"] | None = Field(
         None,
         description="what may stop a run before all samples are asked: `gate` where the rules on values are decided, `compare` "
-        "where the differences from the newest whole run are too; samples are asked in five batches, all wordings of one before "
-        "the next; default: nothing",
+        "where the differences from the newest whole run in sensitivity, micro-F1, invalid rate and label churn are too; samples "
+        "are asked in five batches, all wordings of one before the next; default: nothing",
     )
     format: FormatLimits = Field(default_factory=FormatLimits, description="limits on the answers' format")
     judges: Names = Field((), description="judge cards")

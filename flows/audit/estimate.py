@@ -23,8 +23,8 @@ from models_registry.samples import Sample
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 STOPS = {
     "gate": "stop: gate: at most; a model is asked no further samples of a task once the gate's rules about it are decided",
-    "compare": "stop: compare: at most; a model is asked no further samples of a task once it differs from the newest whole run "
-    "for certain, or can no more",
+    "compare": "stop: compare: at most; a model is asked no further samples of a task once the gate's rules about it are decided "
+    "and sensitivity, micro-F1, invalid rate or label churn differs from the newest whole run for certain, or none can any more",
 }
 UNSEEN_INPUT = "x" * 400  # a paragraph, where the data is not here to be measured
 MEASURED_SAMPLES = 200

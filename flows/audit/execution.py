@@ -70,6 +70,7 @@ class Execution:
     batches: SampleBatches | None = None
     _variants: tuple[Variant, ...] = ()
     _first_batch: int = 1
+    _asked_batches: list[int] = field(default_factory=list)
     _compared: list[str] = field(default_factory=list)
 
     @property
@@ -96,7 +97,10 @@ class Execution:
     def to_ask(self) -> Iterator[int]:
         """Yields the batches of samples that are still to be asked, as long as the looks between them leave somebody to ask."""
         batches, design = self._batched(), self._designed()
-        yield from batches.to_ask(design, self._variants, self._first_batch)
+        yield from tuple(self._asked_batches)  # steps that were taken ahead are taken again
+        for batch in batches.to_ask(design, self._variants, self._first_batch + len(self._asked_batches)):
+            self._asked_batches.append(batch)
+            yield batch
         self.outcome.notes += [note for note in batches.notes(design) if note not in self.outcome.notes]
 
     def infer(self, ask: AskBatch = as_it_is, batch: int | None = None) -> None:

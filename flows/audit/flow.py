@@ -43,7 +43,7 @@ async def infer(audit_run_id: str, model_id: str, strategy: str, batch: str | No
     return await end_of_batch("infer", audit_run_id, model_id, strategy, *(() if batch is None else (batch,)))
 
 
-@task(name="look", task_run_name="look {number}", **STEP | DERIVES)
+@task(name="look", task_run_name="look {number}", **STEP | AGAIN | DERIVES)
 def look(audit_run_id: str, number: str) -> State[Any]:
     """Looks at what was asked by now, and lands who is asked no further."""
     return end_of("look", audit_run_id, lambda run: run.look(int(number)), number)

@@ -7,6 +7,7 @@ decides a look again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,6 +20,9 @@ from flows.warehouse.sql import sql
 from models_registry.samples import seeded_rank
 from udfs.designs import N_LOOKS
 
+WATCHED = "sensitivity, micro-F1, invalid rate and label churn"
+"""The measures whose differences can stop a run, as people read them."""
+
 Group = tuple[str, str, str]
 """A model, a task and a strategy."""
 
@@ -29,7 +33,7 @@ def batch_rows(audit_run_id: str, design: Design) -> list[dict[str, object]]:
     for task_id, chosen in design.samples.items():
         names = [sample.sample_id for sample in chosen.samples]
         order = sorted(names, key=lambda name: seeded_rank(seed, f"batch:{task_id}", name))
-        ends = [round(len(order) * batch / N_LOOKS) for batch in range(N_LOOKS + 1)]
+        ends = [math.ceil(len(order) * batch / N_LOOKS) for batch in range(N_LOOKS + 1)]
         rows += [
             {"audit_run_id": audit_run_id, "task_id": task_id, "batch": batch, "sample_ids": order[start:end]}
             for batch, (start, end) in enumerate(pairwise(ends), start=1)
@@ -50,14 +54,12 @@ class SampleBatches:
     """The batches of a run that may stop early.
 
     Attributes:
-        stop: what may stop it, gate or compare.
-        base_run_id: the run that it is compared with; None of `gate`.
+        base_run_id: the run that it is compared with; None where its gate alone stops it.
         by_task: the ids of each task's samples, batch by batch.
     """
 
     warehouse: Warehouse
     audit_run_id: str
-    stop: str
     base_run_id: str | None
     by_task: Mapping[str, Sequence[Sequence[str]]]
 
@@ -136,7 +138,9 @@ class SampleBatches:
         if self.base_run_id is None:
             return f"its rules are decided ({'; '.join(rules)})"
         differs = (
-            f"{', '.join(moved)} {against}" if moved else f"nothing that is watched can differ {against} by what counts"
+            f"{', '.join(moved)} {against}"
+            if moved
+            else f"no measure of {WATCHED} can differ {against} by min_effect any more"
         )
         return f"{differs} ({'; '.join(rules)})" if rules else differs
 
@@ -173,7 +177,6 @@ def batches_of(warehouse: Warehouse, audit_run_id: str) -> SampleBatches | None:
     return SampleBatches(
         warehouse=warehouse,
         audit_run_id=audit_run_id,
-        stop=design["stop"],
         base_run_id=design["base_run_id"],
         by_task=by_task,
     )

@@ -119,11 +119,11 @@ def _rule_look(rule: ValueRule, mart: Sequence[Row], group: Group, number: int, 
 def _row_look(rule: ValueRule, row: Row, number: int, n_samples: int) -> SubjectLook:
     estimate, low, high = rule.columns.interval_of(rule.figure) or (rule.figure,) * 3
     part: Part = "low" if rule.figure == low else "high" if rule.figure == high else "figure"
-    own = finite(row[rule.figure])
+    own, n_measured = finite(row[rule.figure]), row.get("n_samples", n_samples)
     (operator,) = (each for each in get_args(Operator) if each == rule.op)
     seen = rule_at(
-        number, *(_or_nan(row[name]) for name in (estimate, low, high)), n_samples=n_samples, part=part, operator=operator,
-        limit=rule.limit, scale=scale_of(estimate), figure=own if part == "figure" else None,
+        number, *(_or_nan(row[name]) for name in (estimate, low, high)), n_samples=min(n_samples, n_measured), part=part,
+        operator=operator, limit=rule.limit, scale=scale_of(estimate), figure=own if part == "figure" else None,
     )  # fmt: skip
     decision: Decision | None = None if seen.passes is None else "passed" if seen.passes else "failed"
     return SubjectLook(subject=str(rule), decision=decision, figure=own, low=finite(seen.low), high=finite(seen.high))

@@ -11,6 +11,7 @@ from flows.marts.transform import Command, transform
 from flows.system.keys import content_id
 from flows.warehouse import Warehouse, now
 from flows.warehouse.rows import frame_of
+from flows.warehouse.run_names import stopped_runs
 from flows.warehouse.sql import sql
 from models_registry.cards import AuditCard
 from models_registry.errors import UsageError
@@ -137,19 +138,8 @@ def confirming_night(warehouse: Warehouse, pair: Pair) -> str | None:
     if pair.base_model_id is not None:
         return None
     runs = [pair.base_run_id, pair.candidate_run_id]
-    rows = warehouse.published.read(sql("comparison", "confirming_night"), runs=runs, stopped=_stopped(warehouse))
+    rows = warehouse.published.read(sql("comparison", "confirming_night"), runs=runs, stopped=stopped_runs(warehouse))
     return rows[0]["audit_run_id"] if rows else None
-
-
-def _stopped(warehouse: Warehouse) -> list[str]:
-    """Returns the published runs that stopped early; an older publication has no looks."""
-    published = warehouse.published
-    if not published.read(
-        "select table_name from information_schema.tables where table_schema = 'raw' and table_name = 'looks'"
-    ):
-        return []
-    rows = published.read("select distinct audit_run_id from raw.looks where is_stopped")
-    return [row["audit_run_id"] for row in rows]
 
 
 def _row(warehouse: Warehouse, pair: Pair) -> dict[str, object]:

@@ -80,8 +80,8 @@ class Source:
     def base_of(self, reference: str) -> str | None:
         """Returns the run that a rule's reference names; None where there is none.
 
-        `last_night` is the complete run of the audit and origin before this one, `baseline` the run pinned under that
-        name, else the one pinned last, any other word the run pinned under it.
+        `last_night` is the complete run of the audit and origin before this one that asked all samples, `baseline` the
+        run pinned under that name, else the one pinned last, any other word the run pinned under it.
         """
         if reference == LAST_NIGHT:
             return self._before
@@ -115,7 +115,7 @@ class Source:
 
     @property
     def is_first(self) -> bool:
-        """Returns whether no complete run of the audit is older."""
+        """Returns whether no complete run of the audit that asked all samples is older."""
         return self._before is None
 
     def comparison(self, base_run_id: str) -> list[Row]:

@@ -122,6 +122,17 @@ def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
     return [PublishedRun(**row) for row in rows]
 
 
+def stopped_runs(warehouse: Warehouse) -> list[str]:
+    """Returns the published runs that stopped before all samples were asked; an older publication has no looks."""
+    published = warehouse.published
+    if not published.read(
+        "select table_name from information_schema.tables where table_schema = 'raw' and table_name = 'looks'"
+    ):
+        return []
+    rows = published.read("select distinct audit_run_id from raw.looks where is_stopped")
+    return [row["audit_run_id"] for row in rows]
+
+
 def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
     """Returns the models of a published run."""
     rows = warehouse.published.read("select model_id from marts.dim_models where audit_run_id = $run", run=audit_run_id)

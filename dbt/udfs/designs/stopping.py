@@ -2,7 +2,7 @@
 
 A run asks its samples in a seeded order, in N_LOOKS equal batches, all wordings of a batch before the next. After each batch
 but the last it looks at the scorecard of the samples asked so far. What it concludes there has to hold by more than what it
-concludes from all of them, so that five looks err no more often than one.
+concludes from all of them, so that five looks err hardly more often than one.
 """
 
 from __future__ import annotations

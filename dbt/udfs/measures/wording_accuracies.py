@@ -13,6 +13,10 @@ SHARE = 0.05
 """Wordings on each side of the quantiles `worst_5` and `best_5`."""
 
 
+FEWEST_WORDINGS = 12
+"""Below it a quantile of the ends is the least or the most accurate wording itself, which lies too near to the middle."""
+
+
 class WordingAccuracies(NamedTuple):
     """The accuracy of each wording, and the same drawn towards their mean, shape (Q,) each; NaN where undefined."""
 
@@ -71,7 +75,7 @@ def wording_quantiles(
     Returns:
         Quantiles over wordings of mu + sqrt(r) b_v, which varies by s_q^2 as wordings do, clipped to [0, 1]; mu, r and b_v as
         of `wording_accuracies`. The quantile of a sample of wordings that is about as often above as below that of all
-        wordings. NaN where `shrunk` is.
+        wordings. NaN where `shrunk` is, `worst_5` and `best_5` also below 12 wordings.
 
     Bias of the worst 5 % at 100 or 500 samples under 6 of 30 wordings each, normal or uniform effects of deviation .03 to
     .1: -.006 to +.006. Quantiles of the fit's accuracies are off by -.133 to -.005, since these vary by noise too; those of
@@ -86,6 +90,8 @@ def wording_quantiles(
     fit = two_way_fit(sample, variant, value)
     dispersed = fit.mean + np.sqrt(_reliability(fit)) * fit.effects
     quantiles = np.quantile(dispersed, [SHARE, 0.5, 1 - SHARE], method="median_unbiased")
+    if len(dispersed) < FEWEST_WORDINGS:
+        quantiles[[0, 2]] = np.nan
     return WordingQuantiles(*np.clip(quantiles, 0, 1).tolist())
 
 

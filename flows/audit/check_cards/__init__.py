@@ -43,13 +43,13 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_model_sets,
     check_template_kinds,
     check_gate,
-    check_design,
-    check_stop,
     check_prices,
     check_recorded,
     check_rephrasings,
     check_data,
     check_templates,  # after the data
+    check_design,  # likewise
+    check_stop,
 )
 """Each gives every error it finds; beside them stands what a card alone refuses when it is loaded."""
 

@@ -10,6 +10,9 @@ from models_registry.gate_rules import Rule, ValueRule
 from models_registry.gates import parse_rule
 from models_registry.mart_columns import mart_columns
 
+SPREAD = "accuracy_std"
+"""A measure of comparisons that needs all wordings too."""
+
 
 def check_design(cards: AuditCards) -> Errors:
     """Yields an error unless there are more wordings than each sample is asked under, and the gate can be held to such a run."""
@@ -29,6 +32,18 @@ def check_design(cards: AuditCards) -> Errors:
                 f"{where}: design.wordings_per_sample is {wanted}, and task '{name}' has {n_wordings} wordings: give fewer "
                 "than that, or leave it out"
             )
+        n_samples = len(cards.samples[name].samples) if name in cards.samples else None
+        if n_wordings is not None and n_samples is not None and n_samples * wanted < n_wordings:
+            yield CardError(
+                f"{where}: design.wordings_per_sample is {wanted}, and {n_samples} samples of task '{name}' leave some of its "
+                f"{n_wordings} wordings without a sample: give more, or leave it out"
+            )
+    n_temperatures = len((cards.audit.rephrasing.temperatures if cards.audit.rephrasing is not None else None) or ())
+    if wanted < 2 * n_temperatures:
+        yield CardError(
+            f"{where}: design.wordings_per_sample is {wanted}, and PSS compares two wordings of each of {n_temperatures} "
+            f"paraphrase temperatures: give {2 * n_temperatures} or more, or leave it out"
+        )
     for index, text in enumerate(cards.audit.gate):
         measure = _needing_all(parse_rule(text))
         if measure is not None:
@@ -59,6 +74,12 @@ def check_stop(cards: AuditCards) -> Errors:
         yield CardError(
             f"{cards.where('audits', audit_id, 'stop')}: stop: gate stops where rules of the gate on values are decided, and it "
             "has none; add one, such as sensitivity_high <= 0.2, or write stop: compare"
+        )
+    unlabelled = [name for name, task in cards.tasks.items() if task.kind == "open_ended"]
+    if audit.stop == "compare" and unlabelled:
+        yield CardError(
+            f"{cards.where('audits', audit_id, 'stop')}: stop: compare watches measures of labels, and open task "
+            f"'{unlabelled[0]}' has none; leave it out, or give the task an audit of its own"
         )
     for index, rule in enumerate(rules):
         where = cards.where("audits", audit_id, "gate", index)
@@ -94,5 +115,5 @@ def _needing_all(rule: Rule) -> str | None:
     if isinstance(rule, ValueRule):
         column = columns.get(rule.figure) if rule.table == "rpt_audit" else None
         return rule.column if column is not None and column.needs_full_grid else None
-    needing = {column.compared for column in columns.values() if column.needs_full_grid}
-    return rule.measure if rule.measure is not None and rule.measure in needing else None
+    needing = {SPREAD, *(column.compared for column in columns.values() if column.needs_full_grid)}
+    return rule.measure if rule.measure is not None and rule.measure.partition(":")[0] in needing else None

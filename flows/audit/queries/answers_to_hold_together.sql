@@ -1,4 +1,5 @@
--- What two runs were answered to the samples, wordings and asks of one model, task and strategy that both have
+-- What two runs of one plan were answered to the samples of one model, task and strategy that both have. Numbered as the model
+-- int_answers_paired numbers them, which reads whole comparisons; `watched_differences` keeps what both runs were asked
 with answers as (
     select
         predictions.*,

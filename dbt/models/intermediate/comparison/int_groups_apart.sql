@@ -45,7 +45,7 @@ in_part as (
         'samples were asked under some of the wordings alone' as reason
     from paired
     anti join apart using (comparison_id, model_id, task_id, strategy)
-    where paired.has_incomplete_grid
+    where paired.has_incomplete_grid and len(paired.labels) > 0 -- an open task has no measure of labels
 ),
 
 final as (

@@ -1,7 +1,22 @@
 -- One row per run, model, task, strategy and scoring method: accuracy over its prompt variants, which weigh equally.
-with accuracies as (
+-- Where each sample was asked under some of the variants alone, accuracies are those fitted to all samples.
+with variant_accuracies as (
     select * from {{ ref('fct_variant_accuracy') }}
     where accuracy is not null and {{ in_this_build() }}
+),
+
+grids as (
+    select * from {{ ref('int_grids') }}
+    where {{ in_this_build() }}
+),
+
+accuracies as (
+    select
+        variant_accuracies.* replace (
+            if(grids.is_incomplete, variant_accuracies.accuracy_fitted, variant_accuracies.accuracy) as accuracy
+        )
+    from variant_accuracies
+    inner join grids using (audit_run_id, task_id, strategy)
 ),
 
 variants as (
