@@ -10,13 +10,14 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from models_registry.ages import sound_age
-from models_registry.base import Card, Name, Names, Rate, listed
+from models_registry.base import Card, Name, Names, Rate, SomeNames, listed
 from models_registry.errors import nearest
 from models_registry.gates import sound_rule
 from models_registry.rephraser_cards import Rephrasing
 
 Policy = Literal["fail", "quarantine", "warn"]
 Strategy = Literal["simple", "detail", "one_shot", "structured"]
+_Strategies = Annotated[tuple[Strategy, ...], Field(min_length=1)]
 _BLOCK = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 
 
@@ -132,6 +133,9 @@ def sound_schedule(value: str) -> str:
     return value
 
 
+NAskers = Annotated[int, Field(ge=1, le=1000)]
+
+
 def _askers(value: object) -> object:
     return {"n": value} if isinstance(value, int | str) else value
 
@@ -139,7 +143,7 @@ def _askers(value: object) -> object:
 class Askers(Card):
     """The processes that ask an audit's models beside each other, each a shard of the cells."""
 
-    n: int = Field(1, ge=1, le=1000, description="how many; 1: the run asks by itself")
+    n: NAskers = Field(1, description="how many; 1: the run asks by itself")
     work_pool: Name | None = Field(
         None, description="the work pool of Prefect's server whose workers run them; default: processes of this machine"
     )
@@ -156,10 +160,10 @@ class Retention(Card):
 class AuditCard(Card):
     """An audit: the design tasks × models × strategies × wordings × repetitions, and the gate for its runs."""
 
-    tasks: Names = Field(min_length=1, description="task cards")
-    models: Names = Field(min_length=1, description="model cards")
-    strategies: Annotated[tuple[Strategy, ...], BeforeValidator(listed)] = Field(
-        ("simple",), min_length=1, description="how the instruction is dressed"
+    tasks: SomeNames = Field(description="task cards")
+    models: SomeNames = Field(description="model cards")
+    strategies: Annotated[_Strategies, BeforeValidator(listed, json_schema_input_type=Strategy | _Strategies)] = Field(
+        ("simple",), description="how the instruction is dressed"
     )
     rephrasing: Rephrasing | None = Field(None, description="default: the original wording alone")
     repetitions: Repetitions = Field(default_factory=Repetitions, description="how often each wording is asked")
@@ -177,12 +181,13 @@ class AuditCard(Card):
         default_factory=dict, description="named subsets of the models, ranked on their own beside all of them"
     )
     budget: Budget = Field(default_factory=Budget, description="where a run stops")
-    askers: Annotated[Askers, BeforeValidator(_askers)] = Field(
+    askers: Annotated[Askers, BeforeValidator(_askers, json_schema_input_type=NAskers | Askers)] = Field(
         default_factory=Askers, description="how many processes ask: a number, or {n: …, work_pool: …}"
     )
-    gate: Annotated[tuple[Annotated[str, AfterValidator(sound_rule)], ...], BeforeValidator(listed)] = Field(
-        (), description="rules that a run must pass, in the grammar of models_registry/gates.py"
-    )
+    gate: Annotated[
+        tuple[Annotated[str, AfterValidator(sound_rule)], ...],
+        BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
+    ] = Field((), description="rules that a run must pass, in the grammar of models_registry/gates.py")
     max_age: Annotated[str, AfterValidator(sound_age)] = Field(
         "36h", description="how long after its start the gate takes a run for today's: a whole number with m, h, d or w"
     )
@@ -207,7 +212,10 @@ class AuditCard(Card):
     )
     retention: Retention = Field(default_factory=Retention, description="what is kept of older runs")
     notify_success: bool = Field(default=False, description="whether a night without findings is told too")
-    notify_blocks: Annotated[tuple[Annotated[str, AfterValidator(sound_block)], ...], BeforeValidator(listed)] = Field(
+    notify_blocks: Annotated[
+        tuple[Annotated[str, AfterValidator(sound_block)], ...],
+        BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
+    ] = Field(
         (),
         description="whom Prefect's server tells of a deployed night that is late, crashed or missed: its notification "
         "blocks, as slack-webhook/oncall",

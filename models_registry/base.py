@@ -27,7 +27,9 @@ def listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-Names = Annotated[tuple[Name, ...], BeforeValidator(listed)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])]
+_SomeNames = Annotated[tuple[Name, ...], Field(min_length=1)]
+SomeNames = Annotated[_SomeNames, BeforeValidator(listed, json_schema_input_type=Name | _SomeNames)]
 
 
 class Card(BaseModel):

@@ -244,7 +244,9 @@ class ModelCard(Card):
     batch: Batching | None = Field(None, description="batch: how requests are handed over")
     vllm: VllmServer | None = Field(None, description="vllm_server, and batch by vllm: how the model is served")
     limits: Limits = Field(default_factory=Limits, description="what the other side bears")
-    price: Annotated[Price | None, BeforeValidator(_price)] = Field(None, description="default: the price library")
+    price: Annotated[Price | None, BeforeValidator(_price, json_schema_input_type=Literal["free"] | Price | None)] = (
+        Field(None, description="default: the price library")
+    )
     path: str | None = Field(None, description="recorded: the file of answers, inside the registry")
     simulated: SimulatedAnswers | None = Field(None, description="simulated: what is drawn from")
     examinee: Examinee | None = Field(None, description="examinee: what it knows and how it says it")

@@ -110,11 +110,11 @@ class Data(Card):
     input: str = Field("input", description="column of the text put for {input}")
     gold_label: str | None = Field(None, description="column of the gold label; of the right option's label")
     gold_labels: dict[str, str] | None = Field(None, description="renames what the gold column holds to labels")
-    options: Annotated[Names | None, BeforeValidator(listed)] = Field(
+    options: Names | None = Field(
         None,
         description="multiple_choice: the columns of the options, in order; or one column with a JSON list of them",
     )
-    references: Annotated[Names | None, BeforeValidator(listed)] = Field(
+    references: Names | None = Field(
         None, description="open_ended: the columns of the right answers; one may hold a JSON list of them"
     )
     columns: dict[Name, Name] = Field(
@@ -166,7 +166,10 @@ class TaskCard(Card):
 
     kind: Kind = Field("classification", description="a closed label set, options to choose from, or an open answer")
     level: Level = Field("nominal", description="what the labels are to each other")
-    labels: Annotated[tuple[TaskLabel, ...], BeforeValidator(_labels)] = Field(
+    labels: Annotated[
+        tuple[TaskLabel, ...],
+        BeforeValidator(_labels, json_schema_input_type=tuple[str | TaskLabel, ...] | dict[str, str | None]),
+    ] = Field(
         (),
         description="the closed set, in order: a list, or a mapping of label to description; of multiple_choice the "
         "letters that options go by in SQL, default: A, B, C, … for the columns of the options",
@@ -178,7 +181,10 @@ class TaskCard(Card):
         None, description="multiple_choice, open_ended: the template card, the prompt variants"
     )
     reader: Reader = Field("exact", description="classification: turns a completion into a label")
-    scoring: Annotated[tuple[ScoringMethod, ...], BeforeValidator(listed)] = Field(
+    scoring: Annotated[
+        tuple[ScoringMethod, ...],
+        BeforeValidator(listed, json_schema_input_type=ScoringMethod | tuple[ScoringMethod, ...]),
+    ] = Field(
         (), description="the rules that score completions, beside the audit's judges; default: the first of the kind"
     )
     token_f1_threshold: Rate | None = Field(

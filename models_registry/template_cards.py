@@ -105,9 +105,11 @@ class TemplateCard(Card):
     """The templates of a kind of question; the first is the original."""
 
     kind: Literal["multiple_choice", "open_ended"] = Field(description="which tasks it is for")
-    templates: Annotated[tuple[Template, ...], BeforeValidator(_templates)] = Field(
-        min_length=1, description="whole prompts: a text each, or its fields"
-    )
+    templates: Annotated[
+        tuple[Template, ...],
+        Field(min_length=1),
+        BeforeValidator(_templates, json_schema_input_type=Annotated[tuple[str | Template, ...], Field(min_length=1)]),
+    ] = Field(description="whole prompts: a text each, or its fields")
 
     @model_validator(mode="after")
     def _fit_kind(self) -> Self:

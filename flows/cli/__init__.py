@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from models_registry.errors import PromptauditError, UsageError
 __all__ = ["app", "cards", "evidence", "main", "nights", "questions", "repairs", "runs"]
 
 INTERRUPTED = 130
+_OPTION = re.compile(r"--[\w-]+(=|\Z)")
 SHARED_VALUES = ("--warehouse", "--registry")  # accepted before or after the command
 SHARED_FLAGS = ("--json", "--quiet", "--debug")
 NEED_PANDAS = {"great_expectations", "datasets", "udfs.own_code"}  # the last: code of the user's own may
@@ -55,14 +57,18 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def hoisted(arguments: list[str]) -> list[str]:
-    """Returns the arguments with the shared options moved before the command; what follows `--` stays."""
+    """Returns the arguments with the shared options moved before the command; what follows `--` stays.
+
+    A query that begins with a comment, which looks like an option, is put behind `--`.
+    """
     shared_part: list[str] = []
     rest: list[str] = []
+    texts: list[str] = []  # behind `--`
     position = 0
     while position < len(arguments):
         word = arguments[position]
         if word == "--":
-            rest += arguments[position:]
+            texts += arguments[position + 1 :]
             break
         name = word.split("=", 1)[0]
         if word in SHARED_FLAGS or (name in SHARED_VALUES and "=" in word):
@@ -73,10 +79,12 @@ def hoisted(arguments: list[str]) -> list[str]:
                 raise UsageError(msg)
             shared_part += arguments[position : position + 2]
             position += 1
+        elif rest[:1] == ["sql"] and word.startswith("--") and not _OPTION.match(word):
+            texts.append(word)
         else:
             rest.append(word)
         position += 1
-    return [*shared_part, *rest]
+    return [*shared_part, *rest, *(["--", *texts] if texts else [])]
 
 
 class _NoPandas:

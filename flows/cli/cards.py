@@ -1,14 +1,15 @@
-"""Commands about cards: validate, init, trust."""
+"""Commands about cards: validate, init, schema, trust."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flows.cli.app import app, show, state
-from models_registry.errors import UsageError
+from models_registry.errors import UsageError, nearest
 
 
 @app.command()
@@ -38,6 +39,25 @@ def init(
 def _next_step(folder: Path) -> str:
     where = "" if folder == Path("registry") else f" --registry {folder}"
     return f"next: promptaudit run mine{where}"
+
+
+@app.command()
+def schema(
+    kind: Annotated[str | None, typer.Argument(help="models, tasks, templates, ...; default: list the kinds.")] = None,
+) -> None:
+    """Print the JSON Schema of card files of one kind, for editors."""
+    from models_registry.card_schemas import file_schema, summary
+    from models_registry.registry import KINDS
+
+    if kind is None:
+        summaries = {name: summary(name) for name in KINDS}
+        show(summaries, "\n".join(f"{name:<10}  {text}" for name, text in summaries.items()))
+        return
+    if kind not in KINDS:
+        msg = f"no kind of cards is called '{kind}'{nearest(kind, KINDS)}"
+        raise UsageError(msg)
+    made = file_schema(kind)
+    show(made, json.dumps(made, indent=2, ensure_ascii=False))
 
 
 @app.command()

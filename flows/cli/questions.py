@@ -14,19 +14,32 @@ from models_registry.errors import UsageError, WarehouseLocked, nearest
 
 @app.command()
 def sql(
-    query: Annotated[str, typer.Argument(help="One SQL query over the published copy.")],
+    query: Annotated[str | None, typer.Argument(help="One SQL query over the published copy.")] = None,
+    analysis: Annotated[str | None, typer.Option(help="Ask a query that ships, by its name.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the queries that ship.")] = False,
     format_: Annotated[
         str, typer.Option("--format", envvar="PROMPTAUDIT_FORMAT", help="table, csv or json.")
     ] = "table",
 ) -> None:
     """Run a query on the published copy, without files or network and with limited memory and time."""
+    from flows.query.analyses import analyses
+    from flows.query.analyses import analysis as shipped
     from flows.query.ask import FORMATS, ask
 
+    if sum((query is not None, analysis is not None, list_)) != 1:
+        msg = "give one of a query, --analysis and --list"
+        raise UsageError(msg)
     if format_ not in FORMATS:
         msg = f"--format {format_}{nearest(format_, FORMATS)}"
         raise UsageError(msg)
+    if list_:
+        known = analyses()
+        width = max(map(len, known))
+        show(known, "\n".join(f"{name:<{width}}  {about}" for name, about in known.items()))
+        return
     settings = state.settings()
-    ask(settings, query, "json" if state.as_json else format_, sys.stdout)
+    text = query or "" if analysis is None else shipped(analysis)
+    ask(settings, text, "json" if state.as_json else format_, sys.stdout)
 
 
 @app.command()

@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -288,8 +288,13 @@ def stream_published(  # noqa: PLR0913 - one query, and what limits it
     give_up: Callable[[], object] | None,
     lake: Lake | None = None,
 ) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
-    """Yields the column names of one untrusted query on a published copy, and its rows as they stream."""
+    """Yields the column names of one untrusted query on a published copy, and its rows as they stream.
+
+    A table that is named without its schema is one of the marts, which SHOW TABLES lists.
+    """
     with _reader(path, lake, memory) as con:
+        with suppress(duckdb.CatalogException):  # of a copy without marts
+            con.execute("set schema = 'marts'")
         ends_at = time.monotonic() + seconds
         try:
             n_statements = len(con.extract_statements(query))

@@ -194,6 +194,7 @@ ORDINARY = {
         (3,), (7,),
     ],
     "select column_name from (describe marts.rpt_audit) limit 1": [("audit_run_id",)],
+    "select name from (show tables) where name = 'rpt_audit'": [("rpt_audit",)],
 }  # fmt: skip
 
 

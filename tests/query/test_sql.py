@@ -16,7 +16,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from flows.query.analyses import analyses, analysis
 from flows.warehouse import Warehouse
+from models_registry.mart_columns import dbt_project
 from tests.support.shell import environment, promptaudit, promptaudit_process
 
 
@@ -78,6 +80,65 @@ def test_nothing_that_is_shown_steers_a_terminal(folder: Path, format_: str) -> 
 def test_table_shows_control_characters(folder: Path) -> None:
     ended = promptaudit(folder, "sql", "select chr(27) || '[31mred' as text")
     assert "\\x1b[31mred" in ended.out
+
+
+def test_show_tables_lists_the_marts_and_describe_a_mart(folder: Path) -> None:
+    assert promptaudit(folder, "sql", "show tables", "--json").json() == [{"name": "t"}]
+    columns = promptaudit(folder, "sql", "describe marts.t", "--json").json()
+    assert [column["column_name"] for column in columns] == ["n", "text", "real", "nothing"]
+
+
+@pytest.mark.parametrize("comment", ["-- how many\n", "--how = many\n", "/* how many */ ", "\n-- how many\n"])
+def test_a_query_may_begin_with_a_comment(folder: Path, comment: str) -> None:
+    assert promptaudit(folder, "sql", f"{comment}select n from marts.t", "--json").json() == [{"n": 1}]
+    assert promptaudit(folder, "sql", "--json", f"{comment}select n from marts.t").json() == [{"n": 1}]
+
+
+def test_a_wrong_option_is_no_query(folder: Path) -> None:
+    ended = promptaudit(folder, "sql", "--formt", "json", "select 1")
+    assert (ended.code, ended.out) == (2, "")
+    assert "No such option: --formt" in ended.one_line()
+
+
+def test_the_queries_that_ship_are_listed_with_what_they_say(folder: Path) -> None:
+    listed = promptaudit(folder, "sql", "--list").out.splitlines()
+    names = sorted(path.stem for path in (dbt_project() / "analyses").glob("*.sql"))
+    assert [line.split()[0] for line in listed] == names
+    assert all(line.endswith(".") for line in listed)
+    assert promptaudit(folder, "sql", "--list", "--json").json().keys() == set(names)
+
+
+def test_a_query_that_ships_asks_the_marts(tmp_path: Path) -> None:
+    path = Warehouse(tmp_path / "warehouse/audit.duckdb").published.path
+    path.parent.mkdir(parents=True)
+    with duckdb.connect(str(path)) as con:
+        con.execute("create schema marts")
+        con.execute("create table marts.dim_nights as select 'r' as audit_run_id, 'a' as audit_id, true as is_newest")
+    ended = promptaudit(tmp_path, "sql", "--analysis", "labels_confused")
+    assert ended.one_line().startswith("WarehouseError: Catalog Error: Table with name fct_p_tau does not exist!")
+
+
+@pytest.mark.parametrize("name", sorted(analyses()))
+def test_no_query_that_ships_is_left_with_a_template(name: str) -> None:
+    assert "marts." in analysis(name)
+    assert not re.search(r"[{}]", analysis(name))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ("--analysis", "label_confused"),
+            "UsageError: no analysis is called 'label_confused'; nearest: labels_confused; ",
+        ),
+        (("--analysis", "labels_confused", "select 1"), "UsageError: give one of a query, --analysis and --list"),
+        ((), "UsageError: give one of a query, --analysis and --list"),
+    ],
+)
+def test_what_is_no_query_ends_in_one_line(folder: Path, arguments: tuple[str, ...], line: str) -> None:
+    ended = promptaudit(folder, "sql", *arguments)
+    assert ended.code == 2
+    assert ended.one_line().startswith(line)
 
 
 @pytest.mark.parametrize(

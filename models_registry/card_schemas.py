@@ -1,0 +1,88 @@
+"""Derives the JSON Schema of card files from the cards' models, for editors and other tools."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from models_registry.registry import KINDS, MAX_ID
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+# A card's scalars are text as it is written, so that a quoted number is a number, and a number is a text where one is wanted.
+# A keyword of JSON Schema holds for its own type alone: `pattern` for texts, `minimum` for numbers.
+_WHOLE = r"^\s*[+-]?[0-9](_?[0-9])*(\.0*)?\s*$"
+_NUMBER = r"^\s*[+-]?([0-9](_?[0-9])*\.?([0-9](_?[0-9])*)?|\.[0-9](_?[0-9])*)([eE][+-]?[0-9]+)?\s*$"
+_YES_OR_NO = "^({})$".format(
+    "|".join(
+        "".join(f"[{letter}{letter.upper()}]" for letter in word)
+        for word in ("true", "t", "yes", "y", "on", "false", "f", "no", "n", "off")
+    )
+    + "|[01]"
+)
+
+
+class _CardSchema(GenerateJsonSchema):
+    """Writes schemas that take what a card's YAML may hold, without titles made from names."""
+
+    def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
+        return {**super().str_schema(schema), "type": ["string", "number", "boolean"]}
+
+    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
+        return {**super().int_schema(schema), "type": ["integer", "string"], "pattern": _WHOLE}
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        return {**super().float_schema(schema), "type": ["number", "string"], "pattern": _NUMBER}
+
+    def bool_schema(self, schema: core_schema.BoolSchema) -> JsonSchemaValue:
+        numbers = {"minimum": 0, "maximum": 1}
+        return {
+            **super().bool_schema(schema),
+            "type": ["boolean", "string", "integer"],
+            "pattern": _YES_OR_NO,
+            **numbers,
+        }
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """Refuses keys that do not fit their pattern, which pydantic's own schema lets pass with any value."""
+        keys = {name: value for name, value in self.generate_inner(schema["keys_schema"]).items() if name != "type"}
+        values = self.generate_inner(schema["values_schema"])
+        return {"type": "object", "propertyNames": keys, "additionalProperties": values or True}
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        made = super().default_schema(schema)
+        return {key: value for key, value in made.items() if (key, value) != ("default", None)}
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic hands it
+        return False
+
+
+def file_schema(kind: str) -> dict[str, Any]:
+    """Returns the JSON Schema (draft 2020-12) of a card file of a kind: each id to a card, unknown fields refused.
+
+    `kind` is a key of KINDS. The schema holds the fields, their types, ranges and descriptions, and accepts every shorthand
+    that a card may use. What fields demand of each other it leaves to `validate`. A file without cards is sound.
+    """
+    card = KINDS[kind].model_json_schema(schema_generator=_CardSchema)
+    parts = {name: _untitled(part) for name, part in card.pop("$defs", {}).items()}
+    return {
+        "$schema": DIALECT,
+        "title": f"promptaudit {kind}",
+        "description": summary(kind),
+        "type": ["object", "null"],
+        "propertyNames": {"minLength": 1, "maxLength": MAX_ID},
+        "additionalProperties": _untitled(card),
+        "$defs": parts,
+    }
+
+
+def summary(kind: str) -> str:
+    """Returns the first sentence of what a card of a kind is."""
+    return re.split(r"(?<=\.)\s", (KINDS[kind].__doc__ or "").strip(), maxsplit=1)[0]
+
+
+def _untitled(model: JsonSchemaValue) -> JsonSchemaValue:
+    return {key: value for key, value in model.items() if key != "title"}
