@@ -138,9 +138,9 @@ class Execution:
         self.progress.step(f"looking at {number} of {N_LOOKS} batches")
         with self.warehouse.kept_open():
             transform(self.warehouse, [self.audit_run_id], "up_to_formats", command="run")
-            validate(self.warehouse, self.audit_run_id, self.limits)
+            checked = validate(self.warehouse, self.audit_run_id, self.limits)
             transform(self.warehouse, [self.audit_run_id], "look", command="run")
-            looks = look(batches, design, groups, number)
+            looks = look(batches, design, groups, number, is_measurable=checked.action != "failed")
         batches.land(rows_of_look(batches, looks, number))
         n_stopped = sum(each.stops for each in looks)
         self.progress.say(f"look {number} of {N_LOOKS}: {n_stopped} of {len(groups)} model × task × strategy stop here")

@@ -19,6 +19,7 @@ from models_registry.gates import parse_gate
 from udfs.comparison.measured import MeanDifference
 from udfs.designs.stopping import Operator, Part, rule_at, scale_of
 from udfs.designs.stopping_pairs import ONE_SIDED, WATCHED, night_at, pair_at, watched_differences
+from udfs.resampling import lower_bound
 
 NO_SUBJECT = "none"
 """What a look lands of a group that no rule and no difference is about."""
@@ -46,17 +47,21 @@ class GroupLook:
     stops: bool
 
 
-def look(batches: SampleBatches, design: Design, groups: Sequence[Group], number: int) -> list[GroupLook]:
+def look(
+    batches: SampleBatches, design: Design, groups: Sequence[Group], number: int, *, is_measurable: bool = True
+) -> list[GroupLook]:
     """Returns what the look after a batch says of the groups that were asked it.
 
-    A group stops where every rule of the gate about it is decided and, with a run to hold it against, the night is settled. A
-    model whose answers another one perturbs goes on as long as that one does.
+    A group stops where every rule of the gate about it is decided and, with a run to hold it against, the night is settled. It
+    goes on where a wording of its was quarantined by what may be chance, and a model whose answers another one perturbs goes on
+    as long as that one does.
 
     Args:
         batches: of the run, whose marts are derived from the samples asked by now.
         design: of the run; its card's rules are held against the marts.
         groups: the models, tasks and strategies that go on.
         number: of the batch, below that of the last.
+        is_measurable: whether the formats of the answers so far let the run be measured; nobody stops where they do not.
     """
     rules = [rule for rule in parse_gate(design.audit.gate) if isinstance(rule, ValueRule)]
     marts = {table: _mart(batches, table) for table in dict.fromkeys(rule.table for rule in rules)}
@@ -71,6 +76,8 @@ def look(batches: SampleBatches, design: Design, groups: Sequence[Group], number
             found[group] = _by_gate(group, about_it)
         else:
             found[group] = _by_difference(batches, design, group, number, about_it, n_groups)
+    doubtful = set(found) if not is_measurable else _doubtful(batches, design)
+    found |= {group: replace(own, stops=False) for group, own in found.items() if group in doubtful}
     while waiting := [own for own in found.values() if own.stops and _is_needed(own.group, found, design)]:
         found |= {own.group: replace(own, stops=False) for own in waiting}
     return list(found.values())
@@ -89,6 +96,13 @@ def rows_of_look(batches: SampleBatches, looks: Iterable[GroupLook], number: int
         for each in looks
         for subject in each.subjects or (SubjectLook(subject=NO_SUBJECT, decision=None),)
     ]  # fmt: skip
+
+
+def _doubtful(batches: SampleBatches, design: Design) -> set[Group]:
+    """The groups with a wording that is quarantined though its rate of invalid answers may be within the card's limit."""
+    limit = design.audit.format.max_invalid_rate
+    rows = batches.warehouse.read(sql("audit", "quarantined_at_look"), run=batches.audit_run_id)
+    return {group_of(row) for row in rows if lower_bound(row["n_invalid"], row["n_answers"]) <= limit}
 
 
 def _is_needed(group: Group, found: dict[Group, GroupLook], design: Design) -> bool:

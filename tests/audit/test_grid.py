@@ -162,6 +162,11 @@ def test_fewer_wordings_than_a_sample_is_asked_under_are_all_asked(tmp_path: Pat
             IN_PART + "  gate: [no regressed on consistency]\n",
             "gate.0: consistency needs every sample under every wording",
         ),
+        (
+            IN_PART + "  gate: [no regressed on accuracy_std]\n",
+            "gate.0: accuracy_std needs every sample under every wording",
+        ),
+        (IN_PART + "  samples: {limit: 1}\n", "1 samples of task 't' leave some of its 4 wordings without a sample"),
         (IN_PART + "  gate: [micro_f1_low >= 0.2, no regressed on micro_f1]\n", None),
     ],
 )

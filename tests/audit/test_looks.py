@@ -32,6 +32,10 @@ def scored(batches: SampleBatches, *rows: str) -> None:
     with batches.warehouse.write() as con:
         con.execute("create schema if not exists marts")
         con.execute(
+            "create or replace table marts.fct_predictions (audit_run_id varchar, model_id varchar, task_id varchar, "
+            "strategy varchar, prompt_variant_id varchar, answer_status varchar, is_quarantined boolean)"
+        )
+        con.execute(
             "create or replace table marts.rpt_audit (audit_run_id varchar, model_id varchar, task_id varchar, "
             "strategy varchar, sensitivity double, sensitivity_corrected double, sensitivity_low double, "
             "sensitivity_high double, micro_f1 double, micro_f1_low double, micro_f1_high double)"
@@ -94,6 +98,28 @@ def test_a_group_stops_where_every_rule_about_it_is_decided(
     (seen,) = look(batches, own, [LEXICAL], 1)
     assert [each.decision for each in seen.subjects] == decisions
     assert seen.stops == (None not in decisions)
+
+
+@pytest.mark.parametrize(("n_invalid", "stops"), [(4, False), (12, True)])
+def test_a_group_goes_on_whose_wording_may_be_quarantined_by_chance(
+    tmp_path: Path, n_invalid: int, stops: bool
+) -> None:
+    batches, own = opened(tmp_path, n=120)
+    scored(batches, "'lexical', 't', 'simple', 0.1, 0.1, 0.08, 0.12, 0.9, 0.88, 0.92")
+    with batches.warehouse.write() as con:  # of 24 answers; the limit is a tenth
+        con.execute(
+            f"insert into marts.fct_predictions select '{batches.audit_run_id}', 'lexical', 't', 'simple', 'v1', "
+            f"if(range < {n_invalid}, 'unparsed', 'valid'), true from range(24)"
+        )
+    (seen,) = look(batches, own, [LEXICAL], 1)
+    assert seen.stops == stops
+    (seen,) = look(batches, own, [LEXICAL], 1, is_measurable=False)
+    assert not seen.stops
+
+
+def test_of_few_samples_the_first_batches_have_them(tmp_path: Path) -> None:
+    batches, _ = opened(tmp_path, n=2)
+    assert [len(each) for each in batches.by_task["t"]] == [1, 0, 1, 0, 0]
 
 
 def test_a_group_that_no_rule_is_about_and_one_without_a_row_go_on(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def kind_of(measure: str) -> Kind:
 
 
 def source_run(warehouse: Warehouse, audit_id: str, name: str | None) -> SourceRun:
-    """Returns the run that is named, else the newest of an audit that is a pilot or complete, one that stopped early only at need.
+    """Returns the run that is named, else the newest of an audit that is a pilot or complete; one that stopped early at need.
 
     Raises:
         DataError: the audit has no such run yet.

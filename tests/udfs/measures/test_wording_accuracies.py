@@ -18,9 +18,11 @@ def test_full_grid_by_hand() -> None:
     assert found.accuracy.tolist() == [0.75, 0.75, 0.25]
     # noise 2/9 / 4, wordings 1/12 - 2/36 = 1/36: a third of the variance 1/12 is of wordings
     assert found.shrunk == pytest.approx(7 / 12 + np.array([1 / 6, 1 / 6, -1 / 3]) / 3)
-    # below six wordings the worst 5 % is the worst: 7/12 - sqrt(1/3) / 3
-    quantiles = wording_quantiles(*CELLS, QUESTIONS.ravel())
-    assert quantiles == pytest.approx(7 / 12 + np.array([-1 / 3, 1 / 6, 1 / 6]) / np.sqrt(3))
+    median = 7 / 12 + 1 / 6 / np.sqrt(3)
+    assert wording_quantiles(*CELLS, QUESTIONS.ravel()) == pytest.approx((np.nan, median, np.nan), nan_ok=True)
+    # the same wordings four times over: 12 tell of their ends, which deviate by sqrt(r) of what they deviate
+    twelve = wording_quantiles(*np.indices((4, 12)).reshape(2, -1), np.tile(QUESTIONS, 4).ravel())
+    assert twelve.worst_5 < twelve.median == twelve.best_5
 
 
 def test_a_wording_asked_on_easy_questions_alone_is_not_taken_for_a_good_one() -> None:
@@ -39,7 +41,8 @@ def test_wordings_that_differ_by_luck_alone_all_get_the_mean() -> None:
     found = wording_accuracies(*cells, value.ravel())
     assert found.accuracy == pytest.approx([0.6, 0.4])
     assert found.shrunk == pytest.approx([0.5, 0.5])
-    assert wording_quantiles(*cells, value.ravel()) == pytest.approx([0.5, 0.5, 0.5])
+    twelve = np.indices((5, 12)).reshape(2, -1)
+    assert wording_quantiles(*twelve, np.tile(value, 6).ravel()) == pytest.approx([0.5, 0.5, 0.5])
 
 
 def test_shrunk_accuracies_err_less_than_the_fit_and_quantiles_are_unbiased() -> None:

@@ -270,7 +270,7 @@ def test_an_incomplete_grid_is_fitted_where_it_is_said_to_be_one(con: duckdb.Duc
         {"variant": variant, "accuracy": pytest.approx(3 / 4), "shrunk": pytest.approx(3 / 4)}
         for variant in (-4, 8, 30)
     ]
-    assert one(con, f"wording_quantiles({cells})") == pytest.approx({"worst_5": 0.75, "median": 0.75, "best_5": 0.75})
+    assert one(con, f"wording_quantiles({cells})") == {"worst_5": None, "median": pytest.approx(0.75), "best_5": None}
     assert one(con, f"scoring_spread({cells}, 1, 50, true).std") == pytest.approx(0)
     assert one(con, f"scoring_spread({cells}, 1, 50, false).std") == pytest.approx(0.2079, abs=1e-4)
 
