@@ -77,8 +77,6 @@ def wordings(data: ReportData, room: Room) -> Section:
         shown = [model for model in models if kinds.get(model) != "random"] or list(models)
         if len(shown) < len(models):
             block.notes.append("A model that answers by chance reads no prompt: its wordings are left aside.")
-        if known := [row for row in scored if row.get("micro_f1_median") is not None]:
-            block.tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
         for place, model in enumerate(shown[:MOST_MODELS]):
             rows = sorted(models[model], key=_rank)
             if place == 0:
@@ -86,6 +84,8 @@ def wordings(data: ReportData, room: Room) -> Section:
                 block.tables.append(table(caption, _COLUMNS, rows[:WORST], is_open=True))
             if len(rows) > WORST or place:
                 block.tables.append(table(f"All prompts under {cut(model, 60)}", _COLUMNS, rows, most=room.n_rows))
+        if known := [row for row in scored if row.get("micro_f1_median") is not None]:
+            block.tables.append(table("Right under wordings like these", _QUANTILES, known, "rpt_audit"))
         if len(shown) > MOST_MODELS:
             block.notes.append(f"The prompts under the first {MOST_MODELS} of {len(shown)} models.")
         if older := why_older(data):

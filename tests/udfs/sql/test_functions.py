@@ -35,7 +35,7 @@ def test_undefined_entropy_is_null(con: duckdb.DuckDBPyConnection, call: str) ->
     assert one(con, f"normalised_entropy{call}") is None
 
 
-RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'n_groups': 1, 'min_effect': .02}"
+RUN = "{'n_wordings': x, 'n_repetitions': 1, 'n_requests': 1, 'is_incomplete': false, 'n_groups': 1, 'min_effect': .02}"
 
 
 @pytest.mark.parametrize(
