@@ -43,13 +43,14 @@ build: $(VENV)/run.stamp ## Build the source package, and from it the wheel, int
 # an empty warehouse, so that the catalog knows every column's type
 DBT = PROMPTAUDIT_WAREHOUSE="$(CURDIR)/build/docs/audit.duckdb" $(BIN)/dbt --quiet --no-use-colors --log-level-file none
 DBT_PLACES = --project-dir dbt --profiles-dir dbt --target-path "$(CURDIR)/build/docs/target" --log-path "$(CURDIR)/build/docs"
-docs: $(VENV)/run.stamp ## Write the warehouse's documentation to build/docs/index.html, one file, and compile the analyses
+docs: $(VENV)/run.stamp ## Write the warehouse's documentation to build/docs/index.html and the cards' to cards.md, and compile the analyses
 	@rm -rf build/docs && mkdir -p build/docs
 	$(BIN)/python -c "from pathlib import Path; from flows.warehouse import Warehouse; Warehouse(Path('build/docs/audit.duckdb')).apply_schema()"
 	$(DBT) run --empty $(DBT_PLACES)
 	$(DBT) docs generate --static $(DBT_PLACES)
 	$(DBT) compile --select resource_type:analysis $(DBT_PLACES)
 	@mv build/docs/target/static_index.html build/docs/index.html && echo build/docs/index.html
+	@$(BIN)/python -c "from pathlib import Path; from models_registry.card_reference import reference; Path('build/docs/cards.md').write_text(reference(), encoding='utf-8')" && echo build/docs/cards.md
 
 PIN = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(UPGRADE)
 locks: $(VENV)/uv.stamp ## Pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade takes the newest)

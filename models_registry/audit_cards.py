@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from cronsim import CronSim, CronSimError
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from models_registry.ages import sound_age
 from models_registry.base import Card, Name, Names, Rate, SomeNames, listed
@@ -51,12 +52,10 @@ class Repetitions(Card):
         n = self.of_every_sample(is_original=is_original)
         return n + 1 if n == 1 and self.twice is not None else n
 
-    @model_validator(mode="after")
-    def _once(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         if self.twice is not None and self.variants != 1:
-            msg = f"twice is a share of what is asked once, and variants is {self.variants}; write variants: 1"
-            raise ValueError(msg)
-        return self
+            yield f"twice is a share of what is asked once, and variants is {self.variants}; write variants: 1"
 
 
 class GridDesign(Card):
@@ -226,21 +225,16 @@ class AuditCard(Card):
     seed: int = Field(20250601, description="seed of every resample of the measures")
     resamples: int = Field(1000, ge=0, le=100_000, description="resamples an interval")
 
-    @model_validator(mode="after")
-    def _no_doubles(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         for field in ("tasks", "models", "strategies", "judges"):
             names: Any = getattr(self, field)
             if len(set(names)) != len(names):
-                msg = f"{field} names one thing twice"
-                raise ValueError(msg)
+                yield f"{field} names one thing twice"
         for name in self.samples.by_task:
             if name not in self.tasks:
-                msg = f"samples.by_task names '{name}', which the audit does not ask{nearest(name, self.tasks)}"
-                raise ValueError(msg)
+                yield f"samples.by_task names '{name}', which the audit does not ask{nearest(name, set(self.tasks))}"
         if self.stop is not None and self.design.wordings_per_sample is not None:
-            msg = "stop needs all wordings of a sample, and design.wordings_per_sample asks some; leave out one of the two"
-            raise ValueError(msg)
+            yield "stop needs all wordings of a sample, and design.wordings_per_sample asks some; leave out one of the two"
         if "all" in self.model_sets:
-            msg = "model_sets: 'all' is the set of all models"
-            raise ValueError(msg)
-        return self
+            yield "model_sets: 'all' is the set of all models"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -32,12 +33,31 @@ _SomeNames = Annotated[tuple[Name, ...], Field(min_length=1)]
 SomeNames = Annotated[_SomeNames, BeforeValidator(listed, json_schema_input_type=Name | _SomeNames)]
 
 
+class Faults(ValueError):
+    """What fields of a card demand of each other and do not get, one message each."""
+
+    def __init__(self, messages: Sequence[str]) -> None:
+        super().__init__("; ".join(messages))
+        self.messages = tuple(messages)
+
+
 class Card(BaseModel):
     """The base of every card."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, str_max_length=100_000, defer_build=True
     )
+
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get, all of it; nothing for a card that holds together."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _is_faultless(self) -> Self:
+        messages = tuple(self.faults())
+        if messages:
+            raise Faults(messages)
+        return self
 
     def canonical_json(self) -> str:
         """Returns the card as one line of JSON: set fields only, keys sorted, so that equal cards are equal text."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterator
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from models_registry.base import Card, Name, Names, Rate
 from models_registry.errors import nearest
@@ -55,15 +55,12 @@ class Reply(Card):
         description="each grade as the judge writes it (true and false in lower case): whether it counts as right",
     )
 
-    @model_validator(mode="after")
-    def _is_told_apart(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         if len(set(self.grades.values())) < 2:  # noqa: PLR2004 - right and wrong
-            msg = "grades needs one that counts as right and one that does not"
-            raise ValueError(msg)
+            yield "grades needs one that counts as right and one that does not"
         if self.field is None and self.reason is not None:
-            msg = "reason is a key of an object, so reply needs a field too"
-            raise ValueError(msg)
-        return self
+            yield "reason is a key of an object, so reply needs a field too"
 
 
 class JudgeCard(Card):
@@ -88,23 +85,18 @@ class JudgeCard(Card):
     max_asks: int = Field(3, ge=1, le=20, description="asks until an unreadable verdict counts as none")
     controls: Controls = Field(default_factory=Controls, description="answers whose verdict is known")
 
-    @model_validator(mode="after")
-    def _holds_together(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         if (self.model is None) == (not self.panel):
-            msg = "a judge needs either a model or a panel"
-            raise ValueError(msg)
+            yield "a judge needs either a model or a panel"
         if self.panel and (len(self.panel) < 2 or len(set(self.panel)) < len(self.panel)):  # noqa: PLR2004
-            msg = "a panel needs at least two judges, each once"
-            raise ValueError(msg)
+            yield "a panel needs at least two judges, each once"
         used = placeholders(self.rubric)
         for name in used:
             if name not in OF_RUBRICS:
-                msg = f"rubric uses {{{name}}}{nearest(name, OF_RUBRICS)}"
-                raise ValueError(msg)
+                yield f"rubric uses {{{name}}}{nearest(name, OF_RUBRICS)}"
         if not {"question", "references", "completion"} <= set(used) or used.count("completion") != 1:
-            msg = "rubric must use {question}, {references} and, once, {completion}"
-            raise ValueError(msg)
-        return self
+            yield "rubric must use {question}, {references} and, once, {completion}"
 
     def rules_on(self, task_id: str) -> bool:
         """Returns whether it rules on the answers to a task."""

@@ -104,6 +104,17 @@ def declared_models(path: Path) -> list[dict[str, Any]]:
 
 
 @functools.cache
+def column_descriptions() -> Mapping[tuple[str, str], str]:
+    """Returns the description of every column of the marts, by mart and column, on one line."""
+    return {
+        (model["name"], column["name"]): " ".join(column["description"].split())
+        for path in (dbt_project() / "models" / "marts").rglob("*.yml")
+        for model in declared_models(path)
+        for column in model["columns"]
+    }
+
+
+@functools.cache
 def mart_columns(mart: str) -> Mapping[str, MartColumn]:
     """Returns a mart's columns by name, in the order of its contract.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from models_registry.base import CODE_SHA256, FUNCTION, Card, Name, Names, Rate, Sha256
-from models_registry.task_cards import RegexReader
+from models_registry.task_cards import Pattern
 
 MOST_POINTS = 1_000
 
@@ -34,12 +34,10 @@ class Sampling(Card):
     logprobs: bool | None = Field(None, description="log-probabilities of the completion's tokens, landed as JSON")
     top_logprobs: int | None = Field(None, ge=0, le=20, description="and of so many other tokens at each place")
 
-    @model_validator(mode="after")
-    def _one_cap(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         if self.max_tokens is not None and self.max_completion_tokens is not None:
-            msg = "max_tokens and max_completion_tokens are one cap under two names; give one"
-            raise ValueError(msg)
-        return self
+            yield "max_tokens and max_completion_tokens are one cap under two names; give one"
 
     @property
     def token_cap(self) -> int | None:
@@ -53,20 +51,16 @@ class Grid(Card):
     temperature: tuple[Annotated[float, Field(ge=0, le=10)], ...] = Field((), description="sampling temperatures")
     top_p: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field((), description="nucleus sampling")
 
-    @model_validator(mode="after")
-    def _is_a_grid(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         for name, values in self:
             if len(set(values)) != len(values):
-                msg = f"{name}: a value stands twice"
-                raise ValueError(msg)
+                yield f"{name}: a value stands twice"
         if not self.temperature and not self.top_p:
-            msg = "a grid needs values of temperature or top_p"
-            raise ValueError(msg)
+            yield "a grid needs values of temperature or top_p"
         n_points = max(1, len(self.temperature)) * max(1, len(self.top_p))
         if n_points > MOST_POINTS:
-            msg = f"a grid has at most {MOST_POINTS:,} points, each a model that is asked everything; this one has {n_points:,}"
-            raise ValueError(msg)
-        return self
+            yield f"a grid has at most {MOST_POINTS:,} points, each a model that is asked everything; this one has {n_points:,}"
 
     def points(self) -> list[dict[str, float]]:
         """Returns every combination, temperatures slowest."""
@@ -102,18 +96,13 @@ def _price(value: object) -> object:
 class WeakOn(Card):
     """A weakness of the `simulated` annotator: samples whose answer follows the wording until a prompt has the mending text."""
 
-    pattern: str = Field(max_length=1000, description="RE2; the samples whose text it matches")
+    pattern: Pattern = Field(description="RE2; the samples whose text it matches")
     distribution: dict[str, float] = Field(
         description="label to probability; drawn once a sample and prompt variant, the same in every repetition"
     )
     repaired_by: str | None = Field(
         None, min_length=1, description="a prompt that has this text is answered as if there were no weakness"
     )
-
-    @field_validator("pattern")
-    @classmethod
-    def _compiles(cls, value: str) -> str:
-        return RegexReader(regex=value).regex
 
     @field_validator("distribution")
     @classmethod
@@ -133,13 +122,11 @@ class SimulatedAnswers(Card):
     )
     weak_on: WeakOn | None = Field(None, description="samples that are answered otherwise with every wording")
 
-    @model_validator(mode="after")
-    def _indexes(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         for sample, index in (self.samples or {}).items():
             if not 0 <= index < len(self.distributions):
-                msg = f"samples: {sample!r} names distribution {index} of {len(self.distributions)}, counted from 0"
-                raise ValueError(msg)
-        return self
+                yield f"samples: {sample!r} names distribution {index} of {len(self.distributions)}, counted from 0"
 
     @field_validator("distributions")
     @classmethod
@@ -301,8 +288,8 @@ class ModelCard(Card):
         """Returns the card at one point of its grid."""
         return self.model_copy(update={"grid": None, "sampling": self.sampling.model_copy(update=dict(point))})
 
-    @model_validator(mode="after")
-    def _fits_engine(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         for field, fits in (
             ("batch", self.engine == "batch"),
             ("vllm", self.is_by_vllm),
@@ -316,19 +303,15 @@ class ModelCard(Card):
             if not fits and getattr(self, field) != type(self).model_fields[field].get_default(
                 call_default_factory=True
             ):
-                msg = f"{field} has no meaning for {self.engine} {self.model}"
-                raise ValueError(msg)
+                yield f"{field} has no meaning for {self.engine} {self.model}"
         if self.engine == "batch" and len(self.base_url) > 1:
-            msg = f"base_url lists {len(self.base_url)} addresses; batches go to one"
-            raise ValueError(msg)
+            yield f"base_url lists {len(self.base_url)} addresses; batches go to one"
         if self.engine == "python" and not FUNCTION.fullmatch(self.model):
-            msg = f"model '{self.model}' is no function; write module:function, such as my_module:annotate"
-            raise ValueError(msg)
+            yield f"model '{self.model}' is no function; write module:function, such as my_module:annotate"
         wanted = {"path": self.engine == "recorded"}
         embedded = self.engine == "embedded"
         if embedded and self.model not in EMBEDDED:
-            msg = f"model '{self.model}' is no embedded annotator; known: {', '.join(EMBEDDED)}"
-            raise ValueError(msg)
+            yield f"model '{self.model}' is no embedded annotator; known: {', '.join(EMBEDDED)}"
         wanted["simulated"] = embedded and self.model == "simulated"
         wanted["examinee"] = embedded and self.model == "examinee"
         wanted["of"] = embedded and self.model == "noisy"
@@ -336,6 +319,4 @@ class ModelCard(Card):
             wanted["rate"] = wanted["of"]
         for field, is_wanted in wanted.items():
             if is_wanted != (getattr(self, field) is not None):
-                msg = f"{field} {'is needed by' if is_wanted else 'has no meaning for'} {self.engine} {self.model}"
-                raise ValueError(msg)
-        return self
+                yield f"{field} {'is needed by' if is_wanted else 'has no meaning for'} {self.engine} {self.model}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import ValidationError
 
+from models_registry.base import Faults
 from models_registry.cards import SELF, AuditCard, Card, JudgeCard, ModelCard, RephraserCard, TaskCard, TemplateCard
 from models_registry.errors import CardError, PromptauditError, UnknownCard, nearest, raise_all
 from models_registry.mart_columns import yaml_loader
@@ -272,7 +273,7 @@ def _validated(kind: type[Card], name: str, body: Any, file: str, lines: Mapping
         return kind.model_validate(body)
     except ValidationError as invalid:
         errors = _one_a_field(name, invalid.errors(include_url=False), lines)
-    raise_all([CardError(_message(kind, name, error, entry)) for error in errors])
+    raise_all([CardError(line) for error in errors for line in _messages(kind, name, error, entry)])
     raise AssertionError  # there is at least one
 
 
@@ -299,7 +300,8 @@ def _one_a_field(
     ]
 
 
-def _message(kind: type[Card], name: str, error: ErrorDetails, entry: Entry) -> str:
+def _messages(kind: type[Card], name: str, error: ErrorDetails, entry: Entry) -> list[str]:
+    """What is wrong with a field, or all that the fields of a mapping demand of each other."""
     path: tuple[str | int, ...] = ()
     for index, part in enumerate(error["loc"], start=1):
         is_form = isinstance(part, str) and (name, *path, part) not in entry.lines  # its name stands in no file
@@ -308,16 +310,19 @@ def _message(kind: type[Card], name: str, error: ErrorDetails, entry: Entry) -> 
     field_path = ".".join(str(part) for part in path)
     if error["type"] == "extra_forbidden":
         model = _model_at(kind, error["loc"][:-1])
-        return f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{nearest(str(path[-1]), model.model_fields)}"
+        return [
+            f"{where(name, *path)}: unknown field '{field_path}' of '{name}'{nearest(str(path[-1]), model.model_fields)}"
+        ]
     if error["type"] == "missing":
-        return f"{where(name, *path)}: '{name}' needs the field '{field_path}'"
+        return [f"{where(name, *path)}: '{name}' needs the field '{field_path}'"]
     is_hidden = bool(
         {"base_url", "api_key_env", "notify_blocks"} & set(path)
     )  # where a key may have been put by mistake
     is_long = isinstance(error["input"], dict | list | tuple | Card)
     instead = "" if is_hidden or is_long else f", found {_shown(error['input'])}"
-    text = error["msg"].removeprefix("Value error, ")
-    return f"{where(name, *path)}: {field_path or name}: {text}{instead}"
+    cause = error.get("ctx", {}).get("error")
+    texts = cause.messages if isinstance(cause, Faults) else [error["msg"].removeprefix("Value error, ")]
+    return [f"{where(name, *path)}: {field_path or name}: {text}{instead}" for text in texts]
 
 
 def _model_at(kind: type[Card], path: tuple[str | int, ...]) -> type[Card]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from models_registry.base import CODE_SHA256, Card, FunctionName, Name, Sha256
 from models_registry.placeholders import placeholders
@@ -64,8 +65,8 @@ class RephraserCard(Card):
         """Returns whether it rewords by what ships and what the card lists alone."""
         return self.kind in ("rules", "fixed")
 
-    @model_validator(mode="after")
-    def _fits_kind(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         for field, kind, verb in (
             ("model", "model", "asks"),
             ("variants", "fixed", "lists"),
@@ -73,15 +74,11 @@ class RephraserCard(Card):
             ("command", "command", "runs"),
         ):
             if (self.kind == kind) != (getattr(self, field) is not None):
-                msg = f"{field} is what a rephraser of kind {kind} {verb}, and no other"
-                raise ValueError(msg)
+                yield f"{field} is what a rephraser of kind {kind} {verb}, and no other"
         if self.code_sha256 is not None and self.kind not in ("python", "command"):
-            msg = f"code_sha256 has no meaning for a rephraser of kind {self.kind}"
-            raise ValueError(msg)
+            yield f"code_sha256 has no meaning for a rephraser of kind {self.kind}"
         if self.instructions is not None and not {"instruction", "n"} <= set(placeholders(self.instructions)):
-            msg = "instructions must use {instruction} and {n}"
-            raise ValueError(msg)
-        return self
+            yield "instructions must use {instruction} and {n}"
 
 
 class Rephrasing(Card):
@@ -99,16 +96,13 @@ class Rephrasing(Card):
         "and form of the answer kept; the rewordings are asked beside the card's templates",
     )
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         swept = self.temperatures is not None
         if swept != (self.variants_per_temperature is not None) or swept == (self.variants is not None):
-            msg = "rephrasing needs either variants, or temperatures with variants_per_temperature"
-            raise ValueError(msg)
+            yield "rephrasing needs either variants, or temperatures with variants_per_temperature"
         if self.temperatures is not None and len(set(self.temperatures)) != len(self.temperatures):
-            msg = "a temperature stands twice"
-            raise ValueError(msg)
-        return self
+            yield "a temperature stands twice"
 
     @property
     def wanted(self) -> int:

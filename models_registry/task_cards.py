@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 import re2
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from models_registry.base import CODE_SHA256, Card, FunctionName, Name, Names, Rate, Sha256, listed
 from models_registry.placeholders import placeholders
@@ -40,23 +40,26 @@ SCORED_BY: Mapping[str, tuple[ScoringMethod, ...]] = {  # the first is the defau
 LabelsLine = Literal["names", "none"]
 
 
+def sound_pattern(text: str) -> str:
+    """Returns the text itself where it is a pattern of RE2; raises ValueError elsewhere."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(text, options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        msg = f"not an RE2 pattern: {reason.decode('utf-8', 'replace') if isinstance(reason, bytes) else reason}"
+        raise ValueError(msg) from None
+    return text
+
+
+Pattern = Annotated[str, Field(max_length=1000), AfterValidator(sound_pattern)]
+
+
 class RegexReader(Card):
     """A reader of the first group of the first match (the whole match without a group), in RE2 syntax."""
 
-    regex: str = Field(max_length=1000, description="RE2 pattern")
-
-    @field_validator("regex")
-    @classmethod
-    def _compiles(cls, value: str) -> str:
-        options = re2.Options()
-        options.log_errors = False
-        try:
-            re2.compile(value, options)
-        except re2.error as error:
-            reason = error.args[0] if error.args else ""
-            msg = f"not an RE2 pattern: {reason.decode('utf-8', 'replace') if isinstance(reason, bytes) else reason}"
-            raise ValueError(msg) from None
-        return value
+    regex: Pattern = Field(description="RE2 pattern")
 
 
 class JsonFieldReader(Card):
@@ -127,15 +130,12 @@ class Data(Card):
         description="where its authors publish it and how it becomes the file; said where it is missing",
     )
 
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         if self.path is not None and "\x00" in self.path:
-            msg = "a path holds no NUL"
-            raise ValueError(msg)
+            yield "a path holds no NUL"
         if (self.path is None) == (self.hub is None):
-            msg = "data needs either path or hub"
-            raise ValueError(msg)
-        return self
+            yield "data needs either path or hub"
 
 
 def _labels(value: object) -> object:
@@ -190,9 +190,7 @@ class TaskCard(Card):
     token_f1_threshold: Rate | None = Field(
         None, description="token_f1: the least score that counts as right; default: the score itself is averaged"
     )
-    refusal_pattern: str | None = Field(
-        None, max_length=1000, description="RE2: an unread completion it matches is refused"
-    )
+    refusal_pattern: Pattern | None = Field(None, description="RE2: an unread completion it matches is refused")
     examples: dict[str, str] | None = Field(
         None, description="one_shot: an example input a label; default: rows of the data kept out of the samples"
     )
@@ -222,72 +220,56 @@ class TaskCard(Card):
                 return {**value, "labels": list(string.ascii_uppercase[: len(columns)])}
         return value
 
-    @model_validator(mode="after")
-    def _holds_together(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         if self.kind == "open_ended":
-            self._refuse("labels")
+            yield from self._refuse("labels")
         else:
-            self._has_labels()
+            yield from self._has_labels()
         if self.kind == "classification":
-            self._is_rephrased()
-            self._refuse("templates")
+            yield from self._is_rephrased()
+            yield from self._refuse("templates")
         else:
-            self._has_templates()
+            yield from self._has_templates()
         for method in self.scoring:
             if method not in SCORED_BY[self.kind]:
-                msg = f"scoring: '{method}' does not score {self.kind}; what does: {', '.join(SCORED_BY[self.kind])}"
-                raise ValueError(msg)
+                yield f"scoring: '{method}' does not score {self.kind}; what does: {', '.join(SCORED_BY[self.kind])}"
         if self.token_f1_threshold is not None and "token_f1" not in self.scoring_methods:
-            msg = "token_f1_threshold is of the scoring method token_f1, which this task does not use"
-            raise ValueError(msg)
-        if self.refusal_pattern is not None:
-            RegexReader(regex=self.refusal_pattern)
-        return self
+            yield "token_f1_threshold is of the scoring method token_f1, which this task does not use"
 
-    def _refuse(self, *fields: str) -> None:
+    def _refuse(self, *fields: str) -> Iterator[str]:
         for field in fields:
             if getattr(self, field) != type(self).model_fields[field].default:
-                msg = f"{field} is not of a task of kind {self.kind}"
-                raise ValueError(msg)
+                yield f"{field} is not of a task of kind {self.kind}"
 
-    def _has_labels(self) -> None:
+    def _has_labels(self) -> Iterator[str]:
         names = self.label_names
         if len(names) < 2:  # noqa: PLR2004 - one label is no question
-            msg = f"labels needs at least two, found {len(names)}"
-            raise ValueError(msg)
+            yield f"labels needs at least two, found {len(names)}"
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            msg = f"label {twice[0]!r} stands twice"
-            raise ValueError(msg)
-        if self.level == "interval":
-            for name in names:
-                if not is_number(name):
-                    msg = f"label {name!r} of an interval task is no number"
-                    raise ValueError(msg)
+            yield f"label {twice[0]!r} stands twice"
+        words = [name for name in names if not is_number(name)]
+        if self.level == "interval" and words:
+            yield f"label {words[0]!r} of an interval task is no number"
 
-    def _is_rephrased(self) -> None:
+    def _is_rephrased(self) -> Iterator[str]:
         if not self.instruction:
-            msg = "a task of kind classification needs an instruction"
-            raise ValueError(msg)
+            yield "a task of kind classification needs an instruction"
         if self.data.options is not None or self.data.references is not None:
-            msg = "data: options and references are of tasks of kind multiple_choice and open_ended"
-            raise ValueError(msg)
+            yield "data: options and references are of tasks of kind multiple_choice and open_ended"
         if not any("input" in placeholders(message.content) for message in self.messages):
-            msg = "messages never use {input}"
-            raise ValueError(msg)
+            yield "messages never use {input}"
         if not any("instruction" in placeholders(message.content) for message in self.messages):
-            msg = "messages never use {instruction}, so nothing can be rephrased"
-            raise ValueError(msg)
+            yield "messages never use {instruction}, so nothing can be rephrased"
         is_placed = any("labels" in placeholders(message.content) for message in self.messages)
         if is_placed and not (self.names_labels("simple") and self.names_labels("one_shot")):
-            msg = "labels_line is none, but messages use {labels}"
-            raise ValueError(msg)
+            yield "labels_line is none, but messages use {labels}"
         if self.examples is not None and set(self.examples) != set(self.label_names):
-            msg = f"examples needs one input a label; differs at {sorted(set(self.examples) ^ set(self.label_names))}"
-            raise ValueError(msg)
+            yield f"examples needs one input a label; differs at {sorted(set(self.examples) ^ set(self.label_names))}"
 
-    def _has_templates(self) -> None:
-        self._refuse(
+    def _has_templates(self) -> Iterator[str]:
+        yield from self._refuse(
             "instruction",
             "output_format",
             "messages",
@@ -298,12 +280,10 @@ class TaskCard(Card):
             "labels_line",
         )
         if self.templates is None:
-            msg = f"a task of kind {self.kind} needs templates, the id of a template card"
-            raise ValueError(msg)
+            yield f"a task of kind {self.kind} needs templates, the id of a template card"
         wanted, other = ("options", "references") if self.kind == "multiple_choice" else ("references", "options")
         if getattr(self.data, wanted) is None or getattr(self.data, other) is not None:
-            msg = f"data of a task of kind {self.kind} needs {wanted}, and no {other}"
-            raise ValueError(msg)
+            yield f"data of a task of kind {self.kind} needs {wanted}, and no {other}"
 
     @property
     def scoring_methods(self) -> tuple[ScoringMethod, ...]:

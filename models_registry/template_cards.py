@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import string
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from models_registry.base import Card
 from models_registry.errors import nearest
@@ -51,40 +52,31 @@ class Template(Card):
     examples: tuple[Example, ...] = Field((), description="solved questions, put for {examples}")
     example: str = Field("Question: {question}\nAnswer: {answer}", description="how a solved question is written")
 
-    @model_validator(mode="after")
-    def _holds_together(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         used = placeholders(self.text)
         if "question" not in used:
-            msg = "text never uses {question}"
-            raise ValueError(msg)
+            yield "text never uses {question}"
         if ("examples" in used) != bool(self.examples):
-            msg = "text uses {examples} where a template has examples, and only there"
-            raise ValueError(msg)
+            yield "text uses {examples} where a template has examples, and only there"
         if not {"question", "answer"} <= set(placeholders(self.example)):
-            msg = "example must use {question} and {answer}"
-            raise ValueError(msg)
+            yield "example must use {question} and {answer}"
         if not {"enumerator", "option"} <= set(placeholders(self.option)):
-            msg = "option must use {enumerator} and {option}"
-            raise ValueError(msg)
+            yield "option must use {enumerator} and {option}"
         if not {"enumerator", "option"} & set(placeholders(self.answer)):
-            msg = "answer must use {enumerator} or {option}"
-            raise ValueError(msg)
-        self._uses_what_it_knows()
+            yield "answer must use {enumerator} or {option}"
+        yield from self._uses_what_it_knows()
         signs = self.signs
         if len({sign.strip().casefold() for sign in signs}) < len(signs) or any(not sign.strip() for sign in signs):
-            msg = "enumerators must differ, and none be blank"
-            raise ValueError(msg)
-        return self
+            yield "enumerators must differ, and none be blank"
 
-    def _uses_what_it_knows(self) -> None:
+    def _uses_what_it_knows(self) -> Iterator[str]:
         if self.system is not None and placeholders(self.system):
-            msg = f"system has no placeholders, found {{{placeholders(self.system)[0]}}}"
-            raise ValueError(msg)
+            yield f"system has no placeholders, found {{{placeholders(self.system)[0]}}}"
         for field, known in KNOWN.items():
             for name in placeholders(getattr(self, field)):
                 if name not in known:
-                    msg = f"{field} uses {{{name}}}{nearest(name, known)}"
-                    raise ValueError(msg)
+                    yield f"{field} uses {{{name}}}{nearest(name, known)}"
 
     @property
     def signs(self) -> tuple[str, ...]:
@@ -111,18 +103,15 @@ class TemplateCard(Card):
         BeforeValidator(_templates, json_schema_input_type=Annotated[tuple[str | Template, ...], Field(min_length=1)]),
     ] = Field(description="whole prompts: a text each, or its fields")
 
-    @model_validator(mode="after")
-    def _fit_kind(self) -> Self:
+    def faults(self) -> Iterator[str]:
+        """Gives what fields demand of each other and do not get."""
         for number, template in enumerate(self.templates, start=1):
             if template.has_options != (self.kind == "multiple_choice"):
                 need = (
                     "never uses {options}" if self.kind == "multiple_choice" else "uses {options}, but there are none"
                 )
-                msg = f"template {number} {need}"
-                raise ValueError(msg)
+                yield f"template {number} {need}"
         texts = [template.canonical_json() for template in self.templates]
         twice = next((number for number, text in enumerate(texts, 1) if text in texts[: number - 1]), None)
         if twice is not None:
-            msg = f"template {twice} stands twice"
-            raise ValueError(msg)
-        return self
+            yield f"template {twice} stands twice"

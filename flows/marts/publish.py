@@ -11,6 +11,7 @@ from typing import Any
 from flows.display.progress import Progress
 from flows.engines import Say
 from flows.lineage.openlineage.tell import published
+from flows.marts.describe import describe_marts
 from flows.marts.seal import Seal, has_seals, marts, seal_runs, seals
 from flows.system.files import copy_durably, private_folder
 from flows.warehouse import Published, Warehouse
@@ -41,6 +42,7 @@ def publish(
     files = warehouse.places.marts
     known = {seal.seal for seal in _published_seals(warehouse)}
     with warehouse.write() as con:
+        describe_marts(con)
         seal_runs(con, audit_run_ids, compared, erased)
         con.execute("force checkpoint")
         chain = seals(con)

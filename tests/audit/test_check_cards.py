@@ -243,6 +243,48 @@ def test_fields_and_files_are_refused_at_once(tmp_path: Path, command: str) -> N
     ]  # fmt: skip
 
 
+def test_everything_that_fields_demand_of_each_other_is_told_at_once(tmp_path: Path) -> None:
+    audit_card = (
+        "a: {tasks: [t, t], models: [m, m], design: {wordings_per_sample: 5}, stop: gate, model_sets: {all: [m]}, "
+        "samples: {by_task: {u: {limit: 5}}}}\n"
+    )
+    task = (
+        "t: {labels: [a, a], messages: [{role: user, content: Well?}], scoring: token_f1, level: interval, "
+        "data: {path: d.csv}}\n"
+    )
+    template = "x: {kind: open_ended, templates: [{text: Well?, system: '{a}', option: none, example: none}]}\n"
+    files = {"audits/a.yml": audit_card, "tasks/t.yml": task, "templates/x.yml": template}
+    registry_of(tmp_path, files)
+    ended = promptaudit(tmp_path, "validate", "a")
+    assert ended.code == 2
+    assert [line.removeprefix("CardError: ") for line in ended.err.splitlines()] == [
+        "tasks/t.yml line 1: t: label 'a' stands twice",
+        "tasks/t.yml line 1: t: label 'a' of an interval task is no number",
+        "tasks/t.yml line 1: t: a task of kind classification needs an instruction",
+        "tasks/t.yml line 1: t: messages never use {input}",
+        "tasks/t.yml line 1: t: messages never use {instruction}, so nothing can be rephrased",
+        "tasks/t.yml line 1: t: scoring: 'token_f1' does not score classification; what does: label_match",
+        "templates/x.yml line 1: templates.0: text never uses {question}",
+        "templates/x.yml line 1: templates.0: example must use {question} and {answer}",
+        "templates/x.yml line 1: templates.0: option must use {enumerator} and {option}",
+        "templates/x.yml line 1: templates.0: system has no placeholders, found {a}",
+        "audits/a.yml line 1: a: tasks names one thing twice",
+        "audits/a.yml line 1: a: models names one thing twice",
+        "audits/a.yml line 1: a: samples.by_task names 'u', which the audit does not ask; known: t",
+        (
+            "audits/a.yml line 1: a: stop needs all wordings of a sample, and design.wordings_per_sample asks some; leave out "
+            "one of the two"
+        ),
+        "audits/a.yml line 1: a: model_sets: 'all' is the set of all models",
+    ]
+
+
+def test_a_refusal_pattern_that_is_none_is_told_with_its_line(tmp_path: Path) -> None:
+    registry_of(tmp_path, {"tasks/t.yml": TASK + "  refusal_pattern: '('\n"})
+    ended = promptaudit(tmp_path, "validate", "a")
+    assert ended.err == "CardError: tasks/t.yml line 5: refusal_pattern: not an RE2 pattern: missing ): (, found '('\n"
+
+
 def test_an_error_of_two_audits_is_told_once(tmp_path: Path) -> None:
     both = "a: {tasks: [t], models: [lexical]}\nb: {tasks: [t], models: [random]}\n"
     registry_of(tmp_path, {"audits/a.yml": both, "tasks/t.yml": TASK.replace("d.csv", "e/f.csv")})
