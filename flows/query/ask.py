@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import itertools
 import json
 import math
 import os
@@ -12,12 +13,14 @@ from typing import Any, TextIO
 
 from flows.display.progress import visible
 from flows.display.spreadsheet import CsvRows
+from flows.query.tables import tables
 from flows.settings import Settings
 from flows.warehouse import Warehouse
 from flows.warehouse.duckdb_file import stopped_after
 from models_registry.errors import WarehouseError
 
 FORMATS = ("table", "csv", "json")
+PLAIN_WIDTH = 200  # of a table that no terminal shows
 TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
 
 
@@ -92,21 +95,14 @@ def _plain(value: Any) -> Any:
 
 def _table(names: list[str], rows: Any, out: TextIO) -> None:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
-    table = Table(header_style="bold")
-    for name in names:
-        table.add_column(Text(visible(name)), overflow="fold")
-    n_rows = 0
-    for row in rows:
-        n_rows += 1
-        if n_rows <= TABLE_ROWS:
-            table.add_row(*(Text(_shown(value)) for value in row))
-    console = Console(file=out, width=None if out.isatty() else 200)
-    console.print(table)
-    if n_rows > TABLE_ROWS:
-        out.write(f"{n_rows - TABLE_ROWS} more rows; --format csv or json holds them all\n")
+    shown = [[_shown(value) for value in row] for row in itertools.islice(rows, TABLE_ROWS)]
+    n_more = sum(1 for _ in rows)
+    console = Console(file=out, width=None if out.isatty() else PLAIN_WIDTH)
+    for table in tables([visible(name) for name in names], shown, console.width):
+        console.print(table)
+    if n_more:
+        out.write(f"{n_more} more rows; --format csv or json holds them all\n")
 
 
 def _shown(value: Any) -> str:

@@ -95,9 +95,9 @@ def test_a_query_may_begin_with_a_comment(folder: Path, comment: str) -> None:
 
 
 def test_a_wrong_option_is_no_query(folder: Path) -> None:
-    ended = promptaudit(folder, "sql", "--formt", "json", "select 1")
+    ended = promptaudit(folder, "sql", "--fmt", "json", "select 1")
     assert (ended.code, ended.out) == (2, "")
-    assert "No such option: --formt" in ended.one_line()
+    assert "No such option: --fmt" in ended.one_line()
 
 
 def test_the_queries_that_ship_are_listed_with_what_they_say(folder: Path) -> None:

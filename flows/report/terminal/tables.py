@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from flows.display.columns import parts_of
 from flows.display.figures import NAME, cut
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ Named = tuple[str, str, Sequence[str]]  # a row's name, what stands below it, it
 
 def tables(heading: str, columns: Columns, rows: Sequence[Named], width: int) -> Iterator[Table]:
     """Returns the rows as one table, or as several under each other where the width is too small for all columns."""
-    for part in _parts(columns, width):
+    for part in parts_of([needed for _, needed in columns], width, first=NAME_WIDTH, gap=GAP):
         yield _table(heading, columns, rows, part)
 
 
@@ -39,16 +40,3 @@ def _table(heading: str, columns: Columns, rows: Sequence[Named], part: Sequence
         named.append(f"\n{below}", style="not bold")
         table.add_row(named, *(Text(cells[index]) for index in part))
     return table
-
-
-def _parts(columns: Columns, width: int) -> list[list[int]]:
-    """The columns of each table, filled up to the width."""
-    parts: list[list[int]] = [[]]
-    used = NAME_WIDTH
-    for index, (_, needed) in enumerate(columns):
-        if parts[-1] and used + needed + GAP > width:
-            parts.append([])
-            used = NAME_WIDTH
-        parts[-1].append(index)
-        used += needed + GAP
-    return parts
