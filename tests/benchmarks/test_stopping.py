@@ -31,8 +31,8 @@ from udfs.designs import N_LOOKS
 from udfs.designs.stopping import rule_at, scale_of
 from udfs.designs.stopping_pairs import ONE_SIDED, WATCHED, night_at, pair_at, watched_differences
 from udfs.measures.sensitivity import sensitivity_interval
-from udfs.resampling import two_way_interval
 from udfs.stability.prompt_stability import prompt_stability
+from udfs.two_way import two_way_interval
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
 
