@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from flows.audit.design import Design
 from flows.audit.plan import Variant
@@ -84,13 +84,16 @@ class SampleBatches:
         groups = dict.fromkeys(
             (model_id, v.task_id, v.strategy) for v in variants for model_id in design.models if v.asks(model_id)
         )
-        return [group for group in groups if group not in self.stopped()]
+        stopped = self.stopped()
+        return [group for group in groups if group not in stopped]
 
     def up_to(self, batch: int, design: Design, variants: Sequence[Variant]) -> list[Variant]:
         """Returns the variants with the samples of the batches up to one, for the models that go on."""
         stopped = self.stopped()
-        asked = {
-            task_id: [each for own in batches[:batch] for each in own] for task_id, batches in self.by_task.items()
+        samples = {
+            task_id: [each for each in design.samples[task_id].samples if each.sample_id in asked]
+            for task_id, batches in self.by_task.items()
+            for asked in [frozenset(chain.from_iterable(batches[:batch]))]
         }
         found = []
         for variant in variants:
@@ -101,11 +104,8 @@ class SampleBatches:
             )
             if not models:
                 continue
-            ids = asked[variant.task_id]
             dealt = {
-                repetition: tuple(
-                    each for each in ids if repetition not in variant.dealt or each in variant.dealt[repetition]
-                )
+                repetition: tuple(each.sample_id for each in variant.samples_of(repetition, samples[variant.task_id]))
                 for repetition in variant.repetitions
             }
             found.append(replace(variant, dealt=dealt, model_ids=models))
