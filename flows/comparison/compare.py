@@ -138,7 +138,9 @@ def confirming_night(warehouse: Warehouse, pair: Pair) -> str | None:
     if pair.base_model_id is not None:
         return None
     runs = [pair.base_run_id, pair.candidate_run_id]
-    rows = warehouse.published.read(sql("comparison", "confirming_night"), runs=runs, stopped=stopped_runs(warehouse))
+    rows = warehouse.published.read(
+        sql("comparison", "confirming_night"), runs=runs, stopped=stopped_runs(warehouse.published.read)
+    )
     return rows[0]["audit_run_id"] if rows else None
 
 

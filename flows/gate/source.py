@@ -9,6 +9,7 @@ from functools import cached_property
 
 from flows.warehouse import Row, Warehouse
 from flows.warehouse.duckdb_file import Connection, rows_of
+from flows.warehouse.run_names import stopped_runs
 from flows.warehouse.sql import sql
 from models_registry.errors import UsageError, nearest
 from models_registry.gate_columns import COMPARISONS
@@ -110,8 +111,7 @@ class Source:
 
     @cached_property
     def _stopped(self) -> list[str]:
-        rows = self._of("raw.looks", "select distinct audit_run_id from raw.looks where is_stopped")
-        return [row["audit_run_id"] for row in rows]
+        return stopped_runs(lambda query, /, **values: self._read(query, values))
 
     @property
     def is_first(self) -> bool:

@@ -16,7 +16,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from flows.warehouse import Warehouse
+from flows.warehouse import Ask, Warehouse
+from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
@@ -122,15 +123,11 @@ def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
     return [PublishedRun(**row) for row in rows]
 
 
-def stopped_runs(warehouse: Warehouse) -> list[str]:
-    """Returns the published runs that stopped before all samples were asked; an older publication has no looks."""
-    published = warehouse.published
-    if not published.read(
-        "select table_name from information_schema.tables where table_schema = 'raw' and table_name = 'looks'"
-    ):
+def stopped_runs(ask: Ask) -> list[str]:
+    """Returns the runs that stopped before all samples were asked; a copy that an earlier version published has no looks."""
+    if "raw.looks" not in {row["name"] for row in ask(TABLES)}:
         return []
-    rows = published.read("select distinct audit_run_id from raw.looks where is_stopped")
-    return [row["audit_run_id"] for row in rows]
+    return [row["audit_run_id"] for row in ask("select distinct audit_run_id from raw.looks where is_stopped")]
 
 
 def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:

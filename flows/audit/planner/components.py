@@ -105,7 +105,7 @@ def source_run(warehouse: Warehouse, audit_id: str, name: str | None) -> SourceR
     if name is not None:
         named = [run for run in (*complete, *pilots) if run.audit_run_id.startswith(name)]
         return named[0] if len(named) == 1 else _named(warehouse, audit_id, name, complete)
-    stopped = frozenset(stopped_runs(warehouse) if complete else ())
+    stopped = frozenset(stopped_runs(warehouse.published.read) if complete else ())
     newest = max(
         (*complete, *pilots),
         key=lambda run: (run.audit_run_id not in stopped, run.started_at, run.audit_run_id),
