@@ -33,6 +33,8 @@ class Variant:
     answer_schema: str | None = None  # JSON; strategy structured
     template: str | None = None  # JSON; of multiple-choice and open tasks
     reader: str | None = None  # JSON, in place of the task's
+    variation: str | None = None  # in which respect it differs from the original
+    setting: str | None = None  # JSON: by kind of variation what it has in place of the original's
     model_ids: tuple[str, ...] | None = (
         None  # who is asked, the model that reworded it for itself first; None: every model
     )

@@ -45,7 +45,10 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "instruction": TEXT, "output_format": TEXT, "prompt": TEXT, "answer_schema": TEXT, "template": TEXT,
         "reader": TEXT, "repetitions": pl.List(WHOLE),
         "rephraser_id": TEXT, "rephrasing_key": TEXT, "refused_because": TEXT,
-        "model_ids": pl.List(TEXT),
+        "model_ids": pl.List(TEXT), "variation": TEXT, "setting": TEXT,
+    },
+    "option_orders": {
+        "audit_run_id": TEXT, "prompt_variant_id": TEXT, "sample_id": TEXT, "option_order": pl.List(WHOLE),
     },
     "designs": {
         "audit_run_id": TEXT, "twice": REAL, "wordings_per_sample": WHOLE, "stop": TEXT, "base_run_id": TEXT,

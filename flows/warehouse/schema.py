@@ -8,7 +8,7 @@ from flows.system.files import copy_durably
 from flows.warehouse import Warehouse, now
 from models_registry.errors import WarehouseError
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     2: """
     alter table raw.prompt_variants add column answer_schema varchar;
@@ -32,6 +32,10 @@ MIGRATIONS = {  # to version n: what `create table if not exists` does not do
     8: "alter table raw.prompt_variants add column model_ids varchar[];",
     9: "alter table if exists raw.comparisons add column confirming_run_id varchar;",  # as above
     10: "",  # tables alone
+    11: """
+    alter table raw.prompt_variants add column variation varchar;
+    alter table raw.prompt_variants add column setting varchar;
+    """,
 }
 OF_DUCKDB = ("main", "system", "temp")
 SCHEMA_SQL = Path(__file__).with_name("schema.sql")
@@ -44,6 +48,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "task_labels": (*_BY_RUN, "task_id", "label"),
     "samples": (*_BY_RUN, "task_id", "sample_id"),
     "prompt_variants": (*_BY_RUN, "prompt_variant_id"),
+    "option_orders": (*_BY_RUN, "prompt_variant_id", "sample_id"),
     "designs": _BY_RUN,
     "grid": (*_BY_RUN, "prompt_variant_id", "repetition"),
     "sample_batches": (*_BY_RUN, "task_id", "batch"),

@@ -263,7 +263,15 @@ def test_landed_derived_and_published_tables_are_assets_with_what_they_are_made_
         events += found["events"]
     place = "duckdb://audit.duckdb"  # the file's name, and no folder of this machine
     made = {each["resource"]["prefect.resource.id"] for each in events if "materialization.succeeded" in each["event"]}
-    landed = ("prompt_variants", "grid", "predictions", "attempts", "format_checks", "format_validations")
+    landed = (
+        "prompt_variants",
+        "grid",
+        "option_orders",
+        "predictions",
+        "attempts",
+        "format_checks",
+        "format_validations",
+    )
     tables = {f"{place}/raw/{name}" for name in landed}
     copy = f"{place}/published/audit.duckdb"
     assert made == tables | {f"{place}/marts/{mart}" for mart in grains()} | {copy}
@@ -275,7 +283,7 @@ def test_landed_derived_and_published_tables_are_assets_with_what_they_are_made_
         if "materialization.succeeded" in each["event"]
     }
     assert needed[f"{place}/raw/predictions"] == {
-        f"{place}/raw/{name}" for name in ("models", "samples", "prompt_variants", "grid")
+        f"{place}/raw/{name}" for name in ("models", "samples", "prompt_variants", "grid", "option_orders")
     }
     assert needed[copy] == {f"{place}/marts/{mart}" for mart in grains()}
     # through views and intermediate models, as dbt's graph has it

@@ -24,7 +24,16 @@ renamed as (
         rephrasing_key,
         refused_because,
         refused_because is not null as is_refused,
-        model_ids
+        model_ids,
+        coalesce(
+            variation,
+            case
+                when is_original then 'original'
+                when template is not null and rephraser_id is null then 'template'
+                else 'wording'
+            end
+        ) as variation,
+        setting
     from source
 )
 

@@ -10,7 +10,9 @@ select
     answer_schema,
     template,
     reader,
-    model_ids
+    model_ids,
+    variation,
+    setting
 from raw.prompt_variants
 where audit_run_id = $audit_run_id and refused_because is null
 order by task_id, strategy, variant_index

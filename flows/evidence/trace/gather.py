@@ -24,6 +24,7 @@ RETIRED = "select * from labelled order by audit_run_id, prediction_id limit $mo
 BESIDE = {  # the tables that describe what was asked, and the columns by which they belong to the answers
     "models": ("model_id",), "tasks": ("task_id",), "task_labels": ("task_id",), "samples": ("task_id", "sample_id"),
     "prompt_variants": ("prompt_variant_id",), "designs": (), "grid": ("prompt_variant_id",),
+    "option_orders": ("prompt_variant_id", "sample_id"),
     "sample_batches": ("task_id",), "looks": ("model_id", "task_id", "strategy"),
 }  # fmt: skip
 OF_ROW = ("model_id", "task_id", "strategy", "prompt_variant_id", "sample_id")
