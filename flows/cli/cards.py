@@ -26,14 +26,40 @@ def validate(audit: Annotated[str | None, typer.Argument(help="An audit card; de
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to put a folder of your own cards.")] = Path("registry"),
+    *,
+    data: Annotated[
+        Path | None, typer.Option(help="A CSV, JSONL or Parquet file of yours, whose rows become the task.")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="Its label set, comma-separated; default: what its gold column holds.")
+    ] = None,
+    instruction: Annotated[
+        str | None, typer.Option(help="The instruction of your prompt: the part that is rephrased.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint: http://127.0.0.1:8000/v1.")] = None,
+    model: Annotated[str | None, typer.Option(help="The name of the model there.")] = None,
 ) -> None:
     """Scaffold a folder of your own cards: a model, a task with data, a rephraser and an audit."""
-    from flows.audit.new_cards import scaffold
+    from flows.audit.new_cards import Endpoint, scaffold, scaffold_for
+    from flows.audit.task_of_data import columns_of
 
-    written = scaffold(folder)
-    show(
-        {"written": [str(path) for path in written]}, "\n".join([*(str(path) for path in written), _next_step(folder)])
-    )
+    if (url is None) != (model is None):
+        msg = "--url and --model go together: the endpoint, and the model's name there"
+        raise UsageError(msg)
+    if data is None and not (labels is None and instruction is None and url is None):
+        msg = "--labels, --instruction, --url and --model go with --data, a file of yours"
+        raise UsageError(msg)
+    lines = []
+    if data is None:
+        written = scaffold(folder)
+    else:
+        named = tuple(label.strip() for label in (labels or "").split(",") if label.strip())
+        columns = columns_of(data, named)
+        endpoint = None if url is None or model is None else Endpoint(url=url, model=model)
+        written = scaffold_for(folder, data, columns, instruction, endpoint)
+        lines = [f"{data.name}: {columns.sentence}"]
+    lines = [*(str(path) for path in written), *lines, _next_step(folder)]
+    show({"written": [str(path) for path in written]}, "\n".join(lines))
 
 
 def _next_step(folder: Path) -> str:

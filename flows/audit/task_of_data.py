@@ -1,0 +1,101 @@
+"""Guesses from a file of a user's which column is the text, which the gold label and which the id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from models_registry.errors import UsageError, nearest
+from models_registry.tables import ESCAPED, read_text_table
+
+GOLD_NAMES = ("gold_label", "gold", "label", "target", "class", "category", "answer", "sentiment", "y")
+ID_NAMES = ("id", "sample_id", "key", "uid", "index")
+INPUT_NAMES = ("input", "text", "question", "sentence", "prompt", "content", "review", "body")
+MOST_LABELS = 50
+MOST_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataColumns:
+    """The columns of a file by what they are for, and the labels of its gold column in their order."""
+
+    input: str
+    gold_label: str | None
+    id: str | None
+    labels: tuple[str, ...]
+    n_rows: int
+
+    @property
+    def sentence(self) -> str:
+        """Returns what was found, for the person whose file it is."""
+        gold = "no gold label" if self.gold_label is None else f"gold label '{self.gold_label}'"
+        key = "the row's number as id" if self.id is None else f"id '{self.id}'"
+        return f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; labels: {', '.join(self.labels)}"
+
+
+def columns_of(path: Path, labels: Sequence[str] = ()) -> DataColumns:
+    """Returns the columns of a CSV, JSONL or Parquet file: by their names where they are usual ones, else by what they hold.
+
+    The gold label is a column of few distinct values, the text the longest on average, the id a column without a repeated
+    value. `labels` are the label set; without them it is what the gold column holds.
+
+    Raises:
+        DataError: the file cannot be read.
+        UsageError: it has no rows or no text, or no label set can be found in it.
+    """
+    frame = read_text_table(path)
+    frame = frame.select(column for column in frame.columns if column != ESCAPED)
+    if frame.is_empty():
+        msg = f"{path}: no rows"
+        raise UsageError(msg)
+    key = next((each for each in _named(frame, ID_NAMES) if frame[each].n_unique() == frame.height), None)
+    gold = _gold(frame, labels, key)
+    texts = [column for column in frame.columns if column not in (key, gold)]
+    if not texts:
+        msg = f"{path}: no column is left for the text, only {_listed(frame)}"
+        raise UsageError(msg)
+    usual = _named(frame.select(texts), INPUT_NAMES)
+    text = usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)
+    found = tuple(labels) or (() if gold is None else tuple(_values(frame, gold)))
+    if len(found) < 2:  # noqa: PLR2004 - one label is no question
+        msg = f"{path}: no column holds a few labels, of {_listed(frame)}; name them: --labels yes,no"
+        raise UsageError(msg)
+    return DataColumns(input=text, gold_label=gold, id=key, labels=found, n_rows=frame.height)
+
+
+def _listed(frame: pl.DataFrame) -> str:
+    """The first columns of a file, for a message."""
+    shown = ", ".join(repr(name[:80]) for name in frame.columns[:MOST_SHOWN])
+    return shown if frame.width <= MOST_SHOWN else f"{shown}, ..."
+
+
+def _named(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """The columns that have one of the names, in the names' order."""
+    return [column for name in names for column in frame.columns if column.strip().casefold() == name]
+
+
+def _values(frame: pl.DataFrame, column: str) -> list[str]:
+    """What a column holds, trimmed, in the order of its rows; what is missing left out."""
+    values = frame[column].drop_nulls().str.strip_chars()
+    return [value for value in values.unique(maintain_order=True) if value]
+
+
+def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | None:
+    usual = _named(frame, GOLD_NAMES)
+    others = [column for column in reversed(frame.columns) if column not in usual]
+    for column in (*usual, *others):
+        values = _values(frame, column)
+        if column == key or not values:
+            continue
+        if labels and set(values) <= set(labels):
+            return column
+        if not labels and 1 < len(values) <= min(MOST_LABELS, frame.height // 2):
+            return column
+    if labels and usual:
+        wrong = next(value for value in _values(frame, usual[0]) if value not in labels)
+        msg = f"--labels: column '{usual[0]}' also holds {wrong[:80]!r}{nearest(wrong, labels)}"
+        raise UsageError(msg)
+    return None
