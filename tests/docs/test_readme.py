@@ -1,4 +1,4 @@
-"""README's commands print what README says, in order, in one empty folder."""
+"""The commands of README and of the guide print what the pages say, in order, in one empty folder."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ import pytest
 
 from tests.support.shell import environment
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = (
+    README,
+    *(
+        ROOT / f"infra/guide/{name}.md"
+        for name in ("recorded_answers", "nights", "evidence", "cards", "designs", "scoring")
+    ),
+)
+"""README, then the pages of the guide that go on in the folder that it leaves."""
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUN = r"\b([0-9a-f]{32})\b"
 VARYING = (
-    (re.compile(r"\b[0-9a-f]{32}\b"), "<run>"),
     (re.compile(r"is complete and .* old"), "is complete and <age> old"),
     (re.compile(r"\b(rpt_audit\.\w+)\.[0-9a-f]{12}\b"), r"\1.<row>"),
     (re.compile(r"\bseal [0-9a-f]{12}\b"), "seal <seal>"),
@@ -26,7 +35,7 @@ VARYING = (
 def steps() -> list[tuple[str, list[str]]]:
     """Commands with the lines they print; a command goes on to the end of its here-document."""
     found: list[tuple[str, list[str]]] = []
-    for block in BLOCK.findall(README.read_text(encoding="utf-8")):
+    for block in (block for page in PAGES for block in BLOCK.findall(page.read_text(encoding="utf-8"))):
         end = None
         for line in block.splitlines():
             if line.startswith("$ ") and end is None:
@@ -50,7 +59,7 @@ def fixed(text: str) -> str:
 
 
 def pattern(lines: list[str]) -> str:
-    """`...` alone stands for any lines, at a line's end for the rest of it."""
+    """`...` alone stands for any lines, at a line's end for the rest of it; the id of a run is a group."""
     parts = []
     for line in lines:
         if line == "...":
@@ -59,14 +68,15 @@ def pattern(lines: list[str]) -> str:
             parts.append(re.escape(fixed(line[:-4])) + r"[^\n]*\n(?:.*\n)*?")
         else:
             parts.append(re.escape(fixed(line)) + r"\n")
-    return "".join(parts)
+    return re.sub(RUN, lambda _: RUN, "".join(parts))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_commands_print_what_readme_says(tmp_path: Path) -> None:
+def test_commands_print_what_the_pages_say(tmp_path: Path) -> None:
     shown = steps()
     assert len(shown) > 8
+    runs: dict[str, str] = {}  # as the pages name them, and as they were
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command, lines in shown:
         done = subprocess.run(
@@ -79,7 +89,28 @@ def test_commands_print_what_readme_says(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
-        assert re.fullmatch(pattern(lines), fixed(done.stdout)), f"{command}\n{done.stdout}"
+        printed = re.fullmatch(pattern(lines), fixed(done.stdout))
+        assert printed, f"{command}\n{done.stdout}"
+        for name, run in zip(re.findall(RUN, "\n".join(lines)), printed.groups(), strict=True):
+            assert runs.setdefault(name, run) == run, f"{command}\n{done.stdout}"
+    assert len(set(runs.values())) == len(runs)
+
+
+def test_pages_with_commands_are_tried() -> None:
+    with_commands = {
+        page for page in (ROOT / "infra/guide").glob("*.md") if BLOCK.search(page.read_text(encoding="utf-8"))
+    }
+    assert with_commands == set(PAGES[1:])
+
+
+def test_links_lead_somewhere() -> None:
+    for page in (README, *(ROOT / "infra/guide").glob("*.md")):
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_readme_is_read_in_a_few_minutes() -> None:
+    assert len(README.read_text(encoding="utf-8").split()) < 1500
 
 
 def test_the_two_commands_are_targets() -> None:
