@@ -7,6 +7,7 @@ template they are its own.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from models_registry.samples import ChosenSamples
 
 MOST_ROWS = 12  # spare rows a label
 MOST_A_LABEL = 4  # examples shown of a label
+TRIES = 20  # orders that are tried for one that is new
 
 
 def misfit(task: TaskCard, template: Template | None, strategies: Sequence[str]) -> str | None:
@@ -49,48 +51,33 @@ def levels(original: Original, n: int) -> list[Level]:
 
 def _of_rows(original: Original, n: int) -> list[Level]:
     names = original.task.label_names
-    spare = {name: [row.sample_id for row in original.chosen.spare if row.gold_label == name] for name in names}
-    n_spare = min(len(rows) for rows in spare.values())
-    chosen: list[Level] = []
-    rounds = zip(_orders(len(names)), _rows(spare, n_spare), _more_rows(spare, n_spare), strict=False)
-    for each in rounds:
-        chosen += [level for level in each if level is not None and level not in chosen]
-        if len(chosen) >= n:
-            break
-    return chosen[:n]
+    spare = [[row.sample_id for row in original.chosen.spare if row.gold_label == name] for name in names]
+    n_spare = min(len(rows) for rows in spare)
+    orders = [{"rows": None, "order": list(order)} for order in _other_orders(len(names), n)]
+    others = [{"rows": [rows[place] for rows in spare], "order": None} for place in range(n_spare)]
+    more = [
+        {"rows": [rows[place] for place in range(n_each) for rows in spare], "order": None}
+        for n_each in range(2, min(MOST_A_LABEL, n_spare) + 1)
+    ]
+    turns = itertools.zip_longest(orders, others, more)
+    return [level for turn in turns for level in turn if level is not None][:n]
 
 
-def _orders(n_labels: int) -> Iterator[Level | None]:
-    """Other orders of the original's examples, one a label."""
-    seen = {tuple(range(n_labels))}
-    for seed in range(1, 10_000):
-        order = order_of(f"{SEEDED} {seed}", n_labels, None, "examples")
-        yield None if order in seen else {"rows": None, "order": list(order)}
-        seen.add(order)
-
-
-def _rows(spare: dict[str, list[str]], n_spare: int) -> Iterator[Level | None]:
-    """Other rows, one a label, in the order of the labels."""
-    for place in range(10_000):
-        yield {"rows": [rows[place] for rows in spare.values()], "order": None} if place < n_spare else None
-
-
-def _more_rows(spare: dict[str, list[str]], n_spare: int) -> Iterator[Level | None]:
-    """Other rows, two, three and so on a label, label after label in turns."""
-    for n in range(2, 10_000):
-        is_there = n <= min(MOST_A_LABEL, n_spare)
-        yield (
-            {"rows": [rows[place] for place in range(n) for rows in spare.values()], "order": None}
-            if is_there
-            else None
-        )
+def _other_orders(n_things: int, n: int) -> Iterator[tuple[int, ...]]:
+    """Up to n orders of things, no two alike and none the one they have."""
+    seen = {tuple(range(n_things))}
+    for seed in range(1, TRIES * n + 1):
+        order = order_of(f"{SEEDED} {seed}", n_things, None, "examples")
+        if order not in seen and len(seen) <= n:
+            seen.add(order)
+            yield order
 
 
 def _of_template(template: Template, n: int) -> list[Level]:
     n_own = len(template.examples)
     chosen: list[Level] = []
     seen = {tuple(range(n_own))}
-    for seed in range(1, 20 * n + 1):
+    for seed in range(1, TRIES * n + 1):
         order = order_of(f"{SEEDED} {seed}", n_own, None, "examples")
         for places in (order, order[: 1 + seed % max(1, n_own - 1)]):  # all of them in another order, then some
             if places not in seen:

@@ -41,7 +41,7 @@ OF_OPTIONS: Mapping[str, Sequence[str]] = {
         form.replace("A", "{enumerator}") + "{option}"
         for form in ("A. ", "A) ", "(A) ", "[A] ", "A: ", "<A> ", "A.) ", "A - ")
     ),
-    "between": ("\n", "\n\n", "; ", " | ", " || ", "\n\t"),
+    "between": ("\n", "\n\n", "; ", " | ", " || ", ", "),
     "enumerators": ("upper", "lower", "numbers", "roman"),
 }
 _FIELD = re.compile(
