@@ -21,7 +21,7 @@ from models_registry.samples import Sample
 NOISES = ("typos", "case", "white_space")
 LEAST_LETTERS = 4  # of a word that gets a typing error
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-_GAP = re.compile(r"(\S+)([ ]+)(?=(\S+))")
+_GAP = re.compile(r"(?<!\S)(\S++)( ++)(?=(\S++))")  # a gap and the words around it, in time linear in the text
 _MARKS = ".,:;!?()[]\"'"
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEAR = {
