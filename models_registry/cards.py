@@ -29,8 +29,8 @@ from models_registry.model_cards import (
     VllmServer,
     WeakOn,
 )
-from models_registry.rephraser_cards import SELF, RephraserCard, Rephrasing
-from models_registry.task_cards import Data, Level, Message, PythonReader, TaskCard, TaskLabel, is_number
+from models_registry.rephraser_cards import SELF, RephraserCard, Rephrasing, Variation
+from models_registry.task_cards import Data, Level, Message, PythonReader, TaskCard, TaskLabel, Translation, is_number
 from models_registry.template_cards import Example, Template, TemplateCard
 
 __all__ = [
@@ -66,6 +66,8 @@ __all__ = [
     "TaskLabel",
     "Template",
     "TemplateCard",
+    "Translation",
+    "Variation",
     "VllmServer",
     "WeakOn",
     "is_number",

@@ -149,7 +149,7 @@ class Registry:
         for index, name in enumerate(audit.models):
             for point in self._points_of(name):
                 yield "models", point, where(audit_id, "models", index)
-        if audit.rephrasing is not None:
+        if audit.rephrasing is not None and audit.rephrasing.rephraser is not None:
             yield "rephrasers", audit.rephrasing.rephraser, where(audit_id, "rephrasing", "rephraser")
 
     def _reached(self, by_kind: str, kind: str, name: str, where: str) -> Entry:

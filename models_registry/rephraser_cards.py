@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
 from models_registry.base import CODE_SHA256, Card, FunctionName, Name, Sha256
+from models_registry.errors import nearest
 from models_registry.placeholders import placeholders
 from models_registry.task_cards import PROTECT_LABELS
 
@@ -81,19 +83,51 @@ class RephraserCard(Card):
             yield "instructions must use {instruction} and {n}"
 
 
-class Rephrasing(Card):
-    """The number of wordings, and the rephraser that makes them."""
+Variation = Literal["wording", "format", "option_order", "label_order", "examples", "input_noise", "system", "language"]
+"""In which respect a variant may differ from the original."""
+MOST_VARIANTS = 10_000
+OTHER_KINDS = ("kinds", "variants_of", "crossed", "noise_rate", "systems")
+"""Fields that decide no wording."""
+_NVariants = Annotated[int, Field(ge=1, le=MOST_VARIANTS)]
 
-    rephraser: Name = Field(description="a rephraser card")
-    variants: int | None = Field(None, ge=1, le=10_000, description="wordings, the original among them")
+
+class Rephrasing(Card):
+    """The variants of each prompt: in which respects they differ from the original, how many there are, and what rewords."""
+
+    rephraser: Name | None = Field(None, description="a rephraser card, which kinds with `wording` need")
+    variants: int | None = Field(
+        None, ge=1, le=MOST_VARIANTS, description="variants of each kind, the original among them"
+    )
     temperatures: tuple[Annotated[float, Field(ge=0, le=100)], ...] | None = Field(
         None, description="paraphrase temperatures"
     )
-    variants_per_temperature: int | None = Field(None, ge=1, le=10_000, description="wordings added to the original")
+    variants_per_temperature: int | None = Field(
+        None, ge=1, le=MOST_VARIANTS, description="wordings added to the original"
+    )
     templates: bool = Field(
         default=False,
         description="whether the first template of multiple_choice and open tasks is reworded too, its options, placeholders "
         "and form of the answer kept; the rewordings are asked beside the card's templates",
+    )
+    kinds: tuple[Variation, ...] = Field(
+        ("wording",),
+        min_length=1,
+        description="in which respects variants differ from the original: `wording` of the instruction; `format` (separators, "
+        "enumerators, casing, spacing); `option_order` of multiple_choice; `label_order` in the prompt; `examples` that are "
+        "shown (which, how many, in which order); `input_noise` (typos, case, white space); `system` message; `language` of "
+        "the instruction, from the task's translations. All but `wording` and `language` are made by fixed rules",
+    )
+    variants_of: dict[Variation, _NVariants] = Field(
+        default_factory=dict, description="kind to its number of variants, the original among them, where it differs"
+    )
+    crossed: bool = Field(
+        default=False,
+        description="whether every combination of the kinds' variants is asked, at most 10,000; default: each variant differs "
+        "from the original in one kind",
+    )
+    noise_rate: float = Field(0.05, gt=0, le=1, description="input_noise: share of the words that are changed")
+    systems: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        (), description="system: messages in place of the original's; default: five that ship"
     )
 
     def faults(self) -> Iterator[str]:
@@ -103,8 +137,78 @@ class Rephrasing(Card):
             yield "rephrasing needs either variants, or temperatures with variants_per_temperature"
         if self.temperatures is not None and len(set(self.temperatures)) != len(self.temperatures):
             yield "a temperature stands twice"
+        yield from self._wording_faults()
+        yield from self._kind_faults()
+
+    def _wording_faults(self) -> Iterator[str]:
+        if self.has_wording and self.rephraser is None:
+            yield "rephrasing needs rephraser, a rephraser card, where kinds has wording"
+        for field, is_there in (("temperatures", self.temperatures is not None), ("templates", self.templates)):
+            if is_there and not self.has_wording:
+                yield f"{field} is of kind wording, which kinds has not"
+        if self.temperatures is not None and "wording" in self.variants_of:
+            yield "variants_of: with temperatures, variants_per_temperature is the number of wordings"
+
+    def _kind_faults(self) -> Iterator[str]:
+        if len(set(self.kinds)) != len(self.kinds):
+            yield "kinds names one thing twice"
+        for kind in self.variants_of:
+            if kind not in self.kinds:
+                yield f"variants_of has {kind}, which kinds has not{nearest(kind, self.kinds)}"
+        if "noise_rate" in self.model_fields_set and "input_noise" not in self.kinds:
+            yield "noise_rate is of kind input_noise, which kinds has not"
+        yield from self._system_faults()
+        if self.crossed and {"wording", "language"} <= set(self.kinds):
+            yield "crossed: wording and language both change the instruction; leave out one of the two"
+        if self.crossed and self.n_crossed > MOST_VARIANTS:
+            yield f"crossed: {self.n_crossed:,} combinations, at most {MOST_VARIANTS:,} are asked; give fewer variants or kinds"
+
+    def _system_faults(self) -> Iterator[str]:
+        if self.systems and "system" not in self.kinds:
+            yield "systems is of kind system, which kinds has not"
+        if len(set(self.systems)) != len(self.systems):
+            yield "systems has one message twice"
+        for message in self.systems:
+            if placeholders(message):
+                yield f"systems has no placeholders, found {{{placeholders(message)[0]}}}"
+
+    @property
+    def has_wording(self) -> bool:
+        """Returns whether instructions are reworded."""
+        return "wording" in self.kinds
 
     @property
     def wanted(self) -> int:
         """Returns the number of rephrasings that are wanted beside the original, for each temperature where there are some."""
-        return self.variants_per_temperature or (self.variants or 1) - 1
+        if not self.has_wording:
+            return 0
+        return self.variants_per_temperature or self.variants_of.get("wording", self.variants or 1) - 1
+
+    @property
+    def other_kinds(self) -> tuple[Variation, ...]:
+        """Returns the kinds that no rephraser makes, in their order."""
+        return tuple(kind for kind in self.kinds if kind != "wording")
+
+    def n_of(self, kind: Variation) -> int:
+        """Returns the number of variants of a kind that are wanted, the original among them."""
+        if kind == "wording":
+            return 1 + len(self.temperatures or (None,)) * self.wanted
+        return self.variants_of.get(kind, self.variants or (self.variants_per_temperature or 0) + 1)
+
+    @property
+    def n_crossed(self) -> int:
+        """Returns the number of combinations of the variants of all kinds that are wanted."""
+        return math.prod(self.n_of(kind) for kind in self.kinds)
+
+    @property
+    def of_wordings(self) -> Rephrasing:
+        """Returns what of it decides the wordings: an audit that varies more has the same."""
+        given = {name: getattr(self, name) for name in type(self).model_fields if name not in OTHER_KINDS}
+        if self.temperatures is None:
+            given["variants"] = self.wanted + 1
+        return Rephrasing(**given)
+
+    @property
+    def of_other_kinds(self) -> dict[str, object]:
+        """Returns what of it decides the other variants, as JSON has it; nothing where there are none."""
+        return self.model_dump(mode="json", exclude_defaults=True, include=set(OTHER_KINDS))

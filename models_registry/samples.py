@@ -35,16 +35,26 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ChosenSamples:
-    """The samples that are asked, and the rows kept out as examples, one a label."""
+    """The samples that are asked, the rows kept out as examples, one a label, and rows not asked that may be shown instead."""
 
     samples: tuple[Sample, ...]
     examples: Mapping[str, str]
+    spare: tuple[Sample, ...] = ()  # in the seeded order in which they are taken
 
 
-def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *, with_examples: bool) -> ChosenSamples:
+def choose_samples(  # noqa: PLR0913 - what is chosen from what
+    task_id: str,
+    task: TaskCard,
+    root: Path,
+    chosen: Samples,
+    *,
+    with_examples: bool,
+    n_spare: int = 0,
+) -> ChosenSamples:
     """Returns the samples of a task: all, or the `limit` of smallest seeded hash, class-balanced when asked.
 
-    with_examples: one row a label is kept out of the samples first, unless the card lists examples.
+    with_examples: one row a label is kept out of the samples first, unless the card lists examples. Of the rows that are not
+    asked up to `n_spare` a label are spare.
     """
     rows = load_samples(task_id, task, root)
     examples = dict(task.examples or {})
@@ -61,7 +71,20 @@ def choose_samples(task_id: str, task: TaskCard, root: Path, chosen: Samples, *,
     if not rows:
         msg = f"task '{task_id}': no samples are left"
         raise DataError(msg)
-    return ChosenSamples(tuple(limited(rows, chosen)), examples)
+    asked = limited(rows, chosen)
+    return ChosenSamples(tuple(asked), examples, _spare(task, rows, asked, chosen.seed, n_spare))
+
+
+def _spare(task: TaskCard, rows: Sequence[Sample], asked: Sequence[Sample], seed: int, n: int) -> tuple[Sample, ...]:
+    """The rows of each label that are not asked, those of the smallest seeded hash."""
+    if not n:
+        return ()
+    taken = {row.sample_id for row in asked}
+    left = sorted(
+        (row for row in rows if row.sample_id not in taken),
+        key=lambda row: seeded_rank(seed, "spare", row.sample_id),
+    )
+    return tuple(row for label in task.label_names for row in [each for each in left if each.gold_label == label][:n])
 
 
 def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:

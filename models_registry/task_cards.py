@@ -161,6 +161,24 @@ class TaskLabel(Card):
         return value
 
 
+def _translation(value: object) -> object:
+    return {"instruction": value} if isinstance(value, str) else value
+
+
+class Translation(Card):
+    """What is asked, in another language."""
+
+    instruction: str = Field(
+        min_length=1, description="the instruction; of multiple_choice and open_ended the text of the first template"
+    )
+    output_format: str | None = Field(
+        None, description="classification: how to answer, labels as they are; default: as in the original"
+    )
+
+
+Language = Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]
+
+
 class TaskCard(Card):
     """A question put to every sample."""
 
@@ -204,6 +222,13 @@ class TaskCard(Card):
         description="whether a line names the labels; `none`: the prompt has no text but the card's, its examples and the "
         "descriptions that the strategy `detail` shows; or strategy to either, as {simple: none}",
     )
+    translations: dict[
+        Language,
+        Annotated[Translation, BeforeValidator(_translation, json_schema_input_type=str | Translation)],
+    ] = Field(
+        default_factory=dict,
+        description="language, as de or pt-BR, to the instruction in it, for variants of kind `language`; in their order",
+    )
     sensitive: bool = Field(
         default=False, description="its inputs and completions are left out of reports unless asked for"
     )
@@ -234,6 +259,13 @@ class TaskCard(Card):
         for method in self.scoring:
             if method not in SCORED_BY[self.kind]:
                 yield f"scoring: '{method}' does not score {self.kind}; what does: {', '.join(SCORED_BY[self.kind])}"
+        for tag, translation in self.translations.items():
+            if self.kind != "classification" and translation.output_format is not None:
+                yield f"translations.{tag}.output_format is not of a task of kind {self.kind}"
+            if self.kind == "classification" and set(placeholders(translation.instruction)) != set(
+                placeholders(self.instruction)
+            ):
+                yield f"translations.{tag} must use the placeholders of the instruction, and no other"
         if self.token_f1_threshold is not None and "token_f1" not in self.scoring_methods:
             yield "token_f1_threshold is of the scoring method token_f1, which this task does not use"
 

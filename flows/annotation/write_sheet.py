@@ -145,10 +145,12 @@ def sheet_row(text: Mapping[str, Any]) -> dict[str, str]:
     labels, gold = list(text["labels"] or ()), text["gold_label"]
     reader = json.loads(text["reader"]) if text["reader"] else None
     signs = (reader.get("option_letter") if isinstance(reader, dict) else None) or labels
-    shown = [f"{sign}. {option}" for sign, option in zip(signs, text["options"] or (), strict=False)]
+    options = list(text["options"] or ())
+    order = list(text["option_order"] or range(len(options)))
+    shown = [f"{sign}. {options[place]}" for sign, place in zip(signs, order, strict=False)]
     right = list(text["reference_answers"] or ())
     if not right and gold is not None:
-        right = [shown[labels.index(gold)] if gold in labels[: len(shown)] else gold]
+        right = [shown[order.index(labels.index(gold))] if gold in labels[: len(shown)] else gold]
     offered = shown or (labels if text["kind"] == "classification" else [])
     cells = {
         "item": text["item"], "task": text["task"], "question": text["question"] or "", "options": "\n".join(offered),

@@ -16,10 +16,12 @@ from models_registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, Tem
 from models_registry.errors import raise_all
 from models_registry.placeholders import placeholders
 from models_registry.registry import Entry, Registry
+from models_registry.rephraser_cards import OTHER_KINDS
 from models_registry.samples import ChosenSamples, Sample
 
 # of a task card: these decide no request
-NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive"}
+NOT_SENT = {"data", "reader", "refusal_pattern", "level", "templates", "scoring", "token_f1_threshold", "sensitive",
+            "translations"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,13 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
     grid = audit.model_dump(
         mode="json",
         include={"strategies", "rephrasing", "repetitions", "samples"},
-        exclude={"samples": {"by_task"}, "rephrasing": {"templates"}, "repetitions": {"twice"}},
+        exclude={
+            "samples": {"by_task"},
+            "rephrasing": {"templates", *OTHER_KINDS},
+            "repetitions": {"twice"},
+        },
     )
+    varied = {} if audit.rephrasing is None else audit.rephrasing.of_other_kinds
     decides = [
         as_json(grid),
         *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),
@@ -76,6 +83,10 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         *(as_json([name, card.canonical_json()]) for name, card in templates.items()),
         *([as_json(["twice", audit.repetitions.twice])] if audit.repetitions.twice is not None else ()),
         *([as_json(["wordings per sample", audit.design.wordings_per_sample])] if audit.design.wordings_per_sample else ()),
+        *([as_json(["varies", varied])] if varied else ()),
+        *(_translated(tasks) if audit.rephrasing is not None and "language" in audit.rephrasing.kinds else ()),
+        *(as_json([name, "spare", *([row.sample_id, row.text, row.gold_label] for row in chosen.spare)])
+          for name, chosen in samples.items() if chosen.spare),
         *(["rewords templates"] if audit.rephrasing is not None and audit.rephrasing.templates else ()),
         # a server that weighs options is asked for it beside each answer
         *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),
@@ -102,6 +113,10 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         fingerprint=registry.fingerprint(audit_id),
         plan_fingerprint=content_id(*decides),
     )
+
+
+def _translated(tasks: Mapping[str, TaskCard]) -> list[str]:
+    return [as_json([name, card.model_dump(mode="json", include={"translations"})]) for name, card in tasks.items()]
 
 
 def _has_weigher(models: Mapping[str, ModelCard]) -> bool:

@@ -12,13 +12,13 @@ from flows.audit.check_cards.data import choose
 from flows.audit.grid import n_asks, samples_by_wording
 from flows.audit.judge_requests import Ruling, rulings_of
 from flows.audit.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
-from flows.audit.prompts import STRUCTURED, dressed, label_block, render
-from flows.audit.rewording import n_wordings_wanted, rewordings_of
+from flows.audit.prompts import STRUCTURED, prompt_of, render
+from flows.audit.rewording import n_variants, rewordings_of
 from flows.audit.templates import ask
 from models_registry.cards import AuditCard, ModelCard, TaskCard
 from models_registry.errors import UsageError, nearest, raise_all
 from models_registry.registry import Registry
-from models_registry.samples import Sample
+from models_registry.samples import ChosenSamples, Sample
 
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 STOPS = {
@@ -89,7 +89,7 @@ class TaskSize:
 
     n_samples: int
     some: Sequence[Sample]
-    examples: Mapping[str, str]
+    chosen: ChosenSamples
 
 
 def _size_of(checked: CardCheck, name: str) -> TaskSize:
@@ -97,15 +97,17 @@ def _size_of(checked: CardCheck, name: str) -> TaskSize:
     card, limit = checked.cards.tasks[name], checked.cards.audit.samples.of(name).limit
     if name not in checked.cards.samples and card.data.rows is not None:
         examples = card.examples or dict.fromkeys(card.label_names, UNSEEN_INPUT)
-        return TaskSize(min(card.data.rows, limit or card.data.rows), [Sample("", UNSEEN_INPUT, None, {})], examples)
+        some = (Sample("", UNSEEN_INPUT, None, {}),)
+        return TaskSize(min(card.data.rows, limit or card.data.rows), some, ChosenSamples(some, examples))
     chosen = checked.cards.samples.get(name) or choose(checked.cards, name)
-    return TaskSize(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen.examples)
+    return TaskSize(len(chosen.samples), chosen.samples[:MEASURED_SAMPLES], chosen)
 
 
-def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, n_samples: int) -> int:
-    """Asks of so many samples under one strategy: their wordings, every repetition, and the second asks of a share."""
-    task, own = registry.task(task_id), audit.repetitions
-    n_wordings = n_wordings_wanted(audit, None if task.templates is None else registry.templates(task.templates))
+def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, size: TaskSize) -> int:
+    """Asks of a task under one strategy: its variants, every repetition, and the second asks of a share."""
+    task, own, n_samples = registry.task(task_id), audit.repetitions, size.n_samples
+    templates = None if task.templates is None else registry.templates(task.templates)
+    n_wordings = n_variants(audit, task, strategy, templates, size.chosen)
     return sum(
         n_asks(own, own.at_most(is_original=wording == 0), n_asked, is_original=wording == 0)
         for wording, n_asked in enumerate(samples_by_wording(audit, task_id, strategy, n_samples, n_wordings))
@@ -130,9 +132,9 @@ def _row(
 ) -> dict[str, Any]:
     requests = tokens_in = tokens_out = 0
     for task_id in audit.tasks:
-        task, count = registry.task(task_id), measured[task_id].n_samples
+        task = registry.task(task_id)
         for strategy in _strategies(audit, task):
-            asks = _n_asks(registry, audit, task_id, strategy, count)
+            asks = _n_asks(registry, audit, task_id, strategy, measured[task_id])
             requests += asks
             tokens_in += round(asks * _mean_prompt(registry, task, strategy, measured[task_id]))
             tokens_out += asks * _mean_answer(card, task)
@@ -157,15 +159,15 @@ def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Ta
         templates = registry.templates(task.templates).templates
         sizes = [prompt_tokens(ask(template, sample)) for template in templates for sample in some]
         return sum(sizes) / len(sizes)
-    block, task = label_block(task, strategy, measured.examples), dressed(task, strategy)
+    prompt = prompt_of(task, strategy, measured.chosen.examples)
     schema = len(original_schema(task)) / CHARACTERS_A_TOKEN if strategy == STRUCTURED else 0.0
-    return schema + sum(prompt_tokens(render(task, task.instruction, block, sample)) for sample in some) / len(some)
+    return schema + sum(prompt_tokens(render(prompt, task.instruction, sample)) for sample in some) / len(some)
 
 
 def _rephraser_rows(registry: Registry, audit_id: str) -> list[dict[str, Any]]:
     """One row a model that rewords, for every model or for itself."""
     audit = registry.audit(audit_id)
-    if audit.rephrasing is None:
+    if audit.rephrasing is None or audit.rephrasing.rephraser is None or not audit.rephrasing.has_wording:
         return []
     name, groups = audit.rephrasing.rephraser, audit.rephrasing.temperatures or (None,)
     models = {each: registry.model(each) for each in registry.models_of(audit_id)}
@@ -195,8 +197,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
     for task_id in filter(card.rules_on, audit.tasks):
         task = registry.task(task_id)
         some = measured[task_id].some
-        n_samples = measured[task_id].n_samples
-        asks = sum(_n_asks(registry, audit, task_id, each, n_samples) for each in _strategies(audit, task))
+        asks = sum(_n_asks(registry, audit, task_id, each, measured[task_id]) for each in _strategies(audit, task))
         answers = asks * n_models
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
         rulings = [

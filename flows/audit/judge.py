@@ -39,6 +39,7 @@ class _OpenRuling:
     sample_id: str
     prediction_id: str | None = None
     reader: str | None = None
+    option_order: Sequence[int] | None = None
     control: Control | None = None
 
     @property
@@ -221,6 +222,7 @@ class _JudgeWork:
                     sample_id=each.sample_id,
                     signs=signs,
                     completion=completion,
+                    option_order=tuple(each.option_order or ()),
                 )
                 yield self._request(each, ruling, n_asked.get((each.judged_id, each.repetition), 0) + 1)
 

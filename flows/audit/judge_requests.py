@@ -55,6 +55,9 @@ class Ruling:
     sample_id: str
     signs: tuple[str, ...]  # of the options, as the model saw them
     completion: str
+    option_order: tuple[
+        int, ...
+    ] = ()  # for each place as the model saw it the option's place in the data; nothing: as there
 
 
 def judge_key(design: Design, judge_id: str) -> str:
@@ -76,9 +79,12 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
     """
     answer = parted(ruling.completion).answer
     signs = ruling.signs or task.label_names
-    offered = sample.options or (task.label_names if task.kind == "classification" else ())
-    shown = [f"{sign}. {option}" for sign, option in zip(signs, sample.options, strict=False)] or list(offered)
+    order = ruling.option_order or tuple(range(len(sample.options)))
+    options = tuple(sample.options[place] for place in order)
+    offered = options or (task.label_names if task.kind == "classification" else ())
+    shown = [f"{sign}. {option}" for sign, option in zip(signs, options, strict=False)] or list(offered)
     gold = None if sample.gold_label is None else task.label_names.index(sample.gold_label)
+    gold = order.index(gold) if gold is not None and options else gold
     references = sample.references or (() if gold is None else (shown[gold],))
     mark = f"===== {content_id('mark', sample.sample_id, ruling.completion)[:16]} ====="
     values = {
@@ -89,7 +95,7 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
         "mark": mark,
         "completion": answer if card.has_marks else f"{mark}\n{answer}\n{mark}",
     }
-    question = Question(sample.text, tuple(offered), signs if sample.options else (), gold, references, answer)
+    question = Question(sample.text, tuple(offered), signs if options else (), gold, references, answer)
     return (("user", substitute(card.rubric, values)),), question
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +12,10 @@ from flows.audit.answer_schemas import Cell, field_of, original_schema, reworded
 from flows.audit.budget import Purse
 from flows.audit.design import Design
 from flows.audit.edit_prompts import read_prompts
+from flows.audit.kind_variants import kind_variants, option_order_rows
 from flows.audit.paid_rephraser import KeptEngine
-from flows.audit.plan import Variant, prompt_of
-from flows.audit.prompts import STRUCTURED, dressed
+from flows.audit.plan import Variant, prompter_of, template_of
+from flows.audit.prompts import STRUCTURED
 from flows.audit.rewording import Rewording
 from flows.audit.template_variants import (
     is_of_card,
@@ -87,8 +89,22 @@ def _landed_now(
             rows.append(_row_of_wording(purse.audit_run_id, design, variant, proposal, key))
             if proposal.refused_because is None:
                 variants.append(variant)
-    purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
-    return variants
+    return _land(purse, design, task_id, rows, variants)
+
+
+def _land(
+    purse: Purse, design: Design, task_id: str, rows: list[dict[str, object]], worded: Sequence[Variant]
+) -> list[Variant]:
+    """Lands the wordings of a task, and with them the variants of other kinds that are made of them; returns both."""
+    others = kind_variants(design, task_id, worded)
+    rows = [*rows, *(_row_of_kind(purse.audit_run_id, design, variant) for variant in others)]
+    purse.warehouse.land(
+        [
+            ("prompt_variants", frame_of("prompt_variants", rows)),
+            ("option_orders", frame_of("option_orders", option_order_rows(purse.audit_run_id, design, others))),
+        ]
+    )
+    return [*worded, *others]
 
 
 def _made(purse: Purse, design: Design, task_id: str, rewording: Rewording) -> list[Proposal]:
@@ -126,13 +142,12 @@ def _landed_templates(
         template = template_for(design, task_id, proposal)
         variant = _as_template_variant(design, task_id, proposal, template, rewording.model_ids)
         is_own, rephrasing = is_of_card(design, task_id, proposal), design.audit.rephrasing
-        prompt = as_json([{"role": role, "content": content} for role, content in left_open(template)])
         rows.append(
             _row(
                 purse.audit_run_id,
                 variant,
                 is_edited=False,
-                prompt=prompt,
+                prompt=_template_as_sent(template),
                 rephraser_id=None if is_own or rephrasing is None else rephrasing.rephraser,
                 rephrasing_key=key,
                 refused_because=proposal.refused_because,
@@ -140,8 +155,7 @@ def _landed_templates(
         )
         if proposal.refused_because is None:
             variants.append(variant)
-    purse.warehouse.land([("prompt_variants", frame_of("prompt_variants", rows))])
-    return variants
+    return _land(purse, design, task_id, rows, variants)
 
 
 def _as_template_variant(
@@ -149,6 +163,7 @@ def _as_template_variant(
 ) -> Variant:
     index, temperature, text = proposal.variant_index, proposal.paraphrase_temperature, template.canonical_json()
     n_repetitions = design.audit.repetitions.at_most(is_original=index == 0)
+    kind = "template" if is_of_card(design, task_id, proposal) else "wording"
     return Variant(
         prompt_variant_id=prompt_variant_id(task_id, "simple", temperature, index, text, own_of=proposal.own_of),
         task_id=task_id,
@@ -161,6 +176,8 @@ def _as_template_variant(
         template=text,
         reader=reader_of(template, design.tasks[task_id]),
         model_ids=model_ids,
+        variation=_variation(proposal, kind),
+        setting=_setting(proposal, kind),
     )
 
 
@@ -191,7 +208,7 @@ def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Pu
 def _opened(design: Design, card: RephraserCard, purse: Purse | None) -> Rephraser:
     """A rephraser of the audit, the model that it asks opened within a run's purse where there is one."""
     rephrasing = design.audit.rephrasing
-    root = design.registry.entry("rephrasers", "" if rephrasing is None else rephrasing.rephraser).root
+    root = design.registry.entry("rephrasers", (rephrasing.rephraser if rephrasing is not None else None) or "").root
     return open_rephraser(card, root, _engine_at(design, card.model, purse))
 
 
@@ -323,7 +340,19 @@ def _as_variant(  # noqa: PLR0913 - what a variant is made of
         answer_schema=answer_schema,
         reader=None if answer_schema is None else as_json({"json_field": field_of(answer_schema)}),
         model_ids=model_ids,
+        variation=_variation(proposal, "wording"),
+        setting=_setting(proposal, "wording"),
     )
+
+
+def _variation(proposal: Proposal, kind: str) -> str:
+    return "original" if proposal.variant_index == 0 else kind
+
+
+def _setting(proposal: Proposal, kind: str) -> str | None:
+    """The setting of a proposal; a refused one is never asked, and has none."""
+    index = proposal.variant_index
+    return None if index < 0 else as_json({kind: index} if index else {})
 
 
 def _row_of_wording(
@@ -334,12 +363,34 @@ def _row_of_wording(
         audit_run_id,
         variant,
         is_edited=proposal.is_edited,
-        output_format=dressed(design.tasks[variant.task_id], variant.strategy).output_format,
-        prompt=prompt_of(design, variant.task_id, variant.strategy, variant.instruction),
+        output_format=prompter_of(design, variant).output_format,
+        prompt=prompter_of(design, variant).left_open,
         rephraser_id=None if rephrasing is None or variant.is_original else rephrasing.rephraser,
         rephrasing_key=key,
         refused_because=proposal.refused_because,
     )
+
+
+def _row_of_kind(audit_run_id: str, design: Design, variant: Variant) -> dict[str, object]:
+    """The row of a variant of another kind than wording, which no later run takes for a wording."""
+    rephrasing, template = design.audit.rephrasing, template_of(variant)
+    is_worded = "wording" in json.loads(variant.setting or "{}")
+    if template is None:
+        prompter = prompter_of(design, variant)
+        shown = {"output_format": prompter.output_format, "prompt": prompter.left_open}
+    else:
+        shown = {"prompt": _template_as_sent(template)}
+    return _row(
+        audit_run_id,
+        variant,
+        is_edited=False,
+        rephraser_id=rephrasing.rephraser if rephrasing is not None and is_worded else None,
+        **shown,
+    )
+
+
+def _template_as_sent(template: Template) -> str:
+    return as_json([{"role": role, "content": content} for role, content in left_open(template)])
 
 
 def _row(audit_run_id: str, variant: Variant, **more: object) -> dict[str, object]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from flows.audit.design import Design
-from flows.audit.prompts import Messages, dressed, label_block, render, template
-from flows.audit.templates import answers_to_weigh, ask, question_of
+from flows.audit.put_samples import Prompter
+from flows.audit.templates import answers_to_weigh, question_of
 from flows.engines import Request
 from flows.system.keys import prediction_id, request_sha256, sent_by
 from flows.warehouse import Warehouse
 from models_registry.cards import Template
 from models_registry.samples import Sample
+
+WORDED_ALONE = (None, "original", "wording", "template")
+"""Variations of what differs from the original in its wording or its template at most; None is an earlier version's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,11 @@ class Variant:
     def own_of(self) -> str | None:
         """Returns the model that reworded it for itself; None where every model is asked."""
         return self.model_ids[0] if self.model_ids else None
+
+    @property
+    def is_worded_alone(self) -> bool:
+        """Returns whether it differs from the original in its wording or its template at most."""
+        return self.variation in WORDED_ALONE
 
     def asks(self, model_id: str) -> bool:
         """Returns whether a model is asked it."""
@@ -127,13 +133,13 @@ def missing_requests(
             continue
         done = landed_cells.cells(model_id, variant.prompt_variant_id) if n_landed else set()
         card, samples = design.tasks[variant.task_id], design.samples[variant.task_id].samples
-        template, put = template_of(variant), _prompter(design, variant)
+        template, prompter = template_of(variant), prompter_of(design, variant)
         for repetition in variant.repetitions:
             for sample in variant.samples_of(repetition, samples):
                 if (sample.sample_id, repetition) in done:
                     continue
-                messages = put(sample)
-                request = request_sha256(sent, messages, repetition, variant.answer_schema)
+                shown = prompter.put(sample)
+                request = request_sha256(sent, shown.messages, repetition, variant.answer_schema)
                 yield Request(
                     prediction_id=prediction_id(
                         audit_run_id, model_id, variant.prompt_variant_id, sample.sample_id, repetition, request
@@ -146,37 +152,33 @@ def missing_requests(
                     variant_index=variant.variant_index,
                     sample_id=sample.sample_id,
                     repetition=repetition,
-                    messages=messages,
+                    messages=shown.messages,
                     labels=card.label_names,
-                    text=sample.text,
+                    text=shown.sample.text,
                     request_sha256=request,
                     answer_schema=variant.answer_schema,
-                    question=question_of(card, sample, template),
-                    replies=() if template is None else answers_to_weigh(card, sample, template),
+                    question=question_of(card, shown.sample, template, shown.option_order),
+                    replies=()
+                    if template is None
+                    else answers_to_weigh(card, shown.sample, template, shown.option_order),
                 )
 
 
-def _prompter(design: Design, variant: Variant) -> Callable[[Sample], Messages]:
-    """What puts a sample into a variant's messages."""
-    template = template_of(variant)
-    if template is not None:
-        return functools.partial(ask, template)
-    card = dressed(design.card_of(variant.task_id, variant.strategy), variant.strategy)
-    chosen = design.samples[variant.task_id]
-    block = label_block(card, variant.strategy, chosen.examples)
-    return functools.partial(render, card, variant.instruction, block)
+def prompter_of(design: Design, variant: Variant) -> Prompter:
+    """Returns what puts samples into a variant's messages."""
+    return Prompter(
+        design,
+        task_id=variant.task_id,
+        strategy=variant.strategy,
+        instruction=variant.instruction,
+        template=template_of(variant),
+        setting=variant.setting,
+    )
 
 
 def template_of(variant: Variant) -> Template | None:
     """Returns the template of a variant of a multiple-choice or open task."""
     return None if variant.template is None else Template.model_validate_json(variant.template)
-
-
-def prompt_of(design: Design, task_id: str, strategy: str, instruction: str) -> str:
-    """Returns a variant's messages as JSON, the data's placeholders left open."""
-    card = dressed(design.card_of(task_id, strategy), strategy)
-    block = label_block(card, strategy, design.samples[task_id].examples)
-    return json.dumps([{"role": r, "content": c} for r, c in template(card, instruction, block)], ensure_ascii=False)
 
 
 def count_missing(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:

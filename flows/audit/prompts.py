@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from models_registry.cards import TaskCard
 from models_registry.placeholders import placeholders, substitute
@@ -11,6 +13,7 @@ from models_registry.samples import Sample
 Messages = tuple[tuple[str, str], ...]
 
 
+ONE_SHOT = "one_shot"  # the strategy that shows solved examples
 STRUCTURED = "structured"  # the strategy whose labels go as a JSON schema, beside the messages
 TRIED = "+tried"  # ends the name of a strategy in the changed arm of a trial
 FILLED = "+filler"  # in the arm whose instructions end with a text that says nothing
@@ -26,32 +29,77 @@ def dressed(card: TaskCard, strategy: str) -> TaskCard:
     return card.model_copy(update={"output_format": ""}) if dressing(strategy) == STRUCTURED else card
 
 
-def label_block(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> str:
-    """Returns how a strategy shows the labels: their names, a description each, an example each, or not in the messages."""
-    names, strategy = card.label_names, dressing(strategy)
-    plain = _named(card) if card.names_labels(strategy) else ""
-    if strategy == STRUCTURED:
-        return ""
-    if strategy == "detail":
-        lines = [
-            f"- {item.label}: {item.description}" if item.description else f"- {item.label}" for item in card.labels
-        ]
-        return "The labels are:\n" + "\n".join(lines)
-    if strategy == "one_shot":
-        lines = [f"{examples[name]}\n-> {name}" for name in names]
-        return "\n".join([*([plain] if plain else []), "Examples:", *lines])
-    return plain
+def shows_labels(card: TaskCard, strategy: str) -> bool:
+    """Returns whether a strategy's prompt names the labels."""
+    name = dressing(strategy)
+    is_placed = any("labels" in placeholders(message.content) for message in card.messages)
+    return name != STRUCTURED and (name in ("detail", ONE_SHOT) or is_placed or card.names_labels(name))
 
 
-def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Messages:
-    """Returns the messages for a sample. Where the card's messages have no {labels}, the block follows the instruction."""
+@dataclass(frozen=True, slots=True)
+class LabelForm:
+    """How labels are written: what stands between them, before and behind one that is described, before that of an example."""
+
+    between: str = ", "
+    bullet: str = "- "
+    colon: str = ": "
+    arrow: str = "\n-> "
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassificationPrompt:
+    """What a classification's messages are put together of; its card as the strategy sends it, its examples with their labels."""
+
+    card: TaskCard
+    strategy: str
+    examples: tuple[tuple[str, str], ...]
+    form: LabelForm = LabelForm()
+
+    @functools.cached_property
+    def block(self) -> str:
+        """Returns how its strategy shows the labels: their names, a description each, examples, or not in the messages."""
+        card, form, strategy = self.card, self.form, dressing(self.strategy)
+        plain = self.named if card.names_labels(strategy) else ""
+        if strategy == STRUCTURED:
+            return ""
+        if strategy == "detail":
+            lines = [
+                f"{form.bullet}{item.label}{form.colon}{item.description}"
+                if item.description
+                else f"{form.bullet}{item.label}"
+                for item in card.labels
+            ]
+            return "The labels are:\n" + "\n".join(lines)
+        if strategy == ONE_SHOT:
+            lines = [f"{text}{form.arrow}{label}" for text, label in self.examples]
+            return "\n".join([*([plain] if plain else []), "Examples:", *lines])
+        return plain
+
+    @property
+    def named(self) -> str:
+        """Returns the line that names the labels."""
+        return f"The labels are: {self.form.between.join(self.card.label_names)}."
+
+
+def prompt_of(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> ClassificationPrompt:
+    """Returns the original prompt of a classification under a strategy; `examples` has an input by label."""
+    pairs = tuple((examples[name], name) for name in card.label_names if name in examples)
+    return ClassificationPrompt(card=dressed(card, strategy), strategy=strategy, examples=pairs)
+
+
+def render(prompt: ClassificationPrompt, instruction: str, sample: Sample, block: str | None = None) -> Messages:
+    """Returns the messages for a sample. Where the card's messages have no {labels}, the block follows the instruction.
+
+    `block` stands in place of the prompt's own.
+    """
+    card, block = prompt.card, prompt.block if block is None else block
     data = {**sample.fields, "input": sample.text}
     asked, fixed = substitute(instruction, data), substitute(card.output_format, data)
     has_place = any("labels" in placeholders(message.content) for message in card.messages)
     if block and not has_place:
         asked = f"{asked}\n{block}\n"
     # a schema shows the labels; a message with a place for them still needs their names
-    values = {**data, "instruction": asked, "output_format": fixed, "labels": block or _named(card)}
+    values = {**data, "instruction": asked, "output_format": fixed, "labels": block or prompt.named}
     return tuple(
         # nothing stands where the output format would, nor the blank before it
         (
@@ -67,19 +115,16 @@ def render(card: TaskCard, instruction: str, block: str, sample: Sample) -> Mess
     )
 
 
-def _named(card: TaskCard) -> str:
-    return f"The labels are: {', '.join(card.label_names)}."
-
-
 def _tidy(text: str, block: str, asked: str, fixed: str) -> str:
     """No blank left over where a message joins the block's last line and the output format by a space."""
     joint = f"{asked} {fixed}"
     return text.replace(joint, f"{asked}{fixed}", 1) if block and asked.endswith("\n") else text
 
 
-def template(card: TaskCard, instruction: str, block: str) -> Messages:
+def left_open(prompt: ClassificationPrompt, instruction: str, block: str | None = None) -> Messages:
     """Returns the messages with the data's placeholders left open, for a reader."""
+    card = prompt.card
     names = {name for message in card.messages for name in placeholders(message.content)}
     names |= set(placeholders(instruction)) | set(placeholders(card.output_format))
-    left_open = Sample("", "{input}", None, {name: f"{{{name}}}" for name in names})
-    return render(card, instruction, block, left_open)
+    sample = Sample("", "{input}", None, {name: f"{{{name}}}" for name in names})
+    return render(prompt, instruction, sample, block)

@@ -1,11 +1,14 @@
-"""Who rewords the prompts of an audit, and which of its models are asked the rewordings."""
+"""Who rewords the prompts of an audit, which of its models are asked the rewordings, and how many variants there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models_registry.cards import AuditCard, ModelCard, RephraserCard, TemplateCard
+from flows.audit.variations import settings
+from flows.audit.variations.original import original_of
+from models_registry.cards import AuditCard, ModelCard, RephraserCard, TaskCard, TemplateCard
+from models_registry.samples import ChosenSamples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +83,17 @@ def n_wordings_wanted(audit: AuditCard, templates: TemplateCard | None) -> int:
     if rephrasing is None or (templates is not None and not rephrasing.templates):
         return n_own
     return n_own + len(rephrasing.temperatures or (None,)) * rephrasing.wanted
+
+
+def n_variants(
+    audit: AuditCard, task: TaskCard, strategy: str, templates: TemplateCard | None, chosen: ChosenSamples
+) -> int:
+    """Returns how many variants of a task are asked under a strategy, where its rephraser finds as many as are wanted."""
+    n_wordings = n_wordings_wanted(audit, templates)
+    n_settings = sum(
+        1 for _ in settings(audit.rephrasing, original_of(task, strategy, templates, chosen, audit.rephrasing))
+    )
+    if audit.rephrasing is None or not audit.rephrasing.crossed:
+        return n_wordings + n_settings
+    n_of_card = 0 if templates is None else len(templates.templates) - 1
+    return n_wordings + (n_wordings - n_of_card) * n_settings

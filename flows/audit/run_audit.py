@@ -271,9 +271,9 @@ def export_variants(settings: Settings, registry: Registry, audit_id: str, path:
         "rephrasers": checked.cards.used["rephrasers"],
     }
     refuse_untrusted(settings, asked, progress)
-    rephrasing = design.audit.rephrasing
-    if rephrasing is not None and not registry.rephraser(rephrasing.rephraser).asks_nobody:
-        progress.say(f"asking rephraser '{rephrasing.rephraser}': its rewordings are kept in {path} alone")
+    rephraser = None if design.audit.rephrasing is None else design.audit.rephrasing.rephraser
+    if rephraser is not None and cards and not registry.rephraser(rephraser).asks_nobody:
+        progress.say(f"asking rephraser '{rephraser}': its rewordings are kept in {path} alone")
     proposals = {
         task_id: [proposal for each in own for proposal in make_proposals(design, task_id, each)]
         for task_id, own in made.items()

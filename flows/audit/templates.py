@@ -50,11 +50,13 @@ def reader_of(template: Template, task: TaskCard) -> str | None:
     return as_json({"option_letter": template.signs[: len(task.labels)]})
 
 
-def question_of(task: TaskCard, sample: Sample, template: Template | None) -> Question:
-    """Returns what a request is about, for engines that look at no prompt."""
+def question_of(
+    task: TaskCard, sample: Sample, template: Template | None, option_order: tuple[int, ...] = ()
+) -> Question:
+    """Returns what a request is about, for engines that look at no prompt; the sample is as the prompt shows it."""
     gold = None if sample.gold_label is None else task.label_names.index(sample.gold_label)
     signs = () if template is None else template.signs[: len(sample.options)]
-    return Question(sample.text, sample.options, signs, gold, sample.references)
+    return Question(sample.text, sample.options, signs, gold, sample.references, option_order=option_order)
 
 
 def weighs_options(task: TaskCard) -> bool:
@@ -62,12 +64,21 @@ def weighs_options(task: TaskCard) -> bool:
     return any(method.startswith("option_loglikelihood") for method in task.scoring_methods)
 
 
-def answers_to_weigh(task: TaskCard, sample: Sample, template: Template) -> tuple[str, ...]:
-    """Returns each option as the template has an answer written, where a scoring method of the task weighs them; else nothing."""
+def answers_to_weigh(
+    task: TaskCard, sample: Sample, template: Template, option_order: tuple[int, ...] = ()
+) -> tuple[str, ...]:
+    """Returns each option as the template has an answer written, where a scoring method of the task weighs them; else nothing.
+
+    The sample is as the prompt shows it, its options in an order that has for each place the option's place in the data. The
+    answers are in the data's order.
+    """
     if not weighs_options(task):
         return ()
     pairs = zip(template.signs, sample.options, strict=False)
-    return tuple(substitute(template.answer, {"enumerator": sign, "option": option}) for sign, option in pairs)
+    answers = [substitute(template.answer, {"enumerator": sign, "option": option}) for sign, option in pairs]
+    return (
+        tuple(answers[option_order.index(place)] for place in range(len(answers))) if option_order else tuple(answers)
+    )
 
 
 def columns_of(template: Template) -> set[str]:

@@ -36,8 +36,9 @@ def rewordings(design: Design, task_id: str) -> list[Rewording]:
     rephrasing = design.audit.rephrasing
     if task_id in design.templates and (rephrasing is None or not rephrasing.templates):
         return [Rewording(card=None)]
-    rephraser = None if rephrasing is None else design.registry.rephraser(rephrasing.rephraser)
-    return rewordings_of(rephraser, design.models)
+    if rephrasing is None or rephrasing.rephraser is None or not rephrasing.has_wording:
+        return [Rewording(card=None)]
+    return rewordings_of(design.registry.rephraser(rephrasing.rephraser), design.models)
 
 
 def rephrasing_key(design: Design, task_id: str, rewording: Rewording) -> str:
@@ -57,7 +58,7 @@ def rephraser_parts(design: Design, rewording: Rewording) -> list[str | None]:
     if rephrasing is None or rephraser is None:
         return []
     model = None if rephraser.model is None else as_json(sent_by(design.registry.model(rephraser.model)))
-    return [rephrasing.canonical_json(), rephraser.canonical_json(), model]
+    return [rephrasing.of_wordings.canonical_json(), rephraser.canonical_json(), model]
 
 
 def landed_variants(warehouse: Warehouse, audit_run_id: str) -> list[Variant]:
@@ -91,7 +92,7 @@ def same_wordings(warehouse: Warehouse, audit_run_id: str, edited: Mapping[str, 
     landed = {
         (v.task_id, v.own_of, v.paraphrase_temperature, v.variant_index, v.instruction)
         for v in landed_variants(warehouse, audit_run_id)
-        if v.template is None
+        if v.template is None and v.is_worded_alone
     }
     wanted = {
         (task_id, p.own_of, p.paraphrase_temperature, p.variant_index, p.instruction)

@@ -26,6 +26,9 @@ class Question:
     gold_index: int | None = None  # of the right option
     references: tuple[str, ...] = ()  # right answers
     completion: str | None = None  # of a judge's request: what is judged
+    option_order: tuple[
+        int, ...
+    ] = ()  # for each place as shown the option's place in the data; nothing: as in the data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,14 +41,19 @@ def prompt_variant_id(  # noqa: PLR0913 - the parts of a variant
     instruction: str | None,
     answer_schema: str | None = None,
     own_of: str | None = None,
+    setting: str | None = None,
 ) -> str:
     """Returns the id of a prompt variant, the same in every run.
 
-    It is of task, strategy, paraphrase temperature, index and wording, and of the model whose own wording it is.
+    It is of task, strategy, paraphrase temperature, index and wording, of the model whose own wording it is, and of the
+    setting of a variant that differs from the original in more than its wording.
     """
     wording = [instruction] if answer_schema is None else [instruction, answer_schema]
     owner = [] if own_of is None else ["own of", own_of]
-    return content_id("variant", task_id, strategy, temperature_key(temperature), str(variant_index), *wording, *owner)
+    more = [] if setting is None else ["setting", setting]
+    return content_id(
+        "variant", task_id, strategy, temperature_key(temperature), str(variant_index), *wording, *owner, *more
+    )
 
 
 def prediction_id(  # noqa: PLR0913 - the parts of a cell

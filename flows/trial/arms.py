@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flows.audit.design import Design
-from flows.audit.plan import prompt_of
 from flows.audit.prompts import FILLED, STRUCTURED, TRIED, dressed
+from flows.audit.put_samples import Prompter
 from flows.audit.variants import Proposal
 from flows.system.keys import as_json, prompt_variant_id
 from flows.trial.base_run import Base
@@ -21,7 +21,8 @@ from flows.warehouse.rows import reader_json
 from models_registry.cards import TaskCard
 from models_registry.errors import DataError, UsageError
 
-NOT_ASKED = {"data", "scoring", "token_f1_threshold", "refusal_pattern", "examples", "protected", "sensitive"}
+NOT_ASKED = {"data", "scoring", "token_f1_threshold", "refusal_pattern", "examples", "protected", "sensitive",
+             "translations"}  # fmt: skip
 """Fields of a task card in which an edit makes no other prompt and no other reading."""
 KEPT = ("kind", "level", "examples", "refusal_pattern")
 
@@ -82,7 +83,7 @@ def arms(design: Design, base: Base, change: Change, reworded: Reworded, filler:
         instruction = wordings.get(place_of(row))
         if instruction is None:
             continue
-        if row["prompt"] != prompt_of(design, base.task_id, row["strategy"], row["instruction"]):
+        if row["prompt"] != _prompt(design, base.task_id, row["strategy"], row["instruction"]):
             msg = (
                 f"task '{base.task_id}', strategy '{row['strategy']}': its examples are others than in run "
                 f"{base.audit_run_id}, so its prompts cannot be asked again; run the audit first"
@@ -144,11 +145,18 @@ def _arm(design: Design, base: Base, row: Row, ending: str, instruction: str) ->
         "is_edited": True,
         "instruction": instruction,
         "output_format": dressed(card, strategy).output_format,
-        "prompt": prompt_of(design, base.task_id, strategy, instruction),
+        "prompt": _prompt(design, base.task_id, strategy, instruction),
         # a variant's own way of reading stays; else the edited card's, where it is another than the task's
         "reader": row["reader"] or (None if reader == reader_json(base.card) else reader),
         "rephrasing_key": None,
     }
+
+
+def _prompt(design: Design, task_id: str, strategy: str, instruction: str) -> str:
+    prompter = Prompter(
+        design, task_id=task_id, strategy=strategy, instruction=instruction, template=None, setting=None
+    )
+    return prompter.left_open
 
 
 def _prompt_fields(card: TaskCard) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flows.audit.plan import WORDED_ALONE
 from flows.diagnosis.diagnose import diagnose
 from flows.diagnosis.material import refuse_unknown
 from flows.warehouse import Row, Warehouse
@@ -108,7 +109,10 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
     refuse_unknown("model", chosen.model, models, run)
     variants = [
-        row for row in warehouse.published.read(sql("trial", "variants"), run=run) if row["task_id"] == chosen.task_id
+        row
+        for row in warehouse.published.read(sql("trial", "variants"), run=run)
+        # a copy of an earlier version has no such column
+        if row["task_id"] == chosen.task_id and row.get("variation") in WORDED_ALONE
     ]
     refuse_unknown("strategy", chosen.strategy, {row["strategy"] for row in variants}, run)
     rows = {

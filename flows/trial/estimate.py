@@ -7,7 +7,7 @@ from typing import Any
 from flows.audit.check_cards.models import lacking_engines
 from flows.audit.grid import n_asks
 from flows.audit.prices import completion_tokens, price_of, prompt_tokens
-from flows.audit.prompts import dressed, label_block, render
+from flows.audit.prompts import prompt_of, render
 from flows.trial.arms import asks
 from flows.trial.plan import Trial
 
@@ -23,13 +23,12 @@ def estimate(trial: Trial, max_usd: float | None = None) -> dict[str, Any]:
         for row in trial.variants:
             if not asks(row, name):
                 continue
-            card = dressed(design.card_of(task_id, row["strategy"]), row["strategy"])
-            block = label_block(card, row["strategy"], chosen.examples)
+            prompt = prompt_of(design.card_of(task_id, row["strategy"]), row["strategy"], chosen.examples)
             n_own = n_asks(
                 design.audit.repetitions, len(row["repetitions"]), len(chosen.samples), is_original=row["is_original"]
             )
             n_requests += n_own
-            sizes = [prompt_tokens(render(card, row["instruction"], block, sample)) for sample in chosen.samples]
+            sizes = [prompt_tokens(render(prompt, row["instruction"], sample)) for sample in chosen.samples]
             tokens += round(n_own * sum(sizes) / len(sizes))
         answers = n_requests * completion_tokens(model, trial.base.card.label_names)
         price = price_of(model)

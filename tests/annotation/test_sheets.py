@@ -120,7 +120,7 @@ def test_the_order_tells_nothing_of_the_strata() -> None:
 # ---------------------------------------------------------------- a row
 TEXT = {
     "item": "0" * 32, "task": "t", "kind": "multiple_choice", "labels": ["A", "B", "C"], "question": "Which?",
-    "options": ["red", "green", "blue"], "gold_label": "B", "reference_answers": None,
+    "options": ["red", "green", "blue"], "option_order": None, "gold_label": "B", "reference_answers": None,
     "reader": json.dumps({"option_letter": ["1", "2", "3"]}), "completion": "[2]",
 }  # fmt: skip
 
@@ -130,6 +130,8 @@ def test_options_stand_under_the_signs_that_were_shown() -> None:
     assert (row["options"], row["references"], row["answer"]) == ("1. red\n2. green\n3. blue", "2. green", "[2]")
     assert (row["is_match"], row["reason"]) == ("", "")
     assert tuple(row) == COLUMNS
+    turned = sheet_row(TEXT | {"option_order": [2, 0, 1]})
+    assert (turned["options"], turned["references"]) == ("1. blue\n2. red\n3. green", "3. green")
 
 
 def test_options_without_signs_of_their_own_go_by_their_labels() -> None:

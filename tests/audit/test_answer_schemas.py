@@ -6,7 +6,7 @@ import asyncio
 import json
 
 from flows.audit.answer_schemas import FIELDS, field_of, original_schema, reworded_schemas
-from flows.audit.prompts import STRUCTURED, dressed, label_block, render
+from flows.audit.prompts import STRUCTURED, prompt_of, render
 from flows.audit.variants import Proposal
 from flows.rephrasers.by_rules import RulesRephraser
 from models_registry.cards import RephraserCard, TaskCard
@@ -80,15 +80,14 @@ def test_blanks_and_a_place_for_labels_are_as_the_card_has_them() -> None:
         {"role": "system", "content": "{labels}"},
         {"role": "user", "content": "{instruction} Text: {input} {output_format}"},
     ]
-    card = dressed(TaskCard.model_validate(CARD.model_dump() | {"messages": messages}), STRUCTURED)
-    sent = render(card, "Classify.", label_block(CARD, STRUCTURED, {}), Sample("s", "foo", None, {}))
+    card = TaskCard.model_validate(CARD.model_dump() | {"messages": messages})
+    sent = render(prompt_of(card, STRUCTURED, {}), "Classify.", Sample("s", "foo", None, {}))
     assert sent == (("system", "The labels are: number, place."), ("user", "Classify. Text: foo"))
     plain = TaskCard.model_validate(CARD.model_dump() | {"messages": messages, "output_format": ""})
-    sent = render(plain, "Classify.", label_block(plain, "simple", {}), Sample("s", "foo", None, {}))
+    sent = render(prompt_of(plain, "simple", {}), "Classify.", Sample("s", "foo", None, {}))
     assert sent[1] == ("user", "Classify. Text: foo ")
 
 
 def test_the_messages_hold_neither_labels_nor_output_format() -> None:
-    card = dressed(CARD, STRUCTURED)
-    messages = render(card, CARD.instruction, label_block(CARD, STRUCTURED, {}), Sample("s", "How many?", None, {}))
+    messages = render(prompt_of(CARD, STRUCTURED, {}), CARD.instruction, Sample("s", "How many?", None, {}))
     assert messages == (("user", "Classify the question.\n\nHow many?"),)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from flows.audit.prompts import label_block, render, template
+from flows.audit.prompts import left_open, prompt_of, render
 from models_registry.cards import TaskCard
 from models_registry.samples import Sample
 
@@ -25,8 +25,7 @@ SAMPLE = Sample("1", "Text with {instruction} and {braces}.", None, {"subject": 
 
 
 def test_simple() -> None:
-    block = label_block(CARD, "simple", {})
-    ((role, content),) = render(CARD, CARD.instruction, block, SAMPLE)
+    ((role, content),) = render(prompt_of(CARD, "simple", {}), CARD.instruction, SAMPLE)
     assert role == "user"
     assert content == (
         "Say whether the {input} is meant.\nThe labels are: yes, no.\nReply with the label alone.\n\n"
@@ -35,18 +34,20 @@ def test_simple() -> None:
 
 
 def test_detail_describes_and_one_shot_shows() -> None:
-    assert label_block(CARD, "detail", {}) == "The labels are:\n- yes: it is\n- no: it is not"
-    shown = label_block(CARD, "one_shot", {"yes": "Sure.", "no": "Never."})
+    assert prompt_of(CARD, "detail", {}).block == "The labels are:\n- yes: it is\n- no: it is not"
+    shown = prompt_of(CARD, "one_shot", {"yes": "Sure.", "no": "Never."}).block
     assert shown == "The labels are: yes, no.\nExamples:\nSure.\n-> yes\nNever.\n-> no"
 
 
 def test_without_a_line_of_labels_nothing_but_the_cards_text_is_sent() -> None:
     card = TaskCard.model_validate({**CARD.model_dump(), "labels_line": "none"})
-    assert label_block(card, "simple", {}) == ""
-    ((_, content),) = render(card, " Say it.\n", "", SAMPLE)
+    assert prompt_of(card, "simple", {}).block == ""
+    ((_, content),) = render(prompt_of(card, "simple", {}), " Say it.\n", SAMPLE)
     assert content == " Say it.\n Reply with the label alone.\n\nText with {instruction} and {braces}."
-    assert label_block(card, "one_shot", {"yes": "Sure.", "no": "Never."}) == "Examples:\nSure.\n-> yes\nNever.\n-> no"
-    assert label_block(card, "detail", {}) == label_block(CARD, "detail", {})
+    assert (
+        prompt_of(card, "one_shot", {"yes": "Sure.", "no": "Never."}).block == "Examples:\nSure.\n-> yes\nNever.\n-> no"
+    )
+    assert prompt_of(card, "detail", {}).block == prompt_of(CARD, "detail", {}).block
     for line in ("none", {"one_shot": "none"}):
         (field,) = (error["msg"] for error in refused({"labels_line": line, "messages": [PLACED]}))
         assert field == "Value error, labels_line is none, but messages use {labels}"
@@ -54,8 +55,8 @@ def test_without_a_line_of_labels_nothing_but_the_cards_text_is_sent() -> None:
 
 def test_a_line_of_labels_may_stand_under_one_strategy_alone() -> None:
     card = TaskCard.model_validate({**CARD.model_dump(), "labels_line": {"simple": "none"}})
-    assert (label_block(card, "simple", {}), label_block(card, "simple+tried", {})) == ("", "")
-    assert label_block(card, "one_shot", {"yes": "Sure.", "no": "Never."}).startswith(
+    assert (prompt_of(card, "simple", {}).block, prompt_of(card, "simple+tried", {}).block) == ("", "")
+    assert prompt_of(card, "one_shot", {"yes": "Sure.", "no": "Never."}).block.startswith(
         "The labels are: yes, no.\nExamples:"
     )
 
@@ -72,7 +73,7 @@ def test_messages_may_place_the_labels_and_have_a_system_part() -> None:
         {"role": "user", "content": "{input}\n{labels}\n{output_format}"},
     ]
     card = TaskCard.model_validate({**CARD.model_dump(), "messages": messages})
-    rendered = render(card, "Reworded.", "BLOCK", SAMPLE)
+    rendered = render(prompt_of(card, "simple", {}), "Reworded.", SAMPLE, "BLOCK")
     assert rendered == (
         ("system", "Reworded."),
         ("user", "Text with {instruction} and {braces}.\nBLOCK\nReply with the label alone."),
@@ -80,6 +81,6 @@ def test_messages_may_place_the_labels_and_have_a_system_part() -> None:
 
 
 def test_the_template_leaves_the_data_open() -> None:
-    ((_, content),) = template(CARD, CARD.instruction, "BLOCK")
+    ((_, content),) = left_open(prompt_of(CARD, "simple", {}), CARD.instruction, "BLOCK")
     assert content == "Say whether {subject} is meant.\nBLOCK\nReply with the label alone.\n\n{input}"
     json.dumps(content)

@@ -1,4 +1,4 @@
--- one row an answer, as judges have it: equal answers to a sample under equal signs of its options are one
+-- one row an answer, as judges have it: equal answers to a sample under equal signs and order of its options are one
 with answers as (
     select
         min(predictions.prediction_id) as item,
@@ -10,13 +10,23 @@ with answers as (
         on
             predictions.audit_run_id = variants.audit_run_id
             and predictions.prompt_variant_id = variants.prompt_variant_id
+    left join raw.option_orders as orders
+        on
+            predictions.audit_run_id = orders.audit_run_id
+            and predictions.prompt_variant_id = orders.prompt_variant_id
+            and predictions.sample_id = orders.sample_id
     where
         predictions.audit_run_id = $run
         and list_contains($tasks, predictions.task_id)
         and predictions.answer_status not in ('error', 'empty')
         and not predictions.is_quarantined
         and samples.has_key
-    group by predictions.task_id, predictions.sample_id, coalesce(variants.reader, ''), md5(predictions.completion)
+    group by
+        predictions.task_id,
+        predictions.sample_id,
+        coalesce(variants.reader, ''),
+        orders.option_order,
+        md5(predictions.completion)
 )
 
 select

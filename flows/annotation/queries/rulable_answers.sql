@@ -1,9 +1,18 @@
 select
     predictions.prediction_id,
-    md5(concat_ws(chr(0), predictions.task_id, predictions.sample_id, coalesce(variants.reader, ''), predictions.completion))
-        as answer
+    md5(
+        concat_ws(
+            chr(0),
+            predictions.task_id,
+            predictions.sample_id,
+            coalesce(variants.reader, ''),
+            orders.option_order::varchar,
+            predictions.completion
+        )
+    ) as answer
 from raw.predictions as predictions
 inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
 inner join raw.samples as samples
     on
         predictions.audit_run_id = samples.audit_run_id

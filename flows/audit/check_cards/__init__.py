@@ -29,6 +29,7 @@ from flows.audit.check_cards.data import check_data, check_templates, data_lacki
 from flows.audit.check_cards.design import check_design, check_stop
 from flows.audit.check_cards.models import check_prices, check_recorded, lacking_engines
 from flows.audit.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
+from flows.audit.check_cards.variations import check_variations, fewer_levels
 from models_registry.errors import PromptauditError, raise_all
 from models_registry.registry import KINDS, Entry, Registry
 
@@ -48,6 +49,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_rephrasings,
     check_data,
     check_templates,  # after the data
+    check_variations,  # likewise
     check_design,  # likewise
     check_stop,
 )
@@ -85,7 +87,7 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
         errors=tuple(error for check in CHECKS for error in check(cards)),
         lacking_data=tuple(data_lacking(cards)),
         lacking_engines=tuple(lacking_engines(used["models"])),
-        notes=(*unread_data(cards), *refused_rephrasings(cards), *unreworded_templates(cards)),
+        notes=(*unread_data(cards), *refused_rephrasings(cards), *unreworded_templates(cards), *fewer_levels(cards)),
     )
 
 

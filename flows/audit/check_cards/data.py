@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flows.audit.check_cards.cards import AuditCards, Errors
 from flows.audit.templates import OWN, columns_of
+from flows.audit.variations.examples import MOST_ROWS
 from models_registry.errors import CardError, PromptauditError, nearest, raise_all
 from models_registry.samples import ChosenSamples, choose_samples, lacking_data
 
@@ -25,7 +26,9 @@ def choose(cards: AuditCards, task_id: str) -> ChosenSamples:
     card, audit = cards.tasks[task_id], cards.audit
     with_examples = "one_shot" in audit.strategies and card.templates is None
     root = cards.registry.data_root(task_id)
-    return choose_samples(task_id, card, root, audit.samples.of(task_id), with_examples=with_examples)
+    shows_others = with_examples and audit.rephrasing is not None and "examples" in audit.rephrasing.kinds
+    n_spare = MOST_ROWS if shows_others else 0
+    return choose_samples(task_id, card, root, audit.samples.of(task_id), with_examples=with_examples, n_spare=n_spare)
 
 
 def fetch_samples(cards: AuditCards) -> dict[str, ChosenSamples]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from flows.audit.check_cards.cards import AuditCards, Errors
-from flows.audit.rewording import n_wordings_wanted
+from flows.audit.rewording import n_variants
 from models_registry.cards import TaskCard
 from models_registry.errors import CardError
 from models_registry.gate_rules import Rule, ValueRule
 from models_registry.gates import parse_rule
 from models_registry.mart_columns import mart_columns
+from models_registry.samples import ChosenSamples
 
 SPREAD = "accuracy_std"
 """A measure of comparisons that needs all wordings too."""
@@ -26,7 +27,7 @@ def check_design(cards: AuditCards) -> Errors:
             "'self' each model has its own; leave it out, or name the model that rewords"
         )
     for name, task in cards.tasks.items():
-        n_wordings = _n_wordings(cards, task)
+        n_wordings = _n_wordings(cards, name, task)
         if n_wordings is not None and n_wordings <= wanted:
             yield CardError(
                 f"{where}: design.wordings_per_sample is {wanted}, and task '{name}' has {n_wordings} wordings: give fewer "
@@ -103,10 +104,14 @@ def _can_be_decided(rule: ValueRule) -> bool:
     return is_of_groups and not is_of_models and rule.columns.interval_of(rule.figure) is not None
 
 
-def _n_wordings(cards: AuditCards, task: TaskCard) -> int | None:
-    """How many wordings a task has; None where its templates are not there."""
+def _n_wordings(cards: AuditCards, task_id: str, task: TaskCard) -> int | None:
+    """How many variants a task has under the strategy with fewest; None where its templates are not there."""
     templates = cards.templates_of(task)
-    return None if task.templates is not None and templates is None else n_wordings_wanted(cards.audit, templates)
+    if task.templates is not None and templates is None:
+        return None
+    chosen = cards.samples.get(task_id, ChosenSamples((), task.examples or {}))
+    strategies = cards.audit.strategies if task.templates is None else ("simple",)
+    return min(n_variants(cards.audit, task, strategy, templates, chosen) for strategy in strategies)
 
 
 def _needing_all(rule: Rule) -> str | None:

@@ -49,7 +49,7 @@ def refused_rephrasings(cards: AuditCards) -> list[str]:
 def unreworded_templates(cards: AuditCards) -> list[str]:
     """Returns which tasks are not reworded although the audit rephrases: their prompts are templates."""
     rephrasing = cards.audit.rephrasing
-    if rephrasing is None or rephrasing.templates:
+    if rephrasing is None or rephrasing.templates or not rephrasing.has_wording:
         return []
     tasks = [name for name, task in cards.tasks.items() if task.templates is not None]
     wanted = "rephrasing.templates: true has the first of them reworded"

@@ -202,7 +202,8 @@ def _notes(
             for name in names
             if name not in known
         ]
-    asks_rephraser = audit.rephrasing is not None and not registry.rephraser(audit.rephrasing.rephraser).asks_nobody
+    rephraser = None if audit.rephrasing is None else audit.rephrasing.rephraser
+    asks_rephraser = rephraser is not None and not registry.rephraser(rephraser).asks_nobody
     if audit.judges or asks_rephraser:
         notes.append(f"judges and rephrasers are not among the requests; `promptaudit plan {audit_id}` counts them")
     most = max(groups, key=lambda each: each.n_wordings_asked / each.components.n_wordings)

@@ -1,13 +1,23 @@
--- one row an answer that judges are to rule on: equal answers to a sample under equal signs of its options are one
+-- one row an answer that judges are to rule on: equal answers to a sample under equal signs and order of its options are one
 with answers as (
     select
         min(predictions.prediction_id) as prediction_id,
         predictions.task_id,
         predictions.sample_id,
         any_value(variants.reader) as reader,
-        md5(concat_ws(chr(0), predictions.sample_id, coalesce(variants.reader, ''), predictions.completion)) as answer
+        any_value(orders.option_order) as option_order,
+        md5(
+            concat_ws(
+                chr(0),
+                predictions.sample_id,
+                coalesce(variants.reader, ''),
+                orders.option_order::varchar,
+                predictions.completion
+            )
+        ) as answer
     from raw.predictions as predictions
     inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+    left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
     inner join raw.samples as samples
         on
             predictions.audit_run_id = samples.audit_run_id
@@ -36,10 +46,19 @@ settled as (
     select
         predictions.task_id,
         verdicts.repetition,
-        md5(concat_ws(chr(0), predictions.sample_id, coalesce(variants.reader, ''), predictions.completion)) as answer
+        md5(
+            concat_ws(
+                chr(0),
+                predictions.sample_id,
+                coalesce(variants.reader, ''),
+                orders.option_order::varchar,
+                predictions.completion
+            )
+        ) as answer
     from raw.verdicts as verdicts
     inner join raw.predictions as predictions using (audit_run_id, prediction_id)
     inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
+    left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
     where verdicts.audit_run_id = $run and verdicts.judge_id = $judge and verdicts.judge_key = $key and verdicts.is_settled
 )
 
@@ -48,7 +67,8 @@ select
     asks.repetition,
     answers.task_id,
     answers.sample_id,
-    answers.reader
+    answers.reader,
+    answers.option_order
 from answers
 cross join (select unnest(range(1, $repetitions + 1))::integer as repetition) as asks
 anti join settled using (task_id, answer, repetition)

@@ -101,10 +101,12 @@ def examinee_annotator(card: ModelCard) -> Annotate:
 def _meant(question: Question, labels: tuple[str, ...], draw: float, wrong: float, *, is_right: bool) -> int | str:
     """What is answered: the index of an option or label, or an open answer."""
     n_options = len(question.options or labels)
+    order = question.option_order or tuple(range(n_options))  # what is meant is the same in every order
     if n_options and question.gold_index is None:
-        return int(draw * n_options)
+        return order.index(int(draw * n_options))
     if n_options:
-        return ((question.gold_index or 0) + (0 if is_right else 1 + int(wrong * (n_options - 1)))) % n_options
+        gold = order[question.gold_index or 0]
+        return order.index((gold + (0 if is_right else 1 + int(wrong * (n_options - 1)))) % n_options)
     if not question.references:
         return NAMES[int(draw * len(NAMES))]
     return question.references[0] if is_right else _wrong(question, wrong)

@@ -33,6 +33,9 @@ def simulated_annotator(card: ModelCard) -> Annotate:
     is_weak = None if weak_on is None else _weakness(weak_on)
 
     def annotate(request: Request) -> str:
+        return as_shown(request, answer(request))
+
+    def answer(request: Request) -> str:
         if weak_on is not None and is_weak is not None and is_weak(request):
             parts = (card.seed, request.model_id, request.sample_id, request.prompt_variant_id)
             return _drawn(weak_on.distribution, uniform("weak", *parts))
@@ -40,6 +43,14 @@ def simulated_annotator(card: ModelCard) -> Annotate:
         return _drawn(distribution_of(card, request.sample_id), draw)
 
     return annotate
+
+
+def as_shown(request: Request, label: str) -> str:
+    """Returns the label that an option goes by where the prompt shows it in another place than the data has it."""
+    order = () if request.question is None else request.question.option_order
+    if not order or label not in request.labels[: len(order)]:
+        return label
+    return request.labels[order.index(request.labels.index(label))]
 
 
 def _weakness(weak_on: WeakOn) -> Callable[[Request], bool]:

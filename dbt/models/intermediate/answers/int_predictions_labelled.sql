@@ -24,6 +24,11 @@ labels as (
     where {{ in_this_build() }}
 ),
 
+option_orders as (
+    select * from {{ ref('stg_option_orders') }}
+    where {{ in_this_build() }}
+),
+
 readers as (
     select
         tasks.audit_run_id,
@@ -48,9 +53,15 @@ predictions as (
             when json_valid(landed.token_logprobs)
                 then list_avg(try_cast(json_extract(landed.token_logprobs, '$[*].logprob') as double[]))
         end as mean_token_logprob,
-        coalesce(variants.reader, readers.reader) as reader
+        coalesce(variants.reader, readers.reader) as reader,
+        option_orders.option_order
     from landed
     inner join variants using (audit_run_id, prompt_variant_id)
+    left join option_orders
+        on
+            landed.audit_run_id = option_orders.audit_run_id
+            and landed.prompt_variant_id = option_orders.prompt_variant_id
+            and landed.sample_id = option_orders.sample_id
     inner join readers
         on landed.audit_run_id = readers.audit_run_id and landed.task_id = readers.task_id
 ),
@@ -93,6 +104,7 @@ labelled as (
         samples.sample_index,
         samples.gold_label,
         predictions.repetition,
+        predictions.option_order,
         readings.completion_md5,
         predictions.mean_token_logprob,
         case
@@ -119,15 +131,11 @@ labelled as (
             and predictions.completion = readings.completion
 ),
 
-final as (
+-- an answer names a place among the options as they were shown, and means the option that stood there
+meant as (
     select
         labelled.* exclude (read_label),
-        labels.label,
-        labels.label_index,
-        case
-            when labelled.gold_label is not null and labelled.answer_status != 'error'
-                then coalesce(labels.label = labelled.gold_label, false)
-        end as is_correct
+        coalesce(labelled.option_order[labels.label_index + 1], labels.label_index) as read_label_index
     from labelled
     left join labels
         on
@@ -135,6 +143,23 @@ final as (
             and labelled.task_id = labels.task_id
             and labelled.read_label = labels.label
             and labelled.answer_status = 'valid'
+),
+
+final as (
+    select
+        meant.* exclude (read_label_index),
+        labels.label,
+        labels.label_index,
+        case
+            when meant.gold_label is not null and meant.answer_status != 'error'
+                then coalesce(labels.label = meant.gold_label, false)
+        end as is_correct
+    from meant
+    left join labels
+        on
+            meant.audit_run_id = labels.audit_run_id
+            and meant.task_id = labels.task_id
+            and meant.read_label_index = labels.label_index
 )
 
 select * from final

@@ -18,7 +18,12 @@ final as (
     select
         labelled.audit_run_id,
         labelled.task_id,
-        md5(concat_ws(chr(0), labelled.sample_id, coalesce(variants.reader, ''), labelled.completion_md5)) as answer,
+        md5(concat_ws(
+            chr(0),
+            labelled.sample_id,
+            coalesce({{ options_as_shown('variants.reader', 'labelled.option_order') }}, ''),
+            labelled.completion_md5
+        )) as answer,
         count(*) as n_predictions,
         bool_or(labelled.answer_status = 'valid') as is_in_format
     from labelled

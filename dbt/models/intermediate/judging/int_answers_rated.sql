@@ -37,7 +37,12 @@ by_rule as (
     select
         scores.audit_run_id,
         scores.task_id,
-        md5(concat_ws(chr(0), scores.sample_id, coalesce(variants.reader, ''), labelled.completion_md5)) as answer,
+        md5(concat_ws(
+            chr(0),
+            scores.sample_id,
+            coalesce({{ options_as_shown('variants.reader', 'labelled.option_order') }}, ''),
+            labelled.completion_md5
+        )) as answer,
         scores.scoring_method as rater,
         -- what a rule cannot read it does not count as right
         coalesce(arg_min(scores.is_correct, scores.prediction_id), false) as is_match,

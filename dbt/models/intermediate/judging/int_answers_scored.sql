@@ -39,6 +39,7 @@ predictions as (
         labelled.answer_status,
         labelled.gold_label,
         labelled.completion_md5,
+        labelled.option_order,
         landed.completion,
         landed.option_loglikelihoods,
         landed.token_logprobs,
@@ -147,7 +148,13 @@ by_likelihood as (
         on
             weighed.audit_run_id = labels.audit_run_id
             and weighed.task_id = labels.task_id
-            and weighed.likeliest.option_index = labels.label_index
+            -- options are weighed in the data's order, first tokens name a place among the options as shown
+            and if(
+                weighed.option_loglikelihoods is null,
+                coalesce(weighed.option_order[weighed.likeliest.option_index + 1], weighed.likeliest.option_index),
+                weighed.likeliest.option_index
+            )
+            = labels.label_index
 ),
 
 final as (

@@ -57,7 +57,7 @@ final as (
         predictions.task_id,
         predictions.sample_id,
         predictions.completion_md5,
-        variants.reader,
+        {{ options_as_shown('variants.reader', 'predictions.option_order') }} as reader,
         verdicts.is_match,
         verdicts.reason,
         case
@@ -83,7 +83,8 @@ final as (
                 predictions.task_id,
                 predictions.sample_id,
                 predictions.completion_md5,
-                variants.reader
+                variants.reader,
+                predictions.option_order
             order by verdicts.landed_at desc, verdicts.prediction_id asc
         ) = 1
 )

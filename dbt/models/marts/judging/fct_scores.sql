@@ -40,7 +40,7 @@ labelled as (
         predictions.*,
         samples.has_key,
         tasks.scoring_methods,
-        variants.reader
+        {{ options_as_shown('variants.reader', 'predictions.option_order') }} as reader
     from predictions
     inner join tasks using (audit_run_id, task_id)
     inner join samples using (audit_run_id, task_id, sample_id)
