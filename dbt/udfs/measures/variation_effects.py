@@ -300,13 +300,13 @@ def _free(parts: Sequence[TwoWayVariance]) -> float:
 def _bounds(effects: NDArray[np.float64], variance: TwoWayVariance, tail: float) -> tuple[float, float]:
     of_samples = float(effects.var(ddof=1)) / len(effects)
     free = variance.degrees_of_freedom(of_samples, len(effects))
-    half = t_quantile(min(free, MOST_FREE * (variance.n_variants - 1)), tail) * float(np.sqrt(variance.total(of_samples)))
+    half = t_quantile(min(free, MOST_FREE * (variance.n_variants - 1)), tail) * float(
+        np.sqrt(variance.total(of_samples))
+    )
     return float(effects.mean()) - half, float(effects.mean()) + half
 
 
-def _variance(
-    sample: NDArray[np.int64], unit: NDArray[np.int64], value: NDArray[np.float64]
-) -> TwoWayVariance | None:
+def _variance(sample: NDArray[np.int64], unit: NDArray[np.int64], value: NDArray[np.float64]) -> TwoWayVariance | None:
     if len(np.unique(unit)) < FEWEST:
         return None
     return two_way_variance(dense_codes(sample)[0], dense_codes(unit)[0], value)
