@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, field_validator
 
 from models_registry.base import CODE_SHA256, FUNCTION, Card, Name, Names, Rate, Sha256
+from models_registry.rephraser_cards import Variation
 from models_registry.task_cards import Pattern
 
 MOST_POINTS = 1_000
@@ -121,6 +122,12 @@ class SimulatedAnswers(Card):
         None, description="sample id to the index of its distribution; default: by a hash of the id"
     )
     weak_on: WeakOn | None = Field(None, description="samples that are answered otherwise with every wording")
+    sensitive_to: tuple[Variation, ...] = Field(
+        (), description="kinds of variation that move its answers: each setting of such a kind has samples of its own"
+    )
+    moved_rate: Rate = Field(
+        0.2, description="sensitive_to: the share of samples that a setting moves, the same in every repetition"
+    )
 
     def faults(self) -> Iterator[str]:
         """Gives what fields demand of each other and do not get."""

@@ -18,6 +18,7 @@ from udfs.measures.consistency_rate import ConsistencyRate
 from udfs.measures.disagreement import DisagreementShares
 from udfs.measures.pair_distances import PairBin, SamplePair
 from udfs.measures.sensitivity import SensitivityInterval
+from udfs.measures.variation_effects import VariationEffect
 from udfs.measures.wording_accuracies import WordingQuantiles
 from udfs.raters.kappa import Agreement
 from udfs.reading import Reading
@@ -85,11 +86,17 @@ FUNCTIONS: dict[str, tuple[Callable[..., Column], Sequence[str], str]] = {
         ["BIGINT[]", "BIGINT[]", "DOUBLE[]", "BIGINT"],
         f"{row_type(PairBin)}[]",
     ),
+    "posix": (measures.posix, ["VARCHAR[]"], "DOUBLE"),
     "sample_pairs": (pairs.sample_pairs, ["BIGINT[]", "BIGINT[]", "DOUBLE[]"], f"{row_type(SamplePair)}[]"),
     "two_way_interval": (
         measures.two_way_interval,
         ["BIGINT[]", "BIGINT[]", "BIGINT[]", "DOUBLE[]", "BOOLEAN"],
         doubles_struct(TwoWayMean._fields),
+    ),
+    "variation_effects": (
+        measures.variation_effects,
+        [*["BIGINT[]"] * 3, "DOUBLE[]", "DOUBLE[]", *["BIGINT[]"] * 5],
+        f"{row_type(VariationEffect)}[]",
     ),
     "wording_accuracies": (
         measures.accuracies_of_wordings,

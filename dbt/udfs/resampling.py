@@ -36,11 +36,11 @@ class Interval(NamedTuple):
 UNDEFINED = Interval(np.nan, np.nan)
 
 
-def t_quantile(degrees_of_freedom: float) -> float:
-    """Returns the two-sided 95 % quantile of Student's t; NaN below one degree of freedom."""
+def t_quantile(degrees_of_freedom: float, tail: float = TAIL) -> float:
+    """Returns the quantile of Student's t that it exceeds with a probability of `tail`; NaN below one degree of freedom."""
     if degrees_of_freedom < 1:
         return np.nan
-    return float(stdtrit(degrees_of_freedom, 1 - TAIL))
+    return float(stdtrit(degrees_of_freedom, 1 - tail))
 
 
 def lower_bound(n_hits: int, n: int) -> float:

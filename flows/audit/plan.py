@@ -157,6 +157,7 @@ def missing_requests(
                     text=shown.sample.text,
                     request_sha256=request,
                     answer_schema=variant.answer_schema,
+                    setting=variant.setting,
                     question=question_of(card, shown.sample, template, shown.option_order),
                     replies=()
                     if template is None

@@ -50,6 +50,7 @@ class Request:
     request_sha256: str
     answer_schema: str | None = None  # JSON schema that the answer must follow; strategy `structured`, and verdicts
     question: Question | None = None
+    setting: str | None = None  # JSON: by kind of variation what the prompt has in place of the original's
     replies: tuple[str, ...] = ()  # whose log-likelihoods are wanted, where the engine can weigh them
 
 

@@ -60,6 +60,7 @@ class ReportData:
     sample_pairs: list[Row] = field(default_factory=list)
     pair_distances: list[Row] = field(default_factory=list)
     measures_by_wordings: list[Row] = field(default_factory=list)
+    variations: list[Row] = field(default_factory=list)
     design_widths: list[Row] = field(default_factory=list)
     designs: list[Row] = field(default_factory=list)
     # about answers

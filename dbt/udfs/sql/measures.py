@@ -15,6 +15,9 @@ from udfs.measures import by_wordings, consistency, entropy, families, sensitivi
 from udfs.measures.consistency_rate import ConsistencyRate, consistency_rate
 from udfs.measures.consistency_wordings import consistency_wordings
 from udfs.measures.disagreement import DisagreementShares, disagreement_shares
+from udfs.measures.posix import posix_of
+from udfs.measures.variation_effects import Variation, VariationEffect
+from udfs.measures.variation_effects import variation_effects as effects_of
 from udfs.sql.columns import (
     Column,
     all_present,
@@ -67,6 +70,12 @@ def wording_families(texts: Column) -> Column:
     """Returns the family of each text of each list, in order; a NULL text is a family of its own."""
     lists = [families.wording_families(own or []) for own in values_of(texts)]
     return list_array(lists, pa.array(np.concatenate([np.empty(0, np.int64), *lists])))
+
+
+def posix(loglikelihoods: Column) -> Column:
+    """Returns the prompt sensitivity index of each sample, of the log-likelihoods of its options under each prompt."""
+    lists = values_of(loglikelihoods)
+    return null_for_nan([posix_of([text for text in own or [] if text is not None]) for own in lists])
 
 
 def sensitivity_interval(sample: Column, variant: Column, label: Column, p: Column, n_classes: Column) -> Column:
@@ -145,6 +154,58 @@ def shares_of_disagreement(
         for samples, variants, units, labels, weights, counts in _coded("disagreement_shares", columns, n_measured=2)
     ]
     return structs(rows, DisagreementShares._fields)
+
+
+def variation_effects(  # noqa: PLR0917 - parallel lists
+    sample: Column,
+    variant: Column,
+    label: Column,
+    stands_for: Column,
+    n_answers: Column,
+    kind: Column,
+    member: Column,
+    line: Column,
+    value: Column,
+    unit: Column,
+) -> Column:
+    """Returns what each kind of variation does to the answers of each group; a NULL label is the class N/A.
+
+    The last five are the prompt variants that take part in each kind; a NULL unit is the original's value.
+    """
+    answers = flattened(
+        "variation_effects",
+        {"sample": sample, "variant": variant, "label": label, "stands_for": stands_for, "n_answers": n_answers},
+    )
+    members = flattened(
+        "variation_effects", {"kind": kind, "member": member, "line": line, "value": value, "unit": unit}
+    )
+    samples, variants, labels = (integers(array) for array in answers.lists[:3])
+    kept, is_label = all_present([*answers.lists[:2], *answers.lists[3:]]), present(answers.lists[2])
+    weights, counts = (doubles(array) for array in answers.lists[3:])
+    kinds, named, *parts = (integers(array) for array in members.lists)
+    parts[2] = np.where(present(members.lists[4]), parts[2], -1)
+    tables = []
+    for group, own in zip(answers.groups(), members.groups(), strict=True):
+        is_own = kept[group]
+        variant_code, known = dense_codes(variants[group][is_own])
+        is_known = np.isin(named[own], known)
+        own_kinds, own_named = kinds[own][is_known], np.searchsorted(known, named[own][is_known])
+        variations = [
+            Variation(code, own_named[is_one], *(part[own][is_known][is_one] for part in parts))
+            for code in np.unique(own_kinds).tolist()
+            for is_one in [own_kinds == code]
+        ]
+        tables.append(
+            effects_of(
+                dense_codes(samples[group][is_own])[0],
+                variant_code,
+                dense_codes(labels[group][is_own], is_label[group][is_own])[0],
+                counts[group][is_own],
+                weights[group][is_own],
+                variations,
+            )
+        )
+    return row_lists(tables, VariationEffect)
 
 
 def _coded(function: str, columns: dict[str, Column], n_measured: int = 1) -> Iterator[list[NDArray[Any]]]:

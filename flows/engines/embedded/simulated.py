@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 
 import re2
 
 from flows.engines import Request
 from flows.engines.embedded.annotator import Annotate, cell_parts
-from flows.engines.embedded.draws import uniform
+from flows.engines.embedded.draws import choice, uniform
 from models_registry.cards import ModelCard, SimulatedAnswers, WeakOn
 
 INVALID = "I cannot say."
@@ -28,12 +29,15 @@ def distribution_of(card: ModelCard, sample_id: str) -> dict[str, float]:
 
 
 def simulated_annotator(card: ModelCard) -> Annotate:
-    """Draws from the sample's distribution, independently in every cell; where it is weak, once a prompt variant."""
+    """Draws from the sample's distribution, independently in every cell; where it is weak, once a prompt variant.
+
+    A setting of a kind of variation that it is sensitive to gives a share of the samples another label.
+    """
     weak_on = _simulated(card).weak_on
     is_weak = None if weak_on is None else _weakness(weak_on)
 
     def annotate(request: Request) -> str:
-        return as_shown(request, answer(request))
+        return as_shown(request, _moved(card, request, answer(request)))
 
     def answer(request: Request) -> str:
         if weak_on is not None and is_weak is not None and is_weak(request):
@@ -43,6 +47,18 @@ def simulated_annotator(card: ModelCard) -> Annotate:
         return _drawn(distribution_of(card, request.sample_id), draw)
 
     return annotate
+
+
+def _moved(card: ModelCard, request: Request, label: str) -> str:
+    """The label, or another one for each setting that moves the sample."""
+    simulated = _simulated(card)
+    setting = json.loads(request.setting or "{}") if simulated.sensitive_to else {}
+    for kind in simulated.sensitive_to:
+        parts = (card.seed, request.model_id, request.sample_id, kind, json.dumps(setting.get(kind)))
+        others = [other for other in request.labels if other != label]
+        if kind in setting and others and uniform("moved", *parts) < simulated.moved_rate:
+            label = choice(others, "moved to", *parts)
+    return label
 
 
 def as_shown(request: Request, label: str) -> str:

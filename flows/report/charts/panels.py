@@ -170,10 +170,11 @@ def ranges(  # noqa: PLR0913 - what the axes say
     label: str,
     of_what: str = "scored by",
     level: float | None = None,
+    names_what: str = "model",
 ) -> Markup:
     """Draws a point with its range for each name and series, side by side; rows have name, series, value, low, high.
 
-    of_what: what the series are, in tooltips. level: where a dashed rule stands.
+    of_what, names_what: what the series and the names are, in tooltips. level: where a dashed rule stands.
     """
     short = distinct([row["name"] for row in rows])
     data = [
@@ -197,7 +198,7 @@ def ranges(  # noqa: PLR0913 - what the axes say
     datasets = {"rows": data, "threshold": [{"level": level}]}
     return drawn(
         layers, label, datasets, height=height_of(len(short), len(series)), has_table=False,
-        fields={"name": "model", "method": of_what, "value": title, "low": "low", "high": "high"},
+        fields={"name": names_what, "method": of_what, "value": title, "low": "low", "high": "high"},
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from flows.report.sections.stability import paraphrase, repetition
 from flows.report.sections.stability_across_tasks import stability_across_tasks
 from flows.report.sections.stability_by_model import between
 from flows.report.sections.subsamples import subsamples
+from flows.report.sections.variations import variations
 
 MEASURED = (
     sensitivity, classes, telling, clouds, consistency, alike, pairs, numbers, repetition, paraphrase, between, subsamples,
@@ -31,5 +32,5 @@ MEASURED = (
 
 def measured(data: ReportData) -> list[Section]:
     """Returns the sections; each says of every task what it has, or why it has nothing."""
-    across = [section for section in (measures_across_tasks(data), stability_across_tasks(data)) if section.blocks]
-    return [*across, *(section(data, Room(data)) for section in MEASURED)]
+    whole = (measures_across_tasks(data), stability_across_tasks(data), variations(data, Room(data)))
+    return [*(section for section in whole if section.blocks), *(section(data, Room(data)) for section in MEASURED)]

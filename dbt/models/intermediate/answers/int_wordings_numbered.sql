@@ -1,6 +1,6 @@
 -- One row per run and prompt variant that was asked: the number of its wording, and of the family of wordings that it is of.
 -- Where paraphrase temperatures are swept one wording comes up under several of them and counts once for p_tau;
--- elsewhere every variant counts, equal wordings too.
+-- elsewhere every variant counts, equal wordings too. What differs in more than its wording is a wording of its own.
 with variants as (
     select * from {{ ref('stg_prompt_variants') }}
     where not is_refused and {{ in_this_build() }}
@@ -9,6 +9,7 @@ with variants as (
 swept as (
     select
         *,
+        if(variation in ('original', 'wording'), instruction, null) as own_wording,
         count(paraphrase_temperature) over (partition by audit_run_id, task_id, strategy) > 0 as is_swept
     from variants
 ),
@@ -18,19 +19,19 @@ numbered as (
         *,
         dense_rank() over (
             partition by audit_run_id, task_id, strategy
-            order by if(is_swept, coalesce(instruction, prompt_variant_id), prompt_variant_id)
+            order by if(is_swept, coalesce(own_wording, prompt_variant_id), prompt_variant_id)
         ) as wording_index
     from swept
 ),
 
--- a template is no instruction: what differs between two of them may be the layout alone
+-- a template is no instruction: what differs between two of them may be the layout alone, as of formats and orders
 texts as (
     select
         audit_run_id,
         task_id,
         strategy,
         wording_index,
-        min(if(template is null, instruction, null)) as text
+        min(if(template is null, own_wording, null)) as text
     from numbered
     group by all
 ),

@@ -121,7 +121,8 @@ sensitivities as (
         avg(sensitivity) as sensitivity,
         stddev_pop(sensitivity) as sensitivity_std,
         avg(sensitivity_valid) as sensitivity_valid,
-        avg(output_uncertainty) as output_uncertainty
+        avg(output_uncertainty) as output_uncertainty,
+        avg(posix) as posix
     from samples
     group by all
 ),
@@ -207,6 +208,7 @@ final as (
         shares.item_share_wordings_low,
         shares.item_share_wordings_high,
         sensitivities.output_uncertainty,
+        sensitivities.posix,
         counted.invalid_rate,
         -- the rate is of answers, its interval of variants that weigh equally: the width moves to where the rate is
         case

@@ -19,6 +19,11 @@ grids as (
     where {{ in_this_build() }}
 ),
 
+weighed as (
+    select * from {{ ref('int_options_weighed') }}
+    where {{ in_this_build() }}
+),
+
 others as (
     select * from {{ ref('int_samples_compared') }}
     where {{ in_this_build() }}
@@ -70,6 +75,18 @@ answered as (
     group by all
 ),
 
+likelihoods as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        sample_index,
+        posix(list(option_loglikelihoods order by prompt_variant_id)) as posix
+    from weighed
+    group by all
+),
+
 final as (
     select
         spread.audit_run_id,
@@ -96,6 +113,7 @@ final as (
         end as sensitivity_corrected,
         others.mean_consistency,
         answered.output_uncertainty,
+        likelihoods.posix,
         spread.n_variants,
         answered.n_correct,
         answered.n_predictions,
@@ -105,6 +123,7 @@ final as (
     inner join corrected using (audit_run_id, model_id, task_id, strategy, sample_index)
     inner join answered using (audit_run_id, model_id, task_id, strategy, sample_index)
     left join others using (audit_run_id, model_id, task_id, strategy, sample_index)
+    left join likelihoods using (audit_run_id, model_id, task_id, strategy, sample_index)
     -- sums over it are in this order, whichever way a build came by the rows
     order by spread.audit_run_id, spread.model_id, spread.task_id, spread.strategy, spread.sample_id
 )

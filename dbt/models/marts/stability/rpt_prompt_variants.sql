@@ -16,6 +16,11 @@ formats as (
     where {{ in_this_build() }}
 ),
 
+variants as (
+    select * from {{ ref('stg_prompt_variants') }}
+    where {{ in_this_build() }}
+),
+
 labels as (
     select
         audit_run_id,
@@ -82,8 +87,10 @@ final as (
         counted.n_invalid / nullif(counted.n_answers, 0) as invalid_rate,
         differing.n_samples as n_samples_compared,
         differing.disagreement,
+        variants.variation,
         {{ measure_version() }}
     from counted
+    left join variants using (audit_run_id, prompt_variant_id)
     left join differing using (audit_run_id, model_id, prompt_variant_id)
 )
 

@@ -1,0 +1,268 @@
+-- One row per run, model, task, strategy and kind of variation, where there are several kinds: sensitivity, consistency and PSS
+-- over the original and the variants that differ from it in this kind alone.
+with variations as (
+    select * from {{ ref('int_variations') }}
+    where is_of_original and {{ in_this_build() }}
+),
+
+counted as (
+    select * from {{ ref('int_labels_counted') }}
+    where {{ in_this_build() }}
+),
+
+annotators as (
+    select * from {{ ref('int_annotators') }}
+    where scope = 'inter' and {{ in_this_build() }}
+),
+
+predictions as (
+    select * from {{ ref('int_predictions_measured') }}
+    where {{ in_this_build() }}
+),
+
+labels as (
+    select * from {{ ref('stg_task_labels') }}
+    where {{ in_this_build() }}
+),
+
+runs as (
+    select * from {{ ref('stg_audit_runs') }}
+    where {{ in_this_build() }}
+),
+
+tasks as (
+    select * from {{ ref('stg_tasks') }}
+    where {{ in_this_build() }}
+),
+
+incomplete as (
+    select * from {{ ref('int_grids') }}
+    where is_incomplete and {{ in_this_build() }}
+),
+
+classes as (
+    select
+        audit_run_id,
+        task_id,
+        count(*)::integer + 1 as n_classes
+    from labels
+    group by all
+),
+
+members as (
+    select * from variations
+    qualify count(distinct variation) over (partition by audit_run_id, task_id, strategy) > 1
+),
+
+answered as (
+    select
+        counted.*,
+        members.variation
+    from counted
+    inner join members using (audit_run_id, task_id, strategy, prompt_variant_id)
+    anti join incomplete
+        on
+            counted.audit_run_id = incomplete.audit_run_id
+            and counted.task_id = incomplete.task_id
+            and counted.strategy = incomplete.strategy
+),
+
+asked as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        variation,
+        sample_index,
+        wording_index,
+        family_index,
+        count(distinct prompt_variant_id) as n_prompt_variants
+    from answered
+    group by all
+),
+
+numbers as (
+    select
+        *,
+        count(*) over (one_sample) as n_wordings,
+        count(*) over (one_family) as n_wordings_of_family
+    from asked
+    window
+        one_sample as (partition by audit_run_id, model_id, task_id, strategy, variation, sample_index),
+        one_family as (
+            partition by audit_run_id, model_id, task_id, strategy, variation, sample_index, family_index
+        )
+),
+
+shares as (
+    select
+        answered.audit_run_id,
+        answered.model_id,
+        answered.task_id,
+        answered.strategy,
+        answered.variation,
+        answered.sample_index,
+        answered.gold_label,
+        answered.family_index,
+        answered.label_index,
+        any_value(numbers.n_wordings) as n_wordings,
+        sum(answered.p_variant / numbers.n_prompt_variants / numbers.n_wordings) as p_tau_part,
+        sum(answered.p_variant / numbers.n_prompt_variants / numbers.n_wordings_of_family) as p_family
+    from answered
+    inner join numbers
+        using (audit_run_id, model_id, task_id, strategy, variation, sample_index, wording_index, family_index)
+    group by all
+),
+
+intervals as (
+    select
+        shares.audit_run_id,
+        shares.model_id,
+        shares.task_id,
+        shares.strategy,
+        shares.variation,
+        sensitivity_interval(
+            list(shares.sample_index),
+            list(shares.family_index),
+            list(shares.label_index),
+            list(shares.p_family),
+            any_value(classes.n_classes)
+        ) as corrected
+    from shares
+    inner join classes using (audit_run_id, task_id)
+    group by all
+),
+
+p_taus as (
+    select
+        shares.audit_run_id,
+        shares.model_id,
+        shares.task_id,
+        shares.strategy,
+        shares.variation,
+        shares.sample_index,
+        gold_labels.label_index as gold_index,
+        shares.label_index,
+        any_value(shares.n_wordings) as n_wordings,
+        sum(shares.p_tau_part) as p_tau
+    from shares
+    left join labels as gold_labels
+        on
+            shares.audit_run_id = gold_labels.audit_run_id
+            and shares.task_id = gold_labels.task_id
+            and shares.gold_label = gold_labels.label
+    group by all
+),
+
+by_sample as (
+    select
+        p_taus.audit_run_id,
+        p_taus.model_id,
+        p_taus.task_id,
+        p_taus.strategy,
+        p_taus.variation,
+        p_taus.sample_index,
+        if(
+            any_value(p_taus.n_wordings) > 1,
+            normalised_entropy(list(p_taus.p_tau), any_value(classes.n_classes)),
+            null
+        ) as sensitivity
+    from p_taus
+    inner join classes using (audit_run_id, task_id)
+    group by all
+),
+
+sensitivities as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        variation,
+        avg(sensitivity) as sensitivity
+    from by_sample
+    group by all
+),
+
+consistencies as (
+    select
+        p_taus.audit_run_id,
+        p_taus.model_id,
+        p_taus.task_id,
+        p_taus.strategy,
+        p_taus.variation,
+        consistency(
+            list(p_taus.gold_index),
+            list(p_taus.sample_index),
+            list(p_taus.label_index),
+            list(p_taus.p_tau),
+            any_value(runs.seed),
+            any_value(runs.n_resamples)
+        ) as consistency
+    from p_taus
+    inner join runs using (audit_run_id)
+    where p_taus.gold_index is not null
+    group by all
+),
+
+stabilities as (
+    select
+        annotators.audit_run_id,
+        annotators.model_id,
+        annotators.task_id,
+        annotators.strategy,
+        members.variation,
+        annotators.group_temperature,
+        prompt_stability_of_all(
+            list(predictions.sample_index),
+            list(annotators.annotator),
+            list(annotators.replicate),
+            list(predictions.annotation),
+            any_value(tasks.level)
+        ) as points
+    from annotators
+    inner join members using (audit_run_id, task_id, strategy, prompt_variant_id)
+    inner join predictions using (audit_run_id, model_id, prompt_variant_id, repetition)
+    inner join tasks on annotators.audit_run_id = tasks.audit_run_id and annotators.task_id = tasks.task_id
+    group by all
+),
+
+points as (
+    select
+        * exclude (points),
+        unnest(points) as point
+    from stabilities
+),
+
+stability as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        variation,
+        avg(point.pss) as pss_inter,
+        avg(point.pss_low) as pss_inter_low,
+        avg(point.pss_high) as pss_inter_high
+    from points
+    group by all
+),
+
+final as (
+    select
+        stability.*,
+        sensitivities.sensitivity,
+        intervals.corrected.corrected as sensitivity_corrected,
+        intervals.corrected.low as sensitivity_low,
+        intervals.corrected.high as sensitivity_high,
+        consistencies.consistency.consistency as consistency,
+        consistencies.consistency.low as consistency_low,
+        consistencies.consistency.high as consistency_high
+    from stability
+    full join sensitivities using (audit_run_id, model_id, task_id, strategy, variation)
+    left join intervals using (audit_run_id, model_id, task_id, strategy, variation)
+    left join consistencies using (audit_run_id, model_id, task_id, strategy, variation)
+)
+
+select * from final

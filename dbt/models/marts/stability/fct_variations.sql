@@ -1,0 +1,212 @@
+-- One row per run, model, task, strategy and kind of variation: the measures over what differs in this kind alone, and its share in
+-- how often answers move.
+with variations as (
+    select * from {{ ref('int_variations') }}
+    where {{ in_this_build() }}
+),
+
+counted as (
+    select * from {{ ref('int_labels_counted') }}
+    where {{ in_this_build() }}
+),
+
+effects as (
+    select * from {{ ref('int_variation_effects') }}
+    where {{ in_this_build() }}
+),
+
+measured as (
+    select * from {{ ref('int_variations_measured') }}
+    where {{ in_this_build() }}
+),
+
+whole as (
+    select * from {{ ref('int_groups_measured') }}
+    where {{ in_this_build() }}
+),
+
+samples as (
+    select * from {{ ref('fct_sensitivity') }}
+    where {{ in_this_build() }}
+),
+
+stabilities as (
+    select * from {{ ref('fct_prompt_stability') }}
+    where
+        scope = 'inter'
+        and series = 'all'
+        and annotation_filter = 'valid'
+        and model_id is not null
+        and {{ in_this_build() }}
+),
+
+weighed as (
+    select * from {{ ref('int_options_weighed') }}
+    where {{ in_this_build() }}
+),
+
+variants as (
+    select distinct
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        prompt_variant_id
+    from counted
+),
+
+samples_asked as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        count(distinct sample_index) as n_samples
+    from counted
+    group by all
+),
+
+kinds as (
+    select
+        variants.audit_run_id,
+        variants.model_id,
+        variants.task_id,
+        variants.strategy,
+        variations.variation,
+        count(distinct variations.value_index) as n_variants
+    from variants
+    inner join variations using (audit_run_id, task_id, strategy, prompt_variant_id)
+    group by all
+    having n_variants > 1
+),
+
+-- of a run with one kind of variation the group is the whole, whose figures are known
+alone as (
+    select * from kinds
+    qualify count(*) over (partition by audit_run_id, task_id, strategy, model_id) = 1
+),
+
+alone_sensitivities as (
+    select
+        alone.audit_run_id,
+        alone.model_id,
+        alone.task_id,
+        alone.strategy,
+        avg(samples.sensitivity) as sensitivity
+    from alone
+    inner join samples using (audit_run_id, model_id, task_id, strategy)
+    group by all
+),
+
+alone_stabilities as (
+    select
+        alone.audit_run_id,
+        alone.model_id,
+        alone.task_id,
+        alone.strategy,
+        avg(stabilities.pss) as pss_inter,
+        avg(stabilities.pss_low) as pss_inter_low,
+        avg(stabilities.pss_high) as pss_inter_high
+    from alone
+    inner join stabilities using (audit_run_id, model_id, task_id, strategy)
+    group by all
+),
+
+alone_measured as (
+    select
+        alone.audit_run_id,
+        alone.model_id,
+        alone.task_id,
+        alone.strategy,
+        alone.variation,
+        alone_stabilities.pss_inter,
+        alone_stabilities.pss_inter_low,
+        alone_stabilities.pss_inter_high,
+        alone_sensitivities.sensitivity,
+        whole.sensitivity.corrected as sensitivity_corrected,
+        whole.sensitivity.low as sensitivity_low,
+        whole.sensitivity.high as sensitivity_high,
+        whole.consistency.consistency as consistency,
+        whole.consistency.low as consistency_low,
+        whole.consistency.high as consistency_high
+    from alone
+    left join alone_sensitivities using (audit_run_id, model_id, task_id, strategy)
+    left join alone_stabilities using (audit_run_id, model_id, task_id, strategy)
+    left join whole using (audit_run_id, model_id, task_id, strategy)
+    anti join measured
+        on
+            alone.audit_run_id = measured.audit_run_id
+            and alone.model_id = measured.model_id
+            and alone.task_id = measured.task_id
+            and alone.strategy = measured.strategy
+),
+
+figures as (
+    select * from alone_measured
+    union all by name
+    select * from measured
+),
+
+by_sample as (
+    select
+        weighed.audit_run_id,
+        weighed.model_id,
+        weighed.task_id,
+        weighed.strategy,
+        variations.variation,
+        weighed.sample_index,
+        posix(list(weighed.option_loglikelihoods order by variations.variant)) as posix
+    from weighed
+    inner join variations using (audit_run_id, task_id, strategy, prompt_variant_id)
+    where variations.is_of_original
+    group by all
+),
+
+likelihoods as (
+    select
+        audit_run_id,
+        model_id,
+        task_id,
+        strategy,
+        variation,
+        avg(posix) as posix
+    from by_sample
+    group by all
+),
+
+final as (
+    select
+        kinds.audit_run_id,
+        kinds.model_id,
+        kinds.task_id,
+        kinds.strategy,
+        kinds.variation,
+        kinds.n_variants::integer as n_variants,
+        samples_asked.n_samples::integer as n_samples,
+        figures.sensitivity,
+        figures.sensitivity_low,
+        figures.sensitivity_high,
+        figures.sensitivity_corrected,
+        figures.consistency,
+        figures.consistency_low,
+        figures.consistency_high,
+        figures.pss_inter,
+        figures.pss_inter_low,
+        figures.pss_inter_high,
+        likelihoods.posix,
+        effects.disagreement,
+        effects.noise,
+        effects.effect,
+        effects.effect_low,
+        effects.effect_high,
+        effects.effect_share,
+        coalesce(effects.verdict, 'not_measured') as verdict,
+        {{ measure_version() }}
+    from kinds
+    inner join samples_asked using (audit_run_id, model_id, task_id, strategy)
+    left join figures using (audit_run_id, model_id, task_id, strategy, variation)
+    left join likelihoods using (audit_run_id, model_id, task_id, strategy, variation)
+    left join effects using (audit_run_id, model_id, task_id, strategy, variation)
+)
+
+select * from final

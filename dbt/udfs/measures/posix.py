@@ -1,0 +1,64 @@
+"""POSIX: how far the likelihood of a model's answers moves between prompts that mean the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:
+    r"""Returns the prompt sensitivity index of one sample, in nats a token, from 0 up.
+
+    1 / (Q (Q - 1)) sum over i and j of | log P(y_j | x_i) - log P(y_j | x_j) | / L_j: y_j is what the model answers to
+    prompt x_j, here the option it finds likeliest, L_j its number of tokens. 0 where every prompt leaves the answers as
+    likely as they were.
+
+    Two prompts, two options of one token: log-likelihoods (-.1, -2.4) and (-1.1, -.4). The first answers 0, the second
+    1: (|-1.1 - -.1| + |-2.4 - -.4|) / 2 = (1 + 2) / 2 = 1.5.
+
+    Args:
+        nats: shape (Q, C), log-likelihood of each option as the reply to each prompt. A prompt that lacks one, or finds two
+            options likeliest alike, has no answer and is left out.
+        n_tokens: shape (Q, C), tokens of each option as the reply to each prompt.
+
+    Returns:
+        NaN where fewer than two prompts are left.
+
+    Source:
+        Chatterjee et al. 2024, POSIX: A Prompt Sensitivity Index For Large Language Models, equation 1.
+    """
+    is_known = np.isfinite(nats).all(axis=1) & (n_tokens > 0).all(axis=1)
+    nats, n_tokens = nats[is_known], n_tokens[is_known]
+    is_sure = (nats == nats.max(axis=1, keepdims=True, initial=-np.inf)).sum(axis=1) == 1
+    nats, n_tokens = nats[is_sure], n_tokens[is_sure]
+    q = len(nats)
+    if q < 2:
+        return np.nan
+    answer = nats.argmax(axis=1)
+    own = nats[np.arange(q), answer]
+    moved = np.abs(nats[:, answer] - own) / n_tokens[np.arange(q), answer]
+    return float(moved.sum() / (q * (q - 1)))
+
+
+def posix_of(landed: Sequence[str]) -> float:
+    """Returns the same of log-likelihoods as `raw.predictions.option_loglikelihoods` keeps them, one a prompt.
+
+    Those that are not as wide as the first, or cannot be read, are left out.
+    """
+    tables: list[list[Any]] = []
+    for text in landed:
+        options = json.loads(text)
+        if options and (not tables or len(options) == len(tables[0])):
+            tables.append([(_number(option["nats"]), _number(option["n_tokens"])) for option in options])
+    if len(tables) < 2:
+        return np.nan
+    table = np.array(tables, np.float64)
+    return posix(table[:, :, 0], table[:, :, 1])
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else float(value)

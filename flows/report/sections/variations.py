@@ -1,0 +1,119 @@
+"""The section on kinds of variation: which of them moves answers, beyond what repeating a prompt gives, and which most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+from flows.display.figures import NAME, cut, number, ranged
+from flows.report.blocks.blocks import Section, by, by_pair
+from flows.report.blocks.cells import Traced
+from flows.report.charts import panels
+from flows.report.gather import ReportData
+from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, Column, bounds, counted, figure, table
+from flows.report.sections.room import Drawn, Room, charts_of_models, colour, point
+from flows.warehouse import Row
+
+MART = "fct_variations"
+TITLE = "What moves the answers"
+LARGEST = "moves_most"
+SAYS = {
+    LARGEST: "moves answers most",
+    "moves": "moves answers",
+    "not_told": "not told from repeating",
+    "not_measured": "not measured",
+}
+NO_NOISE = "Without two asks of a variant it is not known what repeating a prompt gives, so no kind has an effect."
+MOST_NAMED = 3
+
+
+def kind(row: Row) -> str:
+    """Returns a kind of variation in words."""
+    return str(row["variation"]).replace("_", " ")
+
+
+_COLUMNS = (
+    MODEL, STRATEGY, Column("Kind", lambda of: kind(of.row)), Column("Verdict", lambda of: SAYS[of.row["verdict"]]),
+    counted("Variants", "n_variants"), N_SAMPLES,
+    figure("Disagreement", "disagreement"), figure("of repeating", "noise"),
+    figure("Effect", "effect"), bounds("effect"), figure("Share of effects", "effect_share", Traced.share),
+    figure("Sensitivity", "sensitivity"), bounds("sensitivity", "95 % interval, corrected"),
+    figure("Consistency", "consistency"), figure("PSS inter", "pss_inter"), bounds("pss_inter"),
+)  # fmt: skip
+_POSIX = figure("POSIX", "posix")
+
+
+def variations(data: ReportData, room: Room) -> Section:
+    """Returns the effect of each kind of variation of the tasks that were asked with several; no blocks where none was."""
+    rows = data.variations
+    section = Section(
+        "variations",
+        f"{TITLE}: {finding(rows)}" if rows else TITLE,
+        "How often two prompts that differ in one kind alone get different answers, less how often two asks of one prompt do: "
+        "0 where the kind moves nothing. Lines are 95 % intervals for other samples and other variants of the kind. A kind is "
+        "named where its effect is told from zero and from that of every other kind.",
+    )
+    for task_id, own in by(rows, "task_id").items():
+        block = section.add(task_id)
+        block.findings = [(_said(pair), f"{model}, {strategy}") for (model, strategy), pair in by_pair(own).items()]
+        measured = [row for row in own if row["effect"] is not None]
+        if measured:
+            draw = partial(_ranges, series=colour(block, measured), domain=_domain(measured))
+            room.draw(block, charts_of_models(measured, task_id, "effect", draw))
+        else:
+            block.absent.append(NO_NOISE)
+        has_posix = any(row["posix"] is not None for row in own)
+        columns = (*_COLUMNS, _POSIX) if has_posix else _COLUMNS
+        block.tables.append(table("Measures by kind of variation", columns, own, MART, n_heads=3, most=room.n_rows))
+    return section
+
+
+def finding(rows: Sequence[Row]) -> str:
+    """Returns in a sentence which kind moves the answers of which models most, largest effects first."""
+    largest = sorted((row for row in rows if row["verdict"] == LARGEST), key=lambda row: -row["effect"])
+    if not largest:
+        if any(row["verdict"] == "moves" for row in rows):
+            return "no kind of variation is told from all others"
+        is_measured = any(row["effect"] is not None for row in rows)
+        return "no kind of variation is told from repeating" if is_measured else "not measured without repetitions"
+    several = len({row["task_id"] for row in rows}) > 1
+    named = [_named(row, several_tasks=several) for row in largest[:MOST_NAMED]]
+    rest = len(largest) - len(named)
+    return "; ".join(named) + (f"; and {rest} more" if rest else "")
+
+
+def _named(row: Row, *, several_tasks: bool) -> str:
+    task = f" on {cut(row['task_id'], NAME)}" if several_tasks else ""
+    effect = ranged(row["effect"], row["effect_low"], row["effect_high"])
+    return f"{kind(row)} moves those of {cut(row['model_id'], NAME)}{task} most, {effect} beyond repeating"
+
+
+def _said(rows: Sequence[Row]) -> str:
+    """What is found of one model and strategy."""
+    largest = [row for row in rows if row["verdict"] == LARGEST]
+    if largest:
+        effect = ranged(largest[0]["effect"], largest[0]["effect_low"], largest[0]["effect_high"])
+        return f"{kind(largest[0])} moves answers most, {effect}"
+    moving = [kind(row) for row in rows if row["verdict"] == "moves"]
+    if moving:
+        return f"{' and '.join(moving)} {'move' if len(moving) > 1 else 'moves'} answers, none told from all others"
+    is_measured = any(row["effect"] is not None for row in rows)
+    return "no kind told from repeating" if is_measured else "not measured"
+
+
+def _ranges(rows: list[Row], who: str, *, series: Sequence[str], domain: panels.Domain) -> Drawn:
+    own = [row for row in rows if row["strategy"] in series]
+    points = [point(MART, row, "effect", name=kind(row), series=row["strategy"]) for row in own]
+    strongest = max(own, key=lambda row: row["effect"])
+    label = f"{who}: effect of each kind of variation beyond repeating; {kind(strongest)} {number(strongest['effect'])}."
+    drawing = panels.ranges(
+        points, list(series), domain, "beyond repeating", label, "strategy", level=0.0, names_what="kind"
+    )
+    return "", drawing
+
+
+def _domain(rows: Sequence[Row]) -> panels.Domain:
+    """An axis of tenths around all intervals, 0 within it."""
+    ends = [row[name] for row in rows for name in ("effect", "effect_low", "effect_high") if row[name] is not None]
+    return min(0.0, math.floor(min(ends) * 10) / 10), max(0.1, math.ceil(max(ends) * 10) / 10)
