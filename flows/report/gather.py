@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from flows.display.figures import LONG
 from flows.display.policy import Policy, Texts
 from flows.history.nights import MOST_NIGHTS, Nights, gather_nights
+from flows.report.gather_answers import GridAnswers, gather_answers
 from flows.report.gather_judging import JudgingData, gather_judging
 from flows.report.queries import LIMITS, query
 from flows.warehouse import Row, Warehouse
@@ -31,6 +32,7 @@ class ReportData:
     texts: Texts
     gate: GateResult | None  # None: the run did not land, or its rules are of another version
     judging: JudgingData
+    answers: GridAnswers
     nights: Nights
     n_checks: int
     has_formats_page: bool
@@ -122,6 +124,7 @@ def _gathered(con: Connection, warehouse: Warehouse, audit_run_id: str, texts: T
         texts=texts,
         gate=gather_gate(warehouse, runs[0]),
         judging=gather_judging(ask),
+        answers=gather_answers(con, audit_run_id, texts),
         nights=gather_nights(ask, query("nightly"), MOST_NIGHTS),
         has_formats_page=warehouse.places.formats_page(audit_run_id).is_file(),
         n_checks=ask(query("n_checks"))[0]["n_checks"],

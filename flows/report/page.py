@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.display.figures import NAME, count, cut
+from flows.report.answers_grid.section import answers_grid
 from flows.report.blocks.blocks import Section
 from flows.report.blocks.filters import environment, trace_links
 from flows.report.charts.drawing import COMMON
@@ -86,6 +87,7 @@ def _rendered(
             samples=samples(data),
             no_samples=why_in_part(data.scorecard) or NO_SAMPLES,
             gate=gate(data),
+            grid=answers_grid(data),
             facts=identity.facts(data),
             identity_tables=identity.tables(data),
             measures=content.measures,
