@@ -7,16 +7,18 @@ and all that makes a mention, a link or markup become visible escapes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from flows.alerts.alarms import Alarm, Changes, Key, Problem
 from flows.display.encode import NOT_ENCODED
 from flows.display.figures import cut, shown
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered", "success"]
+
+T = TypeVar("T")
 
 TITLE = 80
 LINES = 30
@@ -109,7 +111,8 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
         kind = "success"
     else:
         return None
-    groups = _groups(problem for problem in changes.news if problem.key.is_compared)
+    compared = [problem for problem in changes.news if problem.key.is_compared]
+    groups = told_together(compared, lambda problem: (problem.cause, problem.model_id))
     title = _title(night, kind, changes, groups, untold)
     blocks = [
         _Block([f"Audit {safe(night.audit_id)}, night of {night.started_at:%Y-%m-%d}, run {night.audit_run_id[:ID]}"]),
@@ -127,12 +130,12 @@ def compose(night: Night, changes: Changes, *, tell_success: bool = False) -> Me
     return Message(kind=kind, title=title, body=body, seal=night.seal)
 
 
-def _groups(problems: Iterable[Problem]) -> list[list[Problem]]:
-    """Returns problems by what they are told as, one cause of ours or one model and cause, the largest group first."""
-    groups: dict[tuple[str | None, ...], list[Problem]] = {}
-    for problem in problems:
-        of_all = problem.cause in OURS
-        groups.setdefault((problem.cause, None if of_all else problem.model_id), []).append(problem)
+def told_together(items: Iterable[T], cause_and_model: Callable[[T], tuple[str | None, str | None]]) -> list[list[T]]:
+    """Returns things by what they are told as, one cause of ours or one model and cause, the largest group first."""
+    groups: dict[tuple[str | None, ...], list[T]] = {}
+    for item in items:
+        cause, model_id = cause_and_model(item)
+        groups.setdefault((cause, None if cause in OURS else model_id), []).append(item)
     return sorted(groups.values(), key=lambda group: -len(group))
 
 

@@ -25,10 +25,11 @@ from flows.report.sections.nights import trend
 from flows.report.sections.order import measured
 from flows.report.sections.rankings import rankings
 from flows.report.sections.reasons import why_in_part
-from flows.report.sections.run_changes import base_of, by_base, changes, counts_of
+from flows.report.sections.run_changes import by_base, changes, counts_of
 from flows.report.sections.scoring import scoring
 from flows.report.sections.scoring_across_tasks import scoring_across_tasks
 from flows.report.sections.wavering_samples import samples
+from flows.report.summary_causes import base_of
 from flows.warehouse import Row
 from models_registry.mart_columns import MartColumn, scorecard_columns
 

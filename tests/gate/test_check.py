@@ -22,8 +22,8 @@ from flows.gate.check import check_run
 from flows.gate.formats import junit, markdown, write_junit, write_markdown
 from flows.gate.outcome import GateResult, RuleResult, RuleRow
 from flows.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
-from flows.report.gather import gather_gate
 from flows.report.sections.gate_rules import checked as verdict
+from flows.report.summary import gate_of
 from flows.settings import Settings
 from flows.warehouse import Warehouse, now
 from models_registry.errors import CardError, UsageError, WarehouseError
@@ -610,7 +610,7 @@ def test_the_report_begins_with_what_the_gate_says_whatever_the_age(tmp_path: Pa
     gated.row("rpt_audit", run, model_id="<b>m</b>", micro_f1=0.4, sensitivity=0.1)
     warehouse = gated.published()
     row = {"audit_run_id": run, "started_at": now() - timedelta(days=900)}
-    found = gather_gate(Warehouse(warehouse), row)
+    found = gate_of(Warehouse(warehouse), row)
     assert found is not None
     assert found.counts == "3 rules: 1 failed, 1 could not be measured, 1 passed"
     (section,) = verdict(found)
@@ -626,4 +626,4 @@ def test_a_card_without_rules_or_with_ones_of_another_version_has_no_verdict(tmp
     none, strange = gated.run("a"), gated.run("b", gate=["micro_f1 ~ 0.5"])
     warehouse = gated.published()
     rows = [{"audit_run_id": run, "started_at": now()} for run in (none, strange)]
-    assert [verdict(gather_gate(Warehouse(warehouse), row)) for row in rows] == [[], []]
+    assert [verdict(gate_of(Warehouse(warehouse), row)) for row in rows] == [[], []]

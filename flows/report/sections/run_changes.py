@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from flows.comparison.result import NEWS, VERDICTS
-from flows.display.figures import NAME, cut, number, when
+from flows.display.figures import NAME, cut, number
 from flows.report.blocks.blocks import Section, by
 from flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table, words
+from flows.report.summary_causes import base_of
 from flows.warehouse import Row
 
 MOST_FINDINGS = 8  # a base
@@ -58,12 +59,6 @@ def _them(n: int) -> str:
 def by_base(rows: list[Row]) -> list[list[Row]]:
     """Returns the rows of each comparison, in their order."""
     return list(by(rows, "comparison_id").values())
-
-
-def base_of(row: Row) -> str:
-    """Returns with what a comparison compares, in words."""
-    run = f"run {row['base_run_id'][:12]} of {when(row['base_started_at'])}"
-    return run if row["baseline"] is None else f"baseline {cut(row['baseline'], 60)}, {run}"
 
 
 def counts_of(rows: list[Row]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flows.display.figures import NAME, counted_of, cut, in_unit, interval
-from flows.report.gather import rows
+from flows.report.ask_copy import rows
 from flows.report.gather_judging import comparisons
 from flows.report.queries import query
 from flows.report.terminal.missing_answers import missing_of_rows

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from flows.display.figures import number, percent
+from flows.report.ask_copy import rows
 from flows.report.blocks.blocks import Block, Section, Table
 from flows.report.blocks.cells import cells_of, plain
 from flows.report.charts import samples as charts_of_samples
-from flows.report.gather import QUERIES, ReportData, gather, rows
+from flows.report.gather import QUERIES, ReportData, gather
 from flows.report.queries import LIMITS, N_BINS, SAMPLED, query
 from flows.report.sections.columns import table as table_of
 from flows.report.sections.columns import words

@@ -1,0 +1,33 @@
+-- The wordings of one model, task and strategy: how often each was right by one scoring method, how far its labels differ from
+-- those of the other wordings.
+with scores as (
+    select
+        prompt_variant_id,
+        accuracy,
+        row_number() over (
+            partition by prompt_variant_id
+            order by scoring_method != 'label_match', starts_with(scoring_method, 'judge:'), scoring_method
+        ) as place
+    from marts.fct_variant_accuracy
+    where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy
+)
+
+select
+    variants.task_id,
+    variants.prompt_variant_id,
+    variants.paraphrase_temperature,
+    variants.variant_index,
+    variants.is_original,
+    left(variants.instruction, $long) as instruction,
+    scores.accuracy,
+    answers.disagreement
+from marts.dim_prompt_variants as variants
+inner join marts.rpt_prompt_variants as answers
+    on
+        variants.audit_run_id = answers.audit_run_id and variants.prompt_variant_id = answers.prompt_variant_id
+        and answers.model_id = $model
+left join scores on variants.prompt_variant_id = scores.prompt_variant_id and scores.place = 1
+where
+    variants.audit_run_id = $run and variants.task_id = $task and variants.strategy = $strategy
+    and not coalesce(list_contains(variants.quarantined_for, $model), false)
+order by scores.accuracy asc nulls last, answers.disagreement desc nulls last, variants.prompt_variant_id asc

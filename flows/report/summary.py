@@ -1,0 +1,153 @@
+"""Sums a run up: passed or failed, what changed, what is worst by how much, an example of it, and the next command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from flows.display.figures import cut, shown
+from flows.display.policy import Policy, Texts
+from flows.report.ask_copy import Copy
+from flows.report.queries import query
+from flows.report.summary_causes import Cause, base_of, causes_of, last_comparable
+from flows.report.summary_worst import Example, Worst, example_of, worst_of
+from flows.warehouse import Row, Warehouse
+from models_registry.errors import CardError, UsageError, WarehouseError
+
+if TYPE_CHECKING:
+    from flows.gate.outcome import GateResult, RuleResult
+
+OutcomeState = Literal["passed", "failed", "not measured", "no gate"]
+
+ID = 12  # as many characters of a run's id as tell it from any other
+MOST_RULES = 4  # named
+RULE = 160
+WORDS: Mapping[OutcomeState, str] = {
+    "passed": "Passed", "failed": "Failed", "not measured": "Not measured", "no gate": "No gate",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the gate says of the run, in a word and a sentence; `rules` are those that failed, or else could not be measured."""
+
+    state: OutcomeState
+    word: str
+    reason: str
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What the first minute needs of a run. All texts are cut and safe to print; a page escapes them as any other text."""
+
+    audit_run_id: str
+    audit_id: str
+    outcome: Outcome
+    compared_with: str | None  # the last comparable run, in words; None: there is none
+    causes: tuple[Cause, ...]
+    worst: Worst | None
+    example: Example | None
+    next_command: str
+
+
+def summary_of(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> Summary:
+    """Returns the summary of a published run, from a few small queries; raises WarehouseError where it is not published."""
+    with warehouse.published.connect() as con:
+        copy = Copy(con, warehouse, audit_run_id, Texts(text))
+        return summarise(copy, gate_of(warehouse, copy.run), {})
+
+
+def gate_of(warehouse: Warehouse, run: Row) -> GateResult | None:
+    """Returns what the gate says of a run, its age left aside; None without its landed row, and for rules of another version."""
+    from flows.gate.check import check_run
+
+    try:
+        return check_run(warehouse, run["audit_run_id"], now=run["started_at"])
+    except (CardError, UsageError, WarehouseError):
+        return None
+
+
+def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[Row]]) -> Summary:
+    """Returns the summary of the run of an open copy; `gathered` are rows of queries that were asked already, by their names."""
+
+    def rows(name: str) -> list[Row]:
+        return gathered[name] if name in gathered else copy.if_there(query(name))
+
+    scorecard, compared = rows("scorecard"), rows("changes")
+    references = {row["model_id"] for row in rows("references")}
+    own = [row for row in scorecard if row["model_id"] not in references] or scorecard
+    last = last_comparable(compared)
+    worst = worst_of(copy, own, last)
+    return Summary(
+        audit_run_id=copy.run["audit_run_id"],
+        audit_id=copy.run["audit_id"],
+        outcome=_outcome(copy.run, gate, scorecard),
+        compared_with=base_of(last[0]) if last else None,
+        causes=tuple(causes_of(copy, compared, gate)),
+        worst=worst,
+        example=None if worst is None else example_of(copy, worst, own),
+        next_command=_next_command(copy.run, gate, worst, last),
+    )
+
+
+def _outcome(run: Row, gate: GateResult | None, scorecard: Sequence[Row]) -> Outcome:
+    if run["state"] != "complete":
+        return _of("not measured", f"The run is {cut(run['state'], 20)}, not complete.")
+    if not scorecard:
+        return _of("not measured", "Nothing of this run could be measured.")
+    rules = () if gate is None else gate.rules
+    if not rules:
+        return _of("no gate", "The audit's card has no rules to pass or fail.")
+    failed = [rule for rule in rules if rule.outcome == "failed"]
+    unmeasured = [rule for rule in rules if rule.outcome == "unmeasured"]
+    if failed:
+        return _of(
+            "failed", f"{len(failed)} of {_rules(len(rules))} {'fails' if len(failed) == 1 else 'fail'}.", failed
+        )
+    if unmeasured:
+        return _of("not measured", f"{len(unmeasured)} of {_rules(len(rules))} could not be measured.", unmeasured)
+    n_waived = sum(rule.outcome == "waived" for rule in rules)
+    accepted = f", {n_waived} of them because a person accepted what fails" if n_waived else ""
+    all_of_them = "The one rule of the gate holds" if len(rules) == 1 else f"All {len(rules)} rules of the gate hold"
+    return _of("passed", f"{all_of_them}{accepted}.")
+
+
+def _of(state: OutcomeState, reason: str, rules: Sequence[RuleResult] = ()) -> Outcome:
+    named = [f"{cut(rule.rule, RULE)}: {cut(rule.reason, RULE)}" for rule in rules[:MOST_RULES]]
+    more = [f"and {len(rules) - MOST_RULES} more"] if len(rules) > MOST_RULES else []
+    return Outcome(state=state, word=WORDS[state], reason=reason, rules=(*named, *more))
+
+
+def _rules(n: int) -> str:
+    return "1 rule" if n == 1 else f"{n} rules"
+
+
+def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: Sequence[Row]) -> str:
+    """The command that helps on: to go on with the run, to measure what was not, to see what made the worst group so."""
+    name = run["audit_run_id"][:ID]
+    if run["state"] != "complete":
+        return _command("run", run["audit_id"]) if run["origin"] == "run" else _command("report", name)
+    rules = () if gate is None else gate.rules
+    helps = [rule.look_closer[0] for rule in rules if rule.outcome == "unmeasured" and rule.look_closer]
+    if helps and not any(rule.outcome == "failed" for rule in rules):
+        return helps[0].replace(" pin RUN ", f" pin {name} ")
+    if worst is None:
+        return _command("check", name)
+    if worst.measure in ("cost_usd", "latency_ms", "label_churn") and last:
+        return _command("compare", last[0]["base_run_id"][:ID], name)
+    if not worst.is_of_labels:
+        return _command("trace", worst.figure_id)
+    options = (("--model", worst.model_id), ("--task", worst.task_id), ("--strategy", worst.strategy))
+    return _command("diagnose", name, *(part for option in options if _is_typed(option[1]) for part in option))
+
+
+def _is_typed(name: str | None) -> bool:
+    """Whether a name can be typed as it is printed."""
+    return name is not None and shown(name) == name
+
+
+def _command(verb: str, *parts: str | None) -> str:
+    return " ".join(["promptaudit", verb, *(shlex.quote(part) for part in parts if part is not None)])

@@ -1,0 +1,276 @@
+"""Finds the model, task and strategy that is worst, its worst wording, and a sample that two wordings do not agree on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from flows.display.figures import cut, in_unit, interval, paragraph
+from flows.display.policy import LEFT_OUT
+from flows.report.ask_copy import Copy
+from flows.report.queries import query
+from flows.warehouse import Row
+from flows.warehouse.figure_names import figure_id
+from models_registry.mart_columns import ENDS, mart_columns
+
+INSTRUCTION = 200
+COMPLETION = 160
+INPUT = 240
+LABEL = 60
+OF_LABELS = ("sensitivity_corrected", "sensitivity")
+LAST = ("pss_inter", "micro_f1", "invalid_rate")  # where nothing says how answers depend on wordings
+UNSCALED = {"cost_usd", "latency_ms"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """A prompt variant: its number as people say it, its instruction, None where texts are left out."""
+
+    prompt_variant_id: str
+    name: str  # variant 3 at 0.5; the original wording
+    is_original: bool
+    instruction: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstWording:
+    """The wording of the worst group that is right least often, or else whose labels differ most from the others'."""
+
+    wording: Wording
+    label: str  # accuracy, difference from the other wordings
+    figure: float
+    of_original: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worst:
+    """The model, task and strategy that is worst, by which measure and by how much.
+
+    Where figures regressed since the last comparable night it is the one that moved most, `before` and `difference` say from
+    where and by how much; else the one that depends most on the wording. `strategy` is None of a figure over all of them.
+    `figure_id` is the name that `trace` follows. Models that answer by chance or err on purpose are never the worst of others.
+    """
+
+    model_id: str
+    task_id: str
+    strategy: str | None
+    measure: str
+    label: str
+    unit: str | None
+    figure: float
+    low: float | None
+    high: float | None
+    figure_id: str
+    is_of_labels: bool  # whether `diagnose` has something to say of the group
+    before: float | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    wording: WorstWording | None = None
+
+    @property
+    def group(self) -> str:
+        """Returns model, task and strategy, cut and safe to print."""
+        return ", ".join(cut(name, 60) for name in (self.model_id, self.task_id, self.strategy) if name is not None)
+
+    @property
+    def printed(self) -> str:
+        """Returns the figure with its interval, and where it moved from where: `0.143, +0.062 [+0.041, +0.083] since 0.081`."""
+        figure = f"{in_unit(self.figure, self.unit)} {interval(self.low, self.high)}".rstrip()
+        if self.before is None or self.difference is None:
+            return figure
+        ends = [_signed(end, self.unit) for end in (self.difference_low, self.difference_high) if end is not None]
+        around = f" [{', '.join(ends)}]" if len(ends) == len(ENDS) else ""
+        return f"{figure}, {_signed(self.difference, self.unit)}{around} since {in_unit(self.before, self.unit)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleAnswer:
+    """What one wording was answered: the label (None: no label), whether that is right, the completion, None where left out."""
+
+    wording: Wording
+    prediction_id: str
+    label: str | None
+    is_correct: bool | None
+    completion: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A sample that two wordings are answered differently; `lines` of its text are None where it is left out or unknown."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    sample_id: str
+    gold_label: str | None
+    lines: tuple[str, ...] | None
+    is_left_out: bool
+    answers: tuple[ExampleAnswer, ExampleAnswer]
+
+
+def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst | None:
+    """Returns what is worst among rows of the scorecard, `last` being the comparison with the last comparable night."""
+    models = {row["model_id"] for row in scorecard}
+    worse = [row for row in last if row["verdict"] == "regressed" and row["model_id"] in models]
+    worst = _moved(worse, scorecard) if worse else _highest(copy, scorecard, models)
+    return None if worst is None or worst.strategy is None else replace(worst, wording=_wording_of(copy, worst))
+
+
+def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
+    """The regressed figure that moved most; of costs and times only where nothing else moved."""
+    row = max(worse, key=lambda row: (row["measure"] not in UNSCALED, abs(row["difference"] or 0.0)))
+    column = next((each for each in mart_columns("rpt_audit").values() if each.compared == row["measure"]), None)
+    group = next((each for each in scorecard if _group(each) == _group(row)), None)
+    return Worst(
+        model_id=row["model_id"],
+        task_id=row["task_id"],
+        strategy=row["strategy"],
+        measure=row["measure"],
+        label=row["measure"] if column is None or not column.label else column.label,
+        unit="usd" if row["measure"] == "cost_usd" else None if column is None else column.unit,
+        figure=row["candidate"],
+        low=None,
+        high=None,
+        figure_id=figure_id("rpt_run_comparisons", row, "candidate"),
+        before=row["base"],
+        difference=row["difference"],
+        difference_low=row["difference_low"],
+        difference_high=row["difference_high"],
+        is_of_labels=group is not None and group["sensitivity"] is not None,
+    )
+
+
+def _highest(copy: Copy, scorecard: Sequence[Row], models: set[str]) -> Worst | None:
+    """The group that depends most on the wording: by labels, else by right and wrong, else the worst by another measure."""
+    return (
+        _by_column(scorecard, OF_LABELS)
+        or _by_scores([row for row in copy.if_there(query("spreads")) if row["model_id"] in models])
+        or _by_column(scorecard, LAST)
+    )
+
+
+def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
+    for name in names:
+        column = mart_columns("rpt_audit")[name]
+        known = [row for row in scorecard if row.get(name) is not None]
+        if known:
+            sign = 1 if column.direction == "lower" else -1
+            row = max(known, key=lambda row: sign * row[name])
+            low, high = (column.clipped(row.get(name + end)) for end in ENDS)
+            return Worst(
+                model_id=row["model_id"], task_id=row["task_id"], strategy=row["strategy"], measure=name,
+                label=column.label or name, unit=column.unit, figure=column.clipped(row[name]) or 0.0, low=low, high=high,
+                figure_id=figure_id("rpt_audit", row, name), is_of_labels=row["sensitivity"] is not None,
+            )  # fmt: skip
+    return None
+
+
+def _by_scores(spreads: Sequence[Row]) -> Worst | None:
+    """The accuracy that differs most between templates, over all strategies, which are templates too."""
+    known = [row for row in spreads if row["accuracy_std_corrected"] is not None]
+    if not known:
+        return None
+    row = max(known, key=lambda row: row["accuracy_std_corrected"])
+    return Worst(
+        model_id=row["model_id"],
+        task_id=row["task_id"],
+        strategy=None,
+        measure="accuracy_std_corrected",
+        label=f"spread of accuracy by {cut(row['scoring_method'], LABEL)}, corrected,",
+        unit="share",
+        figure=row["accuracy_std_corrected"],
+        low=row["accuracy_std_corrected_low"],
+        high=row["accuracy_std_corrected_high"],
+        figure_id=figure_id("fct_scoring_sensitivity", row, "accuracy_std_corrected"),
+        is_of_labels=False,
+    )
+
+
+def _group(row: Row) -> tuple[str, ...]:
+    return row["model_id"], row["task_id"], row["strategy"]
+
+
+def _wording_of(copy: Copy, worst: Worst) -> WorstWording | None:
+    rows = copy.if_there(query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy)
+    if len(rows) < 2:  # noqa: PLR2004 - one wording is no worse than another
+        return None
+    first, original = rows[0], next((row for row in rows if row["is_original"]), None)
+    for name, label in (("accuracy", "accuracy"), ("disagreement", "difference from the other wordings")):
+        if first[name] is not None:
+            of_original = None if original is None or original is first else original[name]
+            return WorstWording(wording=_wording(copy, first), label=label, figure=first[name], of_original=of_original)
+    return None
+
+
+def example_of(copy: Copy, worst: Worst, scorecard: Sequence[Row]) -> Example | None:
+    """Returns a sample of the worst group with two answers that differ; None where no two wordings are answered differently."""
+    strategies = [
+        row["strategy"] for row in scorecard if (row["model_id"], row["task_id"]) == (worst.model_id, worst.task_id)
+    ]
+    for strategy in [worst.strategy] if worst.strategy is not None else sorted(strategies):
+        rows = copy.if_there(query("telling_answers"), model=worst.model_id, task=worst.task_id, strategy=strategy)
+        pair = _pair(rows)
+        if pair is not None:
+            first = pair[0]
+            is_left_out = copy.texts.of(worst.task_id) == "none"
+            return Example(
+                model_id=worst.model_id,
+                task_id=worst.task_id,
+                strategy=strategy or "",
+                sample_id=first["sample_id"],
+                gold_label=None if first["gold_label"] is None else cut(first["gold_label"], LABEL),
+                lines=None if is_left_out or first["input"] is None else tuple(paragraph(first["input"], INPUT)),
+                is_left_out=is_left_out,
+                answers=(_answer(copy, pair[0]), _answer(copy, pair[1])),
+            )
+    return None
+
+
+def _pair(rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """The first answer, of the original where it was asked, and the commonest other one: a wrong one to a right one first."""
+    if not rows:
+        return None
+    first = rows[0]
+    others = [
+        row for row in rows if row["prompt_variant_id"] != first["prompt_variant_id"] and _ruling(row) != _ruling(first)
+    ]
+    if not others:
+        return None
+    times = Counter(row["label"] for row in others)
+    return first, min(
+        others, key=lambda row: (row["is_correct"] is first["is_correct"], row["label"] is None, -times[row["label"]])
+    )
+
+
+def _ruling(row: Row) -> tuple[object, ...]:
+    """What an answer was read as; of answers without labels whether they are right."""
+    return row["label"], row["is_correct"]
+
+
+def _answer(copy: Copy, row: Row) -> ExampleAnswer:
+    is_left_out = copy.texts.of(row["task_id"]) == "none"
+    return ExampleAnswer(
+        wording=_wording(copy, row),
+        prediction_id=row["prediction_id"],
+        label=None if row["label"] is None else cut(row["label"], LABEL),
+        is_correct=row["is_correct"],
+        completion=None if is_left_out else cut(row["completion"] or "", COMPLETION),
+    )
+
+
+def _wording(copy: Copy, row: Row) -> Wording:
+    temperature, instruction = row["paraphrase_temperature"], row["instruction"]
+    at = "" if temperature is None else f" at {temperature:g}"
+    is_left_out = instruction in (None, LEFT_OUT) or copy.texts.of(row["task_id"]) == "none"
+    return Wording(
+        prompt_variant_id=row["prompt_variant_id"],
+        name="the original wording" if row["is_original"] else f"wording {row['variant_index']}{at}",
+        is_original=row["is_original"],
+        instruction=None if is_left_out else cut(instruction, INSTRUCTION),
+    )
+
+
+def _signed(value: float, unit: str | None) -> str:
+    return f"{'-' if value < 0 else '+'}{in_unit(abs(value), unit)}"

@@ -1,0 +1,194 @@
+"""What the first minute needs of a run: outcome, causes, worst group, example, next command."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+
+import pytest
+
+from flows.report.summary import Summary, _next_command, _outcome, summary_of
+from flows.report.summary_causes import last_comparable
+from flows.warehouse import Warehouse
+from tests.report.conftest import Reported
+from tests.support.imported_nights import AUDIT, Verdict, change, compare, fresh
+
+
+def _of(reported: Reported, **options: object) -> Summary:
+    return summary_of(Warehouse(reported.warehouse), reported.audit_run_id, **options)  # type: ignore[arg-type]
+
+
+def test_the_worst_group_is_the_one_that_depends_most_on_the_wording_with_its_wording_and_an_example(
+    ordinary: Reported,
+) -> None:
+    summary = _of(ordinary)
+    rows = Warehouse(ordinary.warehouse).published.read(
+        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity_corrected is not null",
+        run=ordinary.audit_run_id,
+    )
+    highest = max(rows, key=lambda row: row["sensitivity_corrected"])
+    worst = summary.worst
+    assert worst is not None
+    assert (worst.model_id, worst.task_id, worst.strategy) == tuple(
+        highest[name] for name in ("model_id", "task_id", "strategy")
+    )
+    assert (worst.figure, worst.high) == (
+        pytest.approx(highest["sensitivity_corrected"]),
+        pytest.approx(min(1, highest["sensitivity_corrected_high"])),
+    )
+    accuracies = Warehouse(ordinary.warehouse).published.read(
+        "select prompt_variant_id, accuracy from marts.fct_variant_accuracy join marts.dim_prompt_variants "
+        "using (audit_run_id, task_id, strategy, prompt_variant_id) "
+        "where audit_run_id = $run and model_id = $model and task_id = $task and strategy = $strategy "
+        "and not list_contains(quarantined_for, $model)",
+        run=ordinary.audit_run_id, model=worst.model_id, task=worst.task_id, strategy=worst.strategy,
+    )  # fmt: skip
+    assert worst.wording is not None
+    assert worst.wording.figure == min(row["accuracy"] for row in accuracies)
+    example = summary.example
+    assert example is not None
+    assert example.lines
+    first, second = example.answers
+    assert first.wording.prompt_variant_id != second.wording.prompt_variant_id
+    assert first.label != second.label
+    assert {first.is_correct, second.is_correct} == {True, False}
+    assert summary.outcome.state == "no gate"
+    assert summary.causes == ()
+    assert shlex.split(summary.next_command)[:3] == ["promptaudit", "diagnose", ordinary.audit_run_id[:12]]
+
+
+def test_texts_that_are_left_out_are_none_and_labels_stay(ordinary: Reported) -> None:
+    example = _of(ordinary, text="none").example
+    assert example is not None
+    assert example.is_left_out
+    assert example.lines is None
+    assert [answer.completion for answer in example.answers] == [None, None]
+    assert [answer.wording.instruction for answer in example.answers] == [None, None]
+    assert all(answer.label for answer in example.answers)
+
+
+def test_nothing_of_a_hostile_run_is_a_control_character(hostile: Reported, hostile_judged: Reported) -> None:
+    for reported in (hostile, hostile_judged):
+        summary = _of(reported)
+        assert summary.outcome.word.isprintable()
+        assert summary.next_command.isprintable()
+        if summary.worst is not None:
+            assert summary.worst.group.isprintable()
+        if summary.example is not None:
+            texts = [text for answer in summary.example.answers for text in (answer.label, answer.completion) if text]
+            assert all(text.isprintable() for text in [*texts, *(summary.example.lines or ())])
+
+
+def test_answers_without_labels_are_worst_where_accuracy_differs_most_between_templates(judged: Reported) -> None:
+    worst = _of(judged).worst
+    assert worst is not None
+    (row,) = Warehouse(judged.warehouse).published.read(
+        "select max(accuracy_std_corrected) as most from marts.fct_scoring_sensitivity where audit_run_id = $run",
+        run=judged.audit_run_id,
+    )
+    if worst.measure == "accuracy_std_corrected":
+        assert worst.figure == row["most"]
+        assert _of(judged).next_command == f"promptaudit trace {worst.figure_id}"
+
+
+REASON = "the provider changed the model (served_model x-1 → x-2)"
+
+
+@pytest.fixture(scope="module")
+def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Warehouse, list[str]]:
+    """Three nights: on the last one model regressed in three measures, and an alarm of the night before stands."""
+    path, runs = fresh(tmp_path_factory, 3)
+    compare(
+        path,
+        runs,
+        [
+            *(Verdict(2, "harbour-small", "regressed", REASON, measure) for measure in ("sensitivity", "micro_f1")),
+            Verdict(2, "harbour-small", "regressed", REASON, "pss_inter", "one_shot"),
+            Verdict(2, "harbour-large", "within_noise", ""),
+        ],
+    )
+    change(
+        path,
+        "update raw.comparisons set comparison_id = 'one'",
+        "update marts.rpt_run_comparisons set comparison_id = 'one', cause = 'provider_changed_the_model', base = .1, "
+        "candidate = case measure when 'sensitivity' then .4 else .2 end, "
+        "difference = case measure when 'sensitivity' then .3 else .1 end, difference_low = .05, difference_high = .45, "
+        "q_value = .001",
+    )
+    return Warehouse(path), runs
+
+
+def test_what_moved_together_is_one_sentence_and_the_figure_that_moved_most_is_the_worst(
+    regressed: tuple[Warehouse, list[str]],
+) -> None:
+    warehouse, runs = regressed
+    summary = summary_of(warehouse, runs[2])
+    (cause,) = summary.causes
+    assert cause.kind == "regressed"
+    assert cause.sentence == (
+        "harbour-small regressed: sensitivity of colours, simple, 0.100 → 0.400, +0.300 [+0.050, +0.450], q 0.001, and 2 more "
+        f"figures: the provider changed the model ({REASON})."
+    )
+    worst = summary.worst
+    assert worst is not None
+    assert (worst.model_id, worst.measure, worst.before) == ("harbour-small", "sensitivity", 0.1)
+    assert worst.printed == "0.400, +0.300 [+0.050, +0.450] since 0.100"
+    assert summary.compared_with is not None
+    assert runs[1][:12] in summary.compared_with
+    # an earlier night knows nothing of it
+    assert summary_of(warehouse, runs[1]).causes == ()
+
+
+def test_an_earlier_alarm_is_told_once_and_ends_with_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path, runs = fresh(tmp_path_factory, 3)
+    verdicts = [Verdict(2, "harbour-small", verdict, "why", measure, base=0) for verdict, measure in
+                (("regressed", "sensitivity"), ("within_noise", "micro_f1"))]  # fmt: skip
+    compare(path, runs, verdicts)
+    change(
+        path,
+        "update raw.comparisons set comparison_id = 'one'",
+        "update marts.rpt_run_comparisons set comparison_id = 'one'",
+    )
+    with Warehouse(path).write() as con:
+        for measure in ("sensitivity", "micro_f1"):
+            con.execute(
+                "insert into raw.alarms (audit_run_id, audit_id, alarm_id, event, kind, model_id, task_id, strategy, measure, "
+                "base_run_id, summary, reason, recorded_at) values ($run, $audit, $measure, 'raised', 'regressed', "
+                "'harbour-small', 'colours', 'simple', $measure, $base, '0.1 → 0.4', 'why', '2026-09-21 03:00')",
+                {"run": runs[1], "audit": AUDIT, "measure": measure, "base": runs[0]},
+            )
+    compare(path, runs, [Verdict(2, "harbour-large", "within_noise", "")])
+    change(path, "update raw.audit_runs set started_at = '2026-09-21 02:00:04' where audit_run_id = '" + runs[1] + "'")
+    told = [
+        (cause.kind, cause.sentence)
+        for cause in summary_of(Warehouse(path), runs[2]).causes
+        if cause.kind in ("alarm", "recovered")
+    ]
+    assert told == [
+        ("alarm", "The alarm of 2026-09-21 still stands: harbour-small, colours, simple, sensitivity (0.1 → 0.4)."),
+        ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (within noise)."),
+    ]
+    # the night that raised it tells of its comparisons alone
+    assert not [cause for cause in summary_of(Warehouse(path), runs[1]).causes if cause.kind == "alarm"]
+
+
+def test_of_several_comparisons_the_newest_night_counts_and_a_baseline_only_without_one() -> None:
+    night = {"comparison_id": "n", "baseline": None, "base_started_at": 2}
+    older = {"comparison_id": "o", "baseline": None, "base_started_at": 1}
+    pinned = {"comparison_id": "b", "baseline": "main", "base_started_at": 3}
+    assert last_comparable([pinned, older, night]) == [night]
+    assert last_comparable([pinned]) == [pinned]
+    assert last_comparable([]) == []
+
+
+def test_a_summary_is_plain_data(ordinary: Reported) -> None:
+    assert set(dataclasses.asdict(_of(ordinary))) == {
+        "audit_run_id", "audit_id", "outcome", "compared_with", "causes", "worst", "example", "next_command",
+    }  # fmt: skip
+
+
+def test_a_run_that_is_not_complete_goes_on_with_run() -> None:
+
+    run = {"audit_run_id": "0" * 32, "audit_id": "my audit", "state": "running", "origin": "run"}
+    assert _outcome(run, None, []).state == "not measured"
+    assert _next_command(run, None, None, []) == "promptaudit run 'my audit'"
