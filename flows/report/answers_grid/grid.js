@@ -265,7 +265,7 @@
       const lines = (sample.options ?? []).slice(0, template.signs.length).map((option, place) => put(template.option, { enumerator: template.signs[place], option }));
       values.options = lines.join(template.between);
     }
-    return wording.messages.map(([role, content]) => [role, template && role === "system" ? content : put(content, values)]);
+    return wording.messages.map(([role, content]) => [role, put(content, values)]);
   }
 
   const block = (text) => {

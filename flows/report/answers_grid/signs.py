@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flows.display.figures import shown
-
 MOST_SIGN = 3  # characters
 N_LETTERS = 26
 
@@ -17,7 +15,7 @@ def signs_of(labels: Sequence[str]) -> list[str]:
     A, B, C by their places.
     """
     ways: tuple[Callable[[str], str], ...] = (
-        lambda label: shown(label) if len(label) <= MOST_SIGN else "",
+        lambda label: label if label.isprintable() and label.strip() == label else "",
         lambda label: _letters(label)[:1].upper(),
         lambda label: _letters(label)[:2].capitalize(),
     )

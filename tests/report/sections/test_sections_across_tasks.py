@@ -39,8 +39,9 @@ RUN = {"audit_run_id": "r", "audit_id": "paper"}
 
 def report_data(**rows: Any) -> ReportData:
     judging = rows.pop("judging", JudgingData())
+    not_read: dict[str, Any] = {"gate": None, "summary": None, "answers": None}
     return ReportData(
-        run=RUN, texts=Texts(), gate=None, judging=judging, nights=Nights(), n_checks=0, has_formats_page=False, **rows
+        run=RUN, texts=Texts(), judging=judging, nights=Nights(), n_checks=0, has_formats_page=False, **not_read, **rows
     )
 
 
