@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     from flows.display.progress import Progress
     from flows.settings import Settings
+    from flows.warehouse import Warehouse
     from models_registry.registry import Registry
 
 DEFAULT_AUDIT = "quickstart"
+WIDTH = 80  # of what no terminal shows
 
 app = typer.Typer(
     name="promptaudit",
@@ -93,6 +95,17 @@ def console(width: int) -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else width)
+
+
+def show_closing(warehouse: Warehouse, audit_run_id: str) -> None:
+    """Writes what is worst of a published run, an example and the next command; nothing where JSON is asked for."""
+    if state.as_json:
+        return
+    from flows.report.summary import summary_of
+    from flows.report.terminal.closing import closing_lines
+
+    summary = summary_of(warehouse, audit_run_id, state.settings().text)
+    show({}, "\n".join(closing_lines(summary, console(WIDTH).width)))
 
 
 def _version(value: bool) -> None:

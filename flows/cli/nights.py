@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.app import AuditName, ModelOption, RunName, StrategyOption, TaskOption, app, console, show, state
+from flows.cli.app import (
+    AuditName,
+    ModelOption,
+    RunName,
+    StrategyOption,
+    TaskOption,
+    app,
+    console,
+    show,
+    show_closing,
+    state,
+)
 from flows.warehouse import Warehouse
 
 WIDTH = 130  # of a table that no terminal shows
@@ -29,6 +40,7 @@ def nightly(
     settings = state.settings()
     result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
     show(result, "\n".join(lines_of(result)))
+    show_closing(Warehouse(settings.warehouse), result.audit_run_id)
     return result.exit_code
 
 

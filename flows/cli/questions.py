@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.app import app, show, state
+from flows.cli.app import app, show, show_closing, state
 from models_registry.errors import UsageError, WarehouseLocked, nearest
 
 
@@ -98,6 +98,7 @@ def report(
     if Warehouse(settings.warehouse).published.lake is not None and form == "html" and output is None:
         path = write_report(Warehouse(settings.warehouse), run, policy, is_held=False)
         show({"report": str(path)}, str(path))
+        show_closing(Warehouse(settings.warehouse), run)
         return
     if form == "html" and output is None:
         try:
@@ -109,11 +110,13 @@ def report(
                 "a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone"
             )
         show({"report": str(path)}, str(path))
+        show_closing(Warehouse(settings.warehouse), run)
         return
     text = report_as(Warehouse(settings.warehouse), run, form, policy)
     if output is not None:
         write_text(text, output, SHARED)
         show({"report": str(output)}, str(output))
+        show_closing(Warehouse(settings.warehouse), run)
     else:
         show({"report": None, form: text}, text.rstrip("\n"))
 

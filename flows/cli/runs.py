@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.app import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, console, show, state
+from flows.cli.app import DEFAULT_AUDIT, WIDTH, AuditName, MaxRequests, MaxUsd, app, console, show, show_closing, state
 from flows.warehouse import Warehouse
 from models_registry.errors import UsageError
 
@@ -119,11 +119,12 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
         figures = {"scorecard": scorecard_rows(warehouse, run), "rule_against_judge": comparison_rows(warehouse, run)}
         show({**encoded(result), **figures})
         return
-    screen = console(130)
+    screen = console(WIDTH)
     with warehouse.published.connect():
         screen.print(scorecard(warehouse, result.audit_run_id, screen.width))
-    for line in lines_of(result):
-        sys.stdout.write(line + "\n")
+        for line in lines_of(result):
+            sys.stdout.write(line + "\n")
+        show_closing(warehouse, result.audit_run_id)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from flows.display.policy import Policy, Texts
 from flows.history.nights import MOST_NIGHTS, Nights, gather_nights
 from flows.report.ask_copy import Copy
+from flows.report.gather_answers import GridAnswers, gather_answers
 from flows.report.gather_judging import JudgingData, gather_judging
 from flows.report.queries import query
 from flows.report.summary import Summary, gate_of, summarise
@@ -26,6 +27,7 @@ class ReportData:
     gate: GateResult | None  # None: the run did not land, or its rules are of another version
     summary: Summary
     judging: JudgingData
+    answers: GridAnswers
     nights: Nights
     n_checks: int
     has_formats_page: bool
@@ -82,10 +84,11 @@ def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) 
     A query of LATER gives no rows where a warehouse of an older version lacks one of its tables.
     """
     with warehouse.published.connect() as con:
-        return _gathered(Copy(con, warehouse, audit_run_id, Texts(text)), warehouse)
+        copy = Copy(con, warehouse, audit_run_id, Texts(text))
+        return _gathered(copy, warehouse, gather_answers(con, audit_run_id, copy.texts))
 
 
-def _gathered(copy: Copy, warehouse: Warehouse) -> ReportData:
+def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportData:
     rows_of_queries = {name: (copy.if_there if name in LATER else copy)(query(name)) for name in QUERIES}
     gate = gate_of(warehouse, copy.run)
     return ReportData(
@@ -94,6 +97,7 @@ def _gathered(copy: Copy, warehouse: Warehouse) -> ReportData:
         gate=gate,
         summary=summarise(copy, gate, rows_of_queries),
         judging=gather_judging(copy),
+        answers=answers,
         nights=gather_nights(copy, query("nightly"), MOST_NIGHTS),
         has_formats_page=warehouse.places.formats_page(copy.run["audit_run_id"]).is_file(),
         n_checks=copy(query("n_checks"))[0]["n_checks"],

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flows.display.figures import NAME, count, cut
 from flows.report import page_size
+from flows.report.answers_grid.section import AnswersGrid, answers_grid
 from flows.report.blocks.blocks import Section
 from flows.report.blocks.filters import environment, trace_links
 from flows.report.charts import parts
@@ -48,12 +49,14 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
     Of a run of many tasks it has the charts and tables of those whose answers depend most on the wording.
     traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
     """
-    content = sections(data)
+    content, grid = sections(data), answers_grid(data)
     page = ""
     for most in page_size.fewer(parts.MOST_GROUPS):
         first, *others = _parts(data, content, most)
         n_left_out = sum(map(len, others))
-        draw = partial(_rendered, data, content.of(first if others else None), traces, base, n_left_out=n_left_out)
+        draw = partial(
+            _rendered, data, content.of(first if others else None), grid, traces, base, n_left_out=n_left_out
+        )
         page, _ = page_size.drawn_to_fit(draw)
         if page_size.fits(page):
             break
@@ -62,14 +65,14 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
 
 def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
     """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
-    content = sections(data)
+    content, grid = sections(data), answers_grid(data)
     pages: list[str] = []
     for most in page_size.fewer(parts.MOST_GROUPS):
         tasks_of, pages = _parts(data, content, most), []
         rows: Sequence[int] = page_size.ROWS
         for place, tasks in enumerate(tasks_of, start=1):
             part = Part(place, tasks_of) if len(tasks_of) > 1 else None
-            draw = partial(_rendered, data, content.of(tasks if part else None), traces, "", part=part)
+            draw = partial(_rendered, data, content.of(tasks if part else None), grid, traces, "", part=part)
             page, n = page_size.drawn_to_fit(draw, rows)
             rows = tuple(each for each in rows if each <= n)  # all pages are much alike
             pages.append(page)
@@ -89,6 +92,7 @@ def _parts(data: ReportData, content: Content, most: int) -> list[frozenset[str]
 def _rendered(  # noqa: PLR0913 - what a page is made of
     data: ReportData,
     content: Content,
+    grid: AnswersGrid,
     traces: frozenset[str],
     base: str,
     most_rows: int,
@@ -127,6 +131,7 @@ def _rendered(  # noqa: PLR0913 - what a page is made of
             samples=samples(data),
             no_samples=why_in_part(data.scorecard) or NO_SAMPLES,
             gate=checks,
+            grid=grid,
             facts=identity.facts(data),
             identity_tables=identity.tables(data),
             measures=content.measures,

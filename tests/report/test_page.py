@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from flows.display.figures import number, percent, shown
 from flows.report import as_written, report, scorecard_rows
+from flows.report.answers_grid.section import script as grid_script
 from flows.report.blocks.blocks import Block
 from flows.report.charts.script import script
 from flows.report.gather import gather
@@ -31,7 +32,7 @@ from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
 
 SECTIONS = {
-    "scorecard", "sensitivity", "classes", "telling", "clouds", "consistency", "alike", "pairs", "numbers", "repetition",
+    "scorecard", "answers", "sensitivity", "classes", "telling", "clouds", "consistency", "alike", "pairs", "numbers", "repetition",
     "paraphrase", "between", "subsamples", "variety", "formats", "accuracy", "wordings", "costs", "enough", "samples",
     "gate", "identity", "guide",
 }  # fmt: skip
@@ -145,11 +146,11 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     run: Reported = request.getfixturevalue(name)
     seen = Seen(run.html)
     ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
-    assert set(ids) == PAGES[name] | {"charts"}
+    assert set(ids) == PAGES[name] | {"charts", "answers-packed"}
     assert len(ids) == len(set(ids))
     policy = next(v for t, a, v in seen.attributes if t == "meta" and a == "content" and "default-src" in v)
     assert policy == (
-        f"default-src 'none'; script-src '{script().source}'; style-src 'unsafe-inline'; img-src data:; "
+        f"default-src 'none'; script-src '{script().source}' '{grid_script().source}'; style-src 'unsafe-inline'; img-src data:; "
         "connect-src 'none'; base-uri 'none'; form-action 'none'"
     )
     links = [value for _, attribute, value in seen.attributes if attribute in {"href", "src", "xlink:href"}]
@@ -182,16 +183,17 @@ def test_nothing_hostile_is_live(name: str, request: pytest.FixtureRequest) -> N
 
 
 @pytest.mark.parametrize("name", list(PAGES))
-def test_the_one_script_that_runs_is_the_one_the_policy_names(name: str, request: pytest.FixtureRequest) -> None:
+def test_the_two_scripts_that_run_are_those_the_policy_names(name: str, request: pytest.FixtureRequest) -> None:
     run: Reported = request.getfixturevalue(name)
     scripts = re.findall(r"<script([^>]*)>(.*?)</script>", run.html, re.DOTALL)
     assert run.html.count("<script") == len(scripts)
     running = [text for attributes, text in scripts if attributes == ""]
-    assert len(running) == 1
-    digest = base64.b64encode(hashlib.sha256(running[0].encode()).digest()).decode()
-    assert run.html.count(f"script-src 'sha256-{digest}'") == 1
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in running]
+    (named,) = re.findall(r"script-src ([^;]*);", run.html)
+    assert len(running) == 2
+    assert sorted(named.split()) == sorted(f"'sha256-{digest}'" for digest in digests)
     data = [text for attributes, text in scripts if attributes.startswith(' type="application/json"')]
-    assert len(data) == len(scripts) - 1
+    assert len(data) == len(scripts) - 2
     for text in data:
         assert not set("<>&\u2028\u2029") & set(text)
         assert isinstance(json.loads(text), dict)

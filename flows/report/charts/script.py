@@ -34,7 +34,11 @@ class Script:
 @functools.cache
 def script() -> Script:
     """Returns Vega, Vega-Lite and Vega-Embed with `script.js`, about 0.9 MB."""
-    text = _bundled()
+    return inline(_bundled())
+
+
+def inline(text: str) -> Script:
+    """Returns a script of ours as it stands in a page; raises ValueError where it would end early inside one."""
     if any(end in text.lower() for end in ("</script", "<!--")) or {"\r", "\0"} & set(text):
         msg = "the script would end early inside a page"
         raise ValueError(msg)

@@ -23,7 +23,7 @@ from flows.report.sections.columns import (
     wording,
     words,
 )
-from flows.report.sections.reasons import why_no_answers, why_older, why_open
+from flows.report.sections.reasons import NO_GOLD, why_no_answers, why_older, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs
 from flows.warehouse import Row
 
@@ -141,8 +141,7 @@ def accuracy(data: ReportData, room: Room) -> Section:
     originals = {prompt_variant_id for prompt_variant_id, row in variants.items() if row["is_original"]}
     for task_id, block, scored in section.of_tasks(data.scorecard):
         if task_id not in rows_of:
-            missing = "No sample of this task has a gold label, so no answer can be called right or wrong."
-            block.absent.append(why_no_answers(scored) or missing)
+            block.absent.append(why_no_answers(scored) or NO_GOLD)
             continue
         methods = by(rows_of[task_id], "scoring_method")
         domain = panels.domain_of([row["accuracy"] for row in rows_of[task_id]], least=0)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from flows.report.gather import ReportData
 from flows.warehouse import Row
+from models_registry.mart_columns import mart_columns
+
+if TYPE_CHECKING:
+    from flows.report.gather import ReportData
 
 OLDER = (
     "An older version derived this run, without these figures; `promptaudit rebuild` adds them (with --restore where its raw "
     "rows are in the archive)."
 )
+OPEN = "An open-ended task has no labels to measure this by."
+NO_CLASSES = "No sample of this task has a gold label, so there are no classes to compare."
+NO_GOLD = "No sample of this task has a gold label, so no answer can be called right or wrong."
+ASKED_ONCE = "No original wording was asked twice, so there are no repetitions to compare."
+REWORDED_ONCE = "No rephrasing was asked twice, so wording and noise cannot be told apart."
+NO_PRICE = "No price of these answers is known."
 
 
 def why_no_answers(rows: Sequence[Row]) -> str | None:
@@ -36,7 +46,7 @@ def why_in_part(rows: Sequence[Row]) -> str | None:
 def why_open(data: ReportData, task_id: str) -> str | None:
     """Returns why an open-ended task has none of the measures of labels, None for a task with labels."""
     kinds = {row["task_id"]: row["kind"] for row in data.tasks}
-    return "An open-ended task has no labels to measure this by." if kinds.get(task_id) == "open_ended" else None
+    return OPEN if kinds.get(task_id) == "open_ended" else None
 
 
 def why_older(data: ReportData) -> str | None:
@@ -53,3 +63,26 @@ def why_one_wording(rows: Sequence[Row], measure: str) -> str:
     if max(row["n_variants"] - row["n_variants_quarantined"] for row in rows) < 2:  # noqa: PLR2004
         return f"Only one wording was asked, and {measure} needs two."
     return f"Too few answers can be compared for {measure}."
+
+
+def why_no_figure(row: Row, measure: str, *, is_open: bool) -> str:  # noqa: PLR0911 - a reason each
+    """Returns why a row of the scorecard has no figure of a measure; `is_open`: its task is open-ended."""
+    if nothing := why_no_answers([row]):
+        return nothing
+    if measure == "cost_usd":
+        return NO_PRICE
+    if is_open:
+        return OPEN
+    if mart_columns("rpt_audit")[measure].needs_full_grid and (part := why_in_part([row])):
+        return part
+    if measure == "pss_intra":
+        return ASKED_ONCE
+    if measure == "micro_f1":
+        return NO_GOLD
+    if measure == "consistency" and row["micro_f1"] is None:
+        return NO_CLASSES
+    if measure == "wording_share" and row["sensitivity"] is not None:
+        return REWORDED_ONCE
+    return why_one_wording(
+        [row], {"pss_inter": "PSS over wordings"}.get(measure, mart_columns("rpt_audit")[measure].label.lower())
+    )

@@ -10,7 +10,7 @@ from flows.report.blocks.cells import Traced
 from flows.report.charts import panels
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, figure, table, words
-from flows.report.sections.reasons import why_in_part, why_no_answers, why_older, why_one_wording, why_open
+from flows.report.sections.reasons import NO_CLASSES, why_in_part, why_no_answers, why_older, why_one_wording, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs
 from flows.warehouse import Row
 
@@ -79,8 +79,7 @@ def consistency(data: ReportData, room: Room) -> Section:
     rows_of = by(data.consistencies, "task_id")
     for task_id, block, scored in section.of_tasks(data.scorecard):
         if task_id not in rows_of:
-            no_gold = "No sample of this task has a gold label, so there are no classes to compare."
-            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_in_part(scored) or no_gold)
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or why_in_part(scored) or NO_CLASSES)
             continue
         room.draw_pairs(block, charts_of_pairs(rows_of[task_id], task_id, _bars))
         block.tables.append(

@@ -14,7 +14,7 @@ from flows.report.charts import panels
 from flows.report.charts.curves import Axes, curves
 from flows.report.gather import ReportData
 from flows.report.sections.columns import MODEL, STRATEGY, Column, beside, bounds, table, tally, words
-from flows.report.sections.reasons import why_no_answers, why_one_wording, why_open
+from flows.report.sections.reasons import ASKED_ONCE, why_no_answers, why_one_wording, why_open
 from flows.report.sections.room import Drawn, Room, charts_of_pairs, point
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
@@ -59,8 +59,7 @@ def repetition(data: ReportData, room: Room) -> Section:
     for task_id, block, scored in section.of_tasks(data.scorecard):
         block.legend = _BANDS
         if task_id not in rows_of:
-            once = "No original wording was asked twice, so there are no repetitions to compare."
-            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or once)
+            block.absent.append(why_open(data, task_id) or why_no_answers(scored) or ASKED_ONCE)
             continue
         rows, adjacent = rows_of[task_id], adjacent_of.get(task_id, [])
         _draw_series(block, rows, room, "asks of the same prompt", has_table=False)

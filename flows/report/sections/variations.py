@@ -106,7 +106,9 @@ def _ranges(rows: list[Row], who: str, *, series: Sequence[str], domain: panels.
     own = [row for row in rows if row["strategy"] in series]
     points = [point(MART, row, "effect", name=kind(row), series=row["strategy"]) for row in own]
     strongest = max(own, key=lambda row: row["effect"])
-    label = f"{who}: effect of each kind of variation beyond repeating; {kind(strongest)} {number(strongest['effect'])}."
+    label = (
+        f"{who}: effect of each kind of variation beyond repeating; {kind(strongest)} {number(strongest['effect'])}."
+    )
     drawing = panels.ranges(
         points, list(series), domain, "beyond repeating", label, "strategy", level=0.0, names_what="kind"
     )

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 from flows.display.figures import ABSENT, NAME, count, cut, interval, number, percent, share, share_interval
 from flows.report.blocks.blocks import by
 from flows.report.sections.rule_against_judge import VERIFIED, findings, is_told_apart
-from flows.report.terminal.tables import Named, tables
+from flows.report.terminal.tables import Line, tables
 from flows.warehouse import Row
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-# heading, width
-COLUMNS = (
-    ("accuracy\nrule ±", 8), ("accuracy\njudge ±", 8), ("corrected\nspread, rule", 14), ("corrected\nspread, judge", 14),
-    ("share\nremoved", 14),
-)  # fmt: skip
+COLUMNS = ("Accuracy, rule", "Accuracy, judge", "Corrected spread, rule", "Corrected spread, judge", "Share removed")
 MOST = 20  # rows a task
 
 
@@ -28,7 +24,7 @@ def comparisons_of_tasks(compared: list[Row], width: int) -> Iterator[Renderable
 
     for task_id, rows in by(compared, "task_id").items():
         yield Text(f"\nrule against judge: {cut(task_id, NAME)}", style="bold")
-        yield from tables("model\nrule · judge", COLUMNS, [_named(row) for row in rows[:MOST]], width)
+        yield from tables("", COLUMNS, [_line(row) for row in rows[:MOST]], width)
         if len(rows) > MOST:
             yield Text(f"the first {MOST} of {len(rows)} rows; the report has the rest")
         for phrase, who in findings(rows):
@@ -37,20 +33,21 @@ def comparisons_of_tasks(compared: list[Row], width: int) -> Iterator[Renderable
             yield Text(vouching(next(row for row in rows if row["judge"] == judge)))
 
 
-def _named(row: Row) -> Named:
-    return row["model_id"], f"{cut(row['rule'], NAME)} · {cut(row['judge'], NAME)}", cells(row)
+def _line(row: Row) -> Line:
+    name = f"{cut(row['rule'], NAME)} · {cut(row['judge'], NAME)}"
+    return Line(heading=cut(row["model_id"], NAME), name=name, cells=cells(row))
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """Returns a row's printed figures in the order of COLUMNS, intervals and standard deviations on a second line."""
+    """Returns a row's printed figures in the order of COLUMNS, each with its interval or standard deviation."""
 
     def accuracy(who: str) -> str:
         std = row[f"accuracy_std_{who}"]
-        return number(row[f"accuracy_{who}"]) + ("" if std is None else f"\n±{number(std)}")
+        return number(row[f"accuracy_{who}"]) + ("" if std is None else f" ± {number(std)}")
 
     def spread(who: str) -> str:
         name = f"spread_{who}"
-        return f"{number(row[name])}\n{interval(row[f'{name}_low'], row[f'{name}_high'])}".rstrip()
+        return f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}".rstrip()
 
     removed = [share(row["share_removed"]), share_interval(row["share_removed_low"], row["share_removed_high"])]
     if row["share_removed"] is None:
@@ -59,7 +56,7 @@ def cells(row: Row) -> tuple[str, ...]:
         removed.append("unverified")
     elif row["share_removed_rectified"] is not None:
         removed.append(f"rectified {share(row['share_removed_rectified'])}")
-    return accuracy("rule"), accuracy("judge"), spread("rule"), spread("judge"), "\n".join(removed)
+    return accuracy("rule"), accuracy("judge"), spread("rule"), spread("judge"), " ".join(removed).rstrip()
 
 
 def vouching(row: Row) -> str:

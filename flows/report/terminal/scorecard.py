@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flows.display.figures import NAME, counted_of, cut, in_unit, interval
+from flows.display.figures import ABSENT, NAME, counted_of, cut, in_unit, interval
 from flows.report.ask_copy import rows
 from flows.report.gather_judging import comparisons
 from flows.report.queries import query
+from flows.report.sections.reasons import why_no_figure
+from flows.report.terminal.footnotes import Footnotes
 from flows.report.terminal.missing_answers import missing_of_rows
 from flows.report.terminal.rule_against_judge import comparisons_of_tasks
-from flows.report.terminal.tables import tables
+from flows.report.terminal.tables import Line, tables
 from flows.warehouse import Row, Warehouse
-from models_registry.mart_columns import ENDS, Form, MartColumn, compact_measures, mart_columns
+from models_registry.mart_columns import ENDS, MartColumn, compact_measures, mart_columns
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-SIZE = ("samples\nvariants", 8)  # heading, width
-WIDTHS: Mapping[Form, int] = {"interval": 14, "figure": 7}
+SIZE = "samples ×\nvariants"
 
 
 def scorecard_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
@@ -39,42 +40,68 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
     """Returns the scorecard for a terminal of a width, under it each task's rules against its judges, where there are any."""
     from rich.console import Group
 
-    return Group(*drawn(scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id), width))
+    tasks = rows(warehouse, query("tasks"), audit_run_id)
+    open_tasks = frozenset(row["task_id"] for row in tasks if row["kind"] == "open_ended")
+    scores, compared = scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id)
+    return Group(*drawn(scores, compared, width, open_tasks))
 
 
-def drawn(scores: list[Row], compared: list[Row], width: int) -> Iterator[RenderableType]:
-    """Gives the parts of the scorecard: columns that do not fit go into a further table, none is dropped."""
+def drawn(
+    scores: list[Row], compared: list[Row], width: int, open_tasks: frozenset[str] = frozenset()
+) -> Iterator[RenderableType]:
+    """Yields the parts of the scorecard; each dash has a number that a sentence below tells the reason of.
+
+    A column that is the same in every row is a sentence instead.
+    """
     if not scores:
         yield "no figures yet: nothing of this run has been measured"
         return
-    named = [
-        (row["model_id"], f"{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}", cells(row)) for row in scores
+    notes = Footnotes()
+    columns = [(SIZE, [_size(row) for row in scores])]
+    for measure in compact_measures():
+        column = [_cell(row, measure, notes, is_open=row["task_id"] in open_tasks) for row in scores]
+        columns.append((_heading(measure), column))
+    same = {
+        title: column[0]
+        for title, column in columns
+        if len(column) > 1 and len(set(column)) == 1 and "[" not in column[0]
+    }
+    kept = [(title, column) for title, column in columns if title not in same]
+    lines = [
+        Line(heading=heading, name=name, cells=[column[place] for _, column in kept])
+        for place, (heading, name) in enumerate(names(scores))
     ]
-    yield from tables("model\ntask · strategy", columns(), named, width)
+    yield from tables("", [title for title, _ in kept], lines, width)
+    told = "; ".join(f"{' '.join(title.lower().split())} {cell}" for title, cell in same.items())
+    yield from notes.lines(f"In every row: {told}." if told else "", width)
     yield from missing_of_rows(scores, width)
     yield from comparisons_of_tasks(compared, width)
 
 
-def columns() -> list[tuple[str, int]]:
-    """Returns the heading and the width of each column of the scorecard."""
-    return [SIZE, *((_heading(measure), WIDTHS[measure.compact]) for measure in compact_measures() if measure.compact)]
+def names(scores: Sequence[Row]) -> list[tuple[str, str]]:
+    """Returns for each row of the scorecard the heading that it stands under and its name: what several rows share is above."""
+    tasks = [f"{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}" for row in scores]
+    models = [cut(row["model_id"], NAME) for row in scores]
+    if len(set(models)) == 1:
+        return list(zip(models, tasks, strict=True))
+    return list(zip(tasks, models, strict=True))
 
 
 def _heading(measure: MartColumn) -> str:
-    if measure.interval is not None:
-        return f"{measure.label}\n(corrected)"
-    return measure.label.replace(" ", "\n") if measure.compact == "figure" else measure.label
+    if measure.compact == "figure":
+        return measure.label.replace(" ", "\n")
+    return f"{measure.label}{' (corrected)' if measure.interval is not None else ''}"
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """Returns a row's printed figures in the order of `columns`, the interval on a second line."""
-    samples = counted_of(row["n_samples"], row.get("n_samples_planned")).replace(" of ", " of\n")
-    size = f"{samples} ×\n{counted_of(row.get('wordings_per_sample') or row['n_variants'], row['n_variants'])}"
-    return (size, *(_cell(row, measure) for measure in compact_measures()))
+def _size(row: Row) -> str:
+    samples = counted_of(row["n_samples"], row.get("n_samples_planned"))
+    return f"{samples} × {counted_of(row.get('wordings_per_sample') or row['n_variants'], row['n_variants'])}"
 
 
-def _cell(row: Row, measure: MartColumn) -> str:
+def _cell(row: Row, measure: MartColumn, notes: Footnotes, *, is_open: bool) -> str:
     figure = in_unit(measure.clipped(row[measure.name]), measure.unit)
+    if figure == ABSENT:
+        return f"{figure}{notes.mark(why_no_figure(row, measure.name, is_open=is_open))}"
     if measure.compact == "figure":
         return figure
     column = mart_columns("rpt_audit")[measure.estimate]
@@ -82,4 +109,4 @@ def _cell(row: Row, measure: MartColumn) -> str:
         estimate = in_unit(column.clipped(row[column.name]), measure.unit)
         figure = figure if estimate == figure else f"{figure} ({estimate})"
     low, high = (column.clipped(row[column.name + end]) for end in ENDS)
-    return f"{figure}\n{interval(low, high)}".rstrip()
+    return f"{figure} {interval(low, high)}".rstrip()

@@ -1,42 +1,90 @@
-"""Tables for a terminal of any width: columns that do not fit go into a further table, none is dropped."""
+"""Tables for a terminal of any width, a line a row: columns that do not fit go into a further table, none is dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flows.display.columns import parts_of
 from flows.display.figures import NAME, cut
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-NAME_WIDTH = 18  # at least; wide terminals give more
-GAP = 1
-
-Columns = Sequence[tuple[str, int]]  # heading, width
-Named = tuple[str, str, Sequence[str]]  # a row's name, what stands below it, its cells
-
-
-def tables(heading: str, columns: Columns, rows: Sequence[Named], width: int) -> Iterator[Table]:
-    """Returns the rows as one table, or as several under each other where the width is too small for all columns."""
-    for part in parts_of([needed for _, needed in columns], width, first=NAME_WIDTH, gap=GAP):
-        yield _table(heading, columns, rows, part)
-
-
-def _table(heading: str, columns: Columns, rows: Sequence[Named], part: Sequence[int]) -> Table:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
-    table.add_column(heading, overflow="fold", min_width=NAME_WIDTH, max_width=40)
-    for index in part:
-        title, width = columns[index]
-        table.add_column(title, justify="right", min_width=width, no_wrap=True)
-    for name, below, cells in rows:
-        # Text, never markup: names are other people's
-        named = Text(cut(name, NAME), style="bold")
-        named.append(f"\n{below}", style="not bold")
-        table.add_row(named, *(Text(cells[index]) for index in part))
-    return table
+LEAST_NAME = 12  # characters of the widest name that stay on its line at least
+GAP = 2
+INDENT = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One row of a table: what it is under, its name, and a text for each column. All may be other people's words."""
+
+    heading: str
+    name: str
+    cells: Sequence[str]
+
+
+def tables(heading: str, columns: Sequence[str], lines: Sequence[Line], width: int) -> Iterator[Text]:
+    """Yields the lines of one table, or of several under each other where the width is too small for all columns.
+
+    Args:
+        heading: of the names.
+        columns: their headings, which may have several lines.
+        lines: the rows; those under one heading stand together.
+        width: characters of the terminal, which no line is wider than.
+    """
+    from rich.cells import cell_len
+
+    widths = [
+        max(cell_len(text) for text in (*column.split("\n"), *(line.cells[place] for line in lines)))
+        for place, column in enumerate(columns)
+    ]
+    names = [heading, *(" " * INDENT + cut(line.name, NAME) for line in lines)]
+    longest = max(map(cell_len, names))
+    room = max(LEAST_NAME, min(longest, width - max(widths, default=0) - GAP, width // 3))
+    for place, part in enumerate(parts_of(widths, width, first=room, gap=GAP)):
+        if place:
+            yield _text("")
+        yield from _table(heading, columns, lines, part, [room, *(widths[index] for index in part)])
+
+
+def _table(
+    heading: str, columns: Sequence[str], lines: Sequence[Line], part: Sequence[int], widths: Sequence[int]
+) -> Iterator[Text]:
+    titles = [heading.split("\n"), *(columns[index].split("\n") for index in part)]
+    for place in range(-max(map(len, titles)), 0):  # the last lines of all headings are beside each other
+        row = [title[place] if len(title) >= -place else "" for title in titles]
+        yield _row(row[0], row[1:], widths, "bold")
+    yield _text("─" * (sum(widths) + GAP * (len(widths) - 1)), "dim")
+    above = None
+    for line in lines:
+        if line.heading and line.heading != above:
+            yield _text(line.heading, "bold")
+        above = line.heading
+        *before, last = _folded(cut(line.name, NAME), widths[0] - INDENT)
+        for name in before:
+            yield _text(" " * INDENT + name)
+        yield _row(" " * INDENT + last, [line.cells[index] for index in part], widths)
+
+
+def _row(name: str, cells: Sequence[str], widths: Sequence[int], style: str = "") -> Text:
+    from rich.cells import cell_len, set_cell_size
+
+    aligned = [" " * (width - cell_len(cell)) + cell for cell, width in zip(cells, widths[1:], strict=True)]
+    return _text((" " * GAP).join([set_cell_size(name, widths[0]), *aligned]).rstrip(), style)
+
+
+def _folded(name: str, width: int) -> list[str]:
+    """A name in pieces, each no wider than a column."""
+    from rich.cells import chop_cells
+
+    return chop_cells(name, width) or [""]
+
+
+def _text(line: str, style: str = "") -> Text:
+    """Text, never markup: names are other people's."""
+    from rich.text import Text
+
+    return Text(line, style=style)

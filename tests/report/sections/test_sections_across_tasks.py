@@ -46,6 +46,7 @@ def report_data(**rows: Any) -> ReportData:
         gate=None,
         summary=empty_summary(),
         judging=judging,
+        answers=None,
         nights=Nights(),
         n_checks=0,
         has_formats_page=False,

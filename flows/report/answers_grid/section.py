@@ -1,0 +1,65 @@
+"""The section of a report that holds the answers grid: its packed answers, its script and its sentences."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from flows.display.figures import count
+from flows.report.answers_grid.content import GridContent
+from flows.report.answers_grid.pack import packed
+from flows.report.charts.script import Script, as_json, inline
+from flows.report.gather import ReportData
+from flows.report.page_size import GRID_BYTES
+
+ALL = "All {of} answers are here, those to the samples whose answers differ most first."
+PART = (
+    "{n} of {of} answers are here, those to the samples whose answers differ most: the worst sample of each model, task and "
+    "strategy, then the second of each, and so on."
+)
+NONE = "No answer has landed yet."
+REST = "select * from marts.fct_predictions where audit_run_id = '{run}'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersGrid:
+    """What the template of the grid prints."""
+
+    packed: Markup
+    script: Script
+    summary: str
+    texts: str
+    query: str  # that has every answer
+    is_empty: bool
+
+
+def answers_grid(data: ReportData, budget: int = GRID_BYTES) -> AnswersGrid:
+    """Returns the grid of a run with as many answers as fit `budget` characters."""
+    content = GridContent(
+        data.answers,
+        audit_run_id=data.run["audit_run_id"],
+        tasks=data.tasks,
+        scorecard=data.scorecard,
+        texts=data.texts,
+        references={row["model_id"] for row in data.references},
+    )
+    grid = packed(data.answers, content, budget)
+    n_landed = sum(row["n_landed"] or 0 for row in data.scorecard)
+    sentence = NONE if not grid.n_answers else ALL if grid.n_answers >= n_landed else PART
+    return AnswersGrid(
+        packed=as_json({"deflated": grid.deflated}),
+        script=script(),
+        summary=sentence.format(n=count(grid.n_answers), of=count(n_landed)),
+        texts=data.texts.summary,
+        query=REST.format(run=data.run["audit_run_id"]),
+        is_empty=not grid.n_answers,
+    )
+
+
+@functools.cache
+def script() -> Script:
+    """Returns what unpacks and draws the grid, `grid.js`."""
+    return inline(Path(__file__).with_name("grid.js").read_text(encoding="utf-8"))

@@ -1,0 +1,14 @@
+-- One row per prompt variant that was asked, in the order of the grid's columns.
+select
+    prompt_variant_id,
+    task_id,
+    strategy,
+    paraphrase_temperature,
+    variant_index,
+    is_original,
+    instruction,
+    prompt,
+    template
+from marts.dim_prompt_variants
+where audit_run_id = $run and not is_refused
+order by task_id, strategy, paraphrase_temperature nulls first, variant_index, prompt_variant_id

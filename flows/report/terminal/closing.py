@@ -1,0 +1,64 @@
+"""What a terminal shows last of a run: what is worst, an example of it, and the next command."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from typing import TYPE_CHECKING
+
+from flows.display.figures import cut, number, shown
+
+if TYPE_CHECKING:
+    from flows.report.summary import Summary
+    from flows.report.summary_worst import Example, ExampleAnswer, Worst
+
+SHORT = 60  # characters of a name or an answer
+BREAK = " \\"  # a shell reads on behind it
+NAME = 11  # characters before the text, as of the lines that say where a run's files are
+
+
+def closing_lines(summary: Summary, width: int) -> list[str]:
+    """Returns the lines, none wider than `width`; a command that is too long goes on after a backslash, as a shell reads it."""
+    lines = []
+    if summary.worst is not None:
+        lines += _told("worst", _worst(summary.worst), width)
+    if summary.example is not None:
+        lines += _told("example", _example(summary.example), width)
+    return [*lines, *_typed("next", summary.next_command, width)]
+
+
+def _worst(worst: Worst) -> str:
+    sentence = f"{worst.group}: {worst.label} {worst.printed}"
+    if worst.wording is None:
+        return sentence
+    wording = worst.wording
+    beside = "" if wording.of_original is None else f", {number(wording.of_original)} with the original wording"
+    return f"{sentence}; its worst wording is {wording.wording.name}: {wording.label} {number(wording.figure)}{beside}"
+
+
+def _example(example: Example) -> str:
+    first, second = example.answers
+    gold = "" if example.gold_label is None else f"; right is {example.gold_label}"
+    return f"sample {cut(example.sample_id, SHORT)} is {_answered(first)} and {_answered(second)}{gold}"
+
+
+def _answered(answer: ExampleAnswer) -> str:
+    said = "no label" if answer.completion is None else f'"{cut(answer.completion, SHORT)}"'
+    return f"{answer.label or said} with {answer.wording.name}"
+
+
+def _told(name: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=f"{name:{NAME}}", subsequent_indent=" " * NAME)
+
+
+def _typed(name: str, command: str, width: int) -> list[str]:
+    """A command, parted between its words alone: what is quoted stays whole."""
+    first, *words = map(shlex.quote, shlex.split(command))
+    lines = [f"{name:{NAME}}{first}"]
+    for word in words:
+        if len(lines[-1]) + len(word) + len(" " + BREAK) > width:
+            lines[-1] += BREAK
+            lines.append(f"{' ' * (NAME + 2)}{word}")
+        else:
+            lines[-1] += f" {word}"
+    return list(map(shown, lines))
