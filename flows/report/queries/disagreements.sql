@@ -1,17 +1,11 @@
 with answers as (
     select
         ruled.*,
-        md5(concat_ws(
-            chr(0), ruled.task_id, ruled.sample_id, variants.reader, orders.option_order::varchar, ruled.completion
-        )) as answer
+        -- the same letter means another option where options were shown in another order
+        md5(concat_ws(chr(0), ruled.task_id, ruled.sample_id, variants.reader, ruled.completion, ruled.label)) as answer
     from ruled
     inner join marts.dim_prompt_variants as variants
         on variants.audit_run_id = $run and ruled.prompt_variant_id = variants.prompt_variant_id
-    left join raw.option_orders as orders
-        on
-            orders.audit_run_id = $run
-            and ruled.prompt_variant_id = orders.prompt_variant_id
-            and ruled.sample_id = orders.sample_id
 ),
 
 rulings as (
