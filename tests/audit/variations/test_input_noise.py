@@ -83,6 +83,15 @@ def test_noise_depends_on_level_and_sample_alone() -> None:
         assert len({shown(noise, seed, sample) for seed in (1, 2) for sample in ("a", "b")}) == 4
 
 
+def test_golden_noise() -> None:
+    text = "Which of these rivers flows through the old town of Zurich?"
+    assert [noisy(text, noise, 0.3, frozenset(), (noise, 1, "gk-001")) for noise in NOISES] == [
+        "Which of these rivers flwos through the old tkwn of Zurich?",
+        "Which Of these rivers flows THROUGH the Old town of Zurich?",
+        "Which of   these    rivers flows through the old   town of Zurich?",
+    ]
+
+
 @given(st.text(max_size=80), st.sampled_from(NOISES), st.floats(0.01, 1))
 def test_any_text_keeps_its_digits_and_marks(text: str, noise: str, rate: float) -> None:
     def rest(of: str) -> str:
