@@ -338,13 +338,15 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
 
 
 def _across_tasks(warehouse: Warehouse) -> list[str]:
-    """Figures that are printed where two tasks have all measures, which one of this run has not."""
+    """Figures that are printed where two tasks have all measures, or two kinds of variation, which this run has not."""
     columns = [
         ("rpt_measures_across_tasks", "value", "measure = 'consistency'"),
         ("rpt_measures_across_tasks", "value_low", "measure = 'pss_intra'"),
         ("rpt_measures_across_tasks", "rank_in_row", "rank_in_row > 1"),
         ("rpt_sensitivity_against_consistency", "pearson", "true"),
         ("rpt_scoring_across_tasks", "is_best", "true"),
+        ("fct_variations", "effect_high", "true"),  # of one kind, which no page prints
+        ("fct_variations", "sensitivity_corrected", "true"),
     ]  # fmt: skip
     return [
         figure_id(mart, row, column)

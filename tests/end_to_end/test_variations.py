@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,23 @@ def test_each_kind_has_the_measures_of_its_own_variants(rows: dict[tuple[str, st
             assert abs(row["sensitivity"] - calm["sensitivity"]) < 0.1
         assert row["sensitivity_low"] < row["sensitivity_corrected"] < row["sensitivity_high"]
         assert row["consistency_low"] is None or row["consistency_low"] <= row["consistency"] <= row["consistency_high"]
+
+
+def test_the_report_says_it_in_a_heading_and_prints_the_marts_figures(
+    folder: Path, rows: dict[tuple[str, str], dict[str, Any]]
+) -> None:
+    page = (folder / "warehouse/published/report.html").read_text("utf-8")
+    (text,) = re.findall(r'<section id="variations">(.*?)</section>', page, re.DOTALL)
+    first = max((row for row in rows.values() if row["verdict"] == "moves_most"), key=lambda row: row["effect"])
+    effect = f"{first['effect']:.3f} [{first['effect_low']:.3f}, {first['effect_high']:.3f}]"
+    kind = first["variation"].replace("_", " ")
+    title = f"What moves the answers: {kind} moves those of {first['model_id']} most, {effect} beyond repeating; 1 more below"
+    assert f"<h2>{title}</h2>" in text
+    assert "<strong>no kind told from repeating</strong>: by_nothing, simple" in text
+    assert text.count('<div class="chart"') == 3
+    for row in rows.values():
+        for column in ("effect", "effect_low", "effect_high", "disagreement", "sensitivity", "pss_inter"):
+            assert f'value="{row[column]!r}" data-figure="{figure_id("fct_variations", row, column)}"' in text
 
 
 def test_a_figure_is_traced_and_comes_out_again(folder: Path, rows: dict[tuple[str, str], dict[str, Any]]) -> None:

@@ -138,6 +138,9 @@ STEPS = (
     f"""create temp table new_rpt_measures_by_wordings as
     select found.* replace ('{RUN}' as audit_run_id, {N_SAMPLES} as n_samples)
     from marts.rpt_measures_by_wordings as found where {_GROUP}""",
+    f"""create temp table new_fct_variations as
+    select found.* replace ('{RUN}' as audit_run_id, {N_SAMPLES} as n_samples)
+    from marts.fct_variations as found where {_GROUP}""",
     f"""create temp table new_rpt_design_widths as
     select found.* replace ('{RUN}' as audit_run_id)
     from marts.rpt_design_widths as found where {_GROUP}""",

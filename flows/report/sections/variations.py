@@ -25,7 +25,6 @@ SAYS = {
     "not_measured": "not measured",
 }
 NO_NOISE = "Without two asks of a variant it is not known what repeating a prompt gives, so no kind has an effect."
-MOST_NAMED = 3
 
 
 def kind(row: Row) -> str:
@@ -70,31 +69,28 @@ def variations(data: ReportData, room: Room) -> Section:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Returns in a sentence which kind moves the answers of which models most, largest effects first."""
+    """Returns in a sentence which kind moves the answers of which model most, that with the largest effect."""
     largest = sorted((row for row in rows if row["verdict"] == LARGEST), key=lambda row: -row["effect"])
     if not largest:
         if any(row["verdict"] == "moves" for row in rows):
             return "no kind of variation is told from all others"
         is_measured = any(row["effect"] is not None for row in rows)
         return "no kind of variation is told from repeating" if is_measured else "not measured without repetitions"
-    several = len({row["task_id"] for row in rows}) > 1
-    named = [_named(row, several_tasks=several) for row in largest[:MOST_NAMED]]
-    rest = len(largest) - len(named)
-    return "; ".join(named) + (f"; and {rest} more" if rest else "")
+    first = largest[0]
+    on = f" on {cut(first['task_id'], NAME)}" if len({row["task_id"] for row in rows}) > 1 else ""
+    rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
+    return f"{kind(first)} moves those of {cut(first['model_id'], NAME)}{on} most, {_effect(first)} beyond repeating{rest}"
 
 
-def _named(row: Row, *, several_tasks: bool) -> str:
-    task = f" on {cut(row['task_id'], NAME)}" if several_tasks else ""
-    effect = ranged(row["effect"], row["effect_low"], row["effect_high"])
-    return f"{kind(row)} moves those of {cut(row['model_id'], NAME)}{task} most, {effect} beyond repeating"
+def _effect(row: Row) -> str:
+    return ranged(row["effect"], row["effect_low"], row["effect_high"])
 
 
 def _said(rows: Sequence[Row]) -> str:
     """What is found of one model and strategy."""
     largest = [row for row in rows if row["verdict"] == LARGEST]
     if largest:
-        effect = ranged(largest[0]["effect"], largest[0]["effect_low"], largest[0]["effect_high"])
-        return f"{kind(largest[0])} moves answers most, {effect}"
+        return f"{kind(largest[0])} moves answers most, {_effect(largest[0])}"
     moving = [kind(row) for row in rows if row["verdict"] == "moves"]
     if moving:
         return f"{' and '.join(moving)} {'move' if len(moving) > 1 else 'moves'} answers, none told from all others"

@@ -1,4 +1,5 @@
 -- One row per run, model, task, strategy, sample and prompt variant whose options an engine weighed: their log-likelihoods.
+{{ config(materialized='view') }}
 with landed as (
     select * from {{ ref('stg_predictions') }}
     where option_loglikelihoods is not null and {{ in_this_build() }}
