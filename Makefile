@@ -1,6 +1,6 @@
 # `make audit` and `make test` need nothing but Python 3.11 or newer, make and a package index: they set up .venv first.
-# Variables: PYTHON (the interpreter to set up with), AUDIT (default: quickstart), PYTEST_ARGS, UPGRADE (for `make locks`),
-# VLLM (cpu or gpu, for `make vllm`).
+# Variables: PYTHON (the interpreter to set up with), AUDIT (default: quickstart), PYTEST_ARGS, WORKERS (of `make test`, default: 2),
+# UPGRADE (for `make locks`), VLLM (cpu or gpu, for `make vllm`).
 
 .DEFAULT_GOAL := help
 .PHONY: audit test soak lint build docs locks vllm clean help
@@ -22,8 +22,9 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 audit: $(VENV)/run.stamp ## Set up, then run the quickstart audit on embedded models, offline
 	$(BIN)/promptaudit run $(AUDIT)
 
+WORKERS ?= 2
 test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones, the soak and the benchmarks
-	$(BIN)/pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 soak: $(VENV)/dev.stamp ## Set up, then run what is repeated at length: many kills, every alteration, Postgres (most of an hour)
 	$(BIN)/pytest -q -n 2 --dist loadfile -rs -m soak $(PYTEST_ARGS)
