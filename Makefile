@@ -1,6 +1,6 @@
 # `make audit` and `make test` need nothing but Python 3.11 or newer, make and a package index: they set up .venv first.
-# Variables: PYTHON (the interpreter to set up with), AUDIT (default: quickstart), PYTEST_ARGS, UPGRADE (for `make locks`),
-# VLLM (cpu or gpu, for `make vllm`).
+# Variables: PYTHON (the interpreter to set up with), AUDIT (default: quickstart), PYTEST_ARGS, WORKERS (of `make test`, default: 2),
+# UPGRADE (for `make locks`), VLLM (cpu or gpu, for `make vllm`).
 
 .DEFAULT_GOAL := help
 .PHONY: audit test soak lint build docs locks vllm clean help
@@ -22,19 +22,23 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 audit: $(VENV)/run.stamp ## Set up, then run the quickstart audit on embedded models, offline
 	$(BIN)/promptaudit run $(AUDIT)
 
+WORKERS ?= 2
 test: $(VENV)/dev.stamp ## Set up, then run every test but the slow ones, the soak and the benchmarks
-	$(BIN)/pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 soak: $(VENV)/dev.stamp ## Set up, then run what is repeated at length: many kills, every alteration, Postgres (most of an hour)
 	$(BIN)/pytest -q -n 2 --dist loadfile -rs -m soak $(PYTEST_ARGS)
 
+# mypy uses one processor, most of a minute where it has no cache, and the other checks run beside it
 lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
-	@failed=; \
-	for check in "ruff check --output-format concise" "ruff format --check --output-format concise" mypy "sqlfluff lint --disable-progress-bar --processes 0 dbt" \
-	    "sqlfluff lint --disable-progress-bar --processes 0 --templater placeholder flows" lint-imports typos; do \
+	@failed=; types=$$(mktemp); $(BIN)/mypy >"$$types" 2>&1 & typing=$$!; \
+	for check in "ruff check --output-format concise" "ruff format --check --output-format concise" lint-imports typos \
+	    "sqlfluff lint --disable-progress-bar --processes 0 dbt" \
+	    "sqlfluff lint --disable-progress-bar --processes 0 --templater placeholder flows"; do \
 	  echo "== $$check"; \
 	  $(BIN)/$$check || failed="$$failed [$$check]"; \
 	done; \
+	echo "== mypy"; wait $$typing || failed="$$failed [mypy]"; cat "$$types"; rm -f "$$types"; \
 	if [ -n "$$failed" ]; then echo "make lint: not clean:$$failed" >&2; exit 1; fi
 
 build: $(VENV)/run.stamp ## Build the source package, and from it the wheel, into dist/

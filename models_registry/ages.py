@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Annotated
+
+from pydantic import AfterValidator, WithJsonSchema
 
 _AGE = re.compile(r"([0-9]{1,5})\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -22,3 +25,9 @@ def sound_age(text: str) -> str:
     """Returns the text itself where it is a span of time; raises ValueError elsewhere."""
     age_of(text)
     return text
+
+
+Age = Annotated[
+    str, AfterValidator(sound_age), WithJsonSchema({"type": "string", "pattern": r"^\s*0*[1-9][0-9]{0,4}\s*[mhdw]\s*$"})
+]
+"""A span of time of a card."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from models_registry.ages import sound_age
+from models_registry.ages import Age
 from models_registry.base import Card, Name, Names, Rate, SomeNames, listed
 from models_registry.errors import nearest
 from models_registry.gates import sound_rule
@@ -187,15 +187,15 @@ class AuditCard(Card):
         tuple[Annotated[str, AfterValidator(sound_rule)], ...],
         BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
     ] = Field((), description="rules that a run must pass, in the grammar of models_registry/gates.py")
-    max_age: Annotated[str, AfterValidator(sound_age)] = Field(
+    max_age: Age = Field(
         "36h", description="how long after its start the gate takes a run for today's: a whole number with m, h, d or w"
     )
-    retry_within: Annotated[str, AfterValidator(sound_age)] = Field(
+    retry_within: Age = Field(
         "1h",
         description="how long a model is asked again for cells that failed for now, in rounds that each land answers: a whole "
         "number with m, h, d or w",
     )
-    max_duration: Annotated[str, AfterValidator(sound_age)] | None = Field(
+    max_duration: Age | None = Field(
         None,
         description="how long a night may take before it is stopped: a whole number with m, h, d or w; default: until the next "
         "one of the schedule is due, at most a day",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from models_registry.card_schemas import file_schema
+from models_registry.card_schemas import fields_schema
 from models_registry.registry import KINDS
 
 MOST_SHOWN = 60  # of a default, in characters
@@ -27,7 +27,7 @@ def reference() -> str:
 
 
 def _of_kind(kind: str) -> Iterator[str]:
-    schema = file_schema(kind)
+    schema = fields_schema(kind)
     yield f"## {kind}"
     yield from _of_card(schema["additionalProperties"])
     for name, part in sorted(schema["$defs"].items()):

@@ -10,6 +10,7 @@ from pydantic_core import core_schema
 
 from models_registry.registry import KINDS, MAX_ID
 
+NULL = {"type": "null"}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 # A card's scalars are text as it is written, so that a quoted number is a number, and a number is a text where one is wanted.
@@ -64,8 +65,16 @@ def file_schema(kind: str) -> dict[str, Any]:
     """Returns the JSON Schema (draft 2020-12) of a card file of a kind: each id to a card, unknown fields refused.
 
     `kind` is a key of KINDS. The schema holds the fields, their types, ranges and descriptions, and accepts every shorthand
-    that a card may use. What fields demand of each other it leaves to `validate`. A file without cards is sound.
+    that a card may use. What fields demand of each other it leaves to `validate`. A file without cards is sound. Of a value
+    that may be of several types, only the form of its own type is held against it, so that each fault in it is told by itself.
     """
+    fields = fields_schema(kind)
+    parts = {name: _by_type(part) for name, part in fields.pop("$defs").items()}
+    return {**_by_type(fields), "$defs": parts}
+
+
+def fields_schema(kind: str) -> dict[str, Any]:
+    """Returns the same schema with the forms that a value may have as a list, `anyOf`, for whoever describes them."""
     card = KINDS[kind].model_json_schema(schema_generator=_CardSchema)
     parts = {name: _untitled(part) for name, part in card.pop("$defs", {}).items()}
     return {
@@ -77,6 +86,33 @@ def file_schema(kind: str) -> dict[str, Any]:
         "additionalProperties": _untitled(card),
         "$defs": parts,
     }
+
+
+def _by_type(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
+    """Returns a schema whose objects and lists are told from other forms by their type, where there is one form of it."""
+    if isinstance(schema, list):
+        return [_by_type(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: _by_type(value) for key, value in schema.items() if key != "anyOf"}
+    return made | _chosen(_by_type(schema["anyOf"])) if "anyOf" in schema else made
+
+
+def _chosen(forms: list[Any]) -> dict[str, Any]:
+    """Returns a schema that holds a value against the form of its type."""
+    if len(others := [form for form in forms if form != NULL]) < len(forms):
+        return {"if": NULL, "else": _chosen(others)}
+    for kind in ("object", "array"):
+        of_kind = [form for form in forms if _type(form) == kind]
+        others = [form for form in forms if _type(form) != kind]
+        if len(of_kind) == 1 and others:
+            return {"if": {"type": kind}, "then": of_kind[0], "else": _chosen(others)}
+    return dict(forms[0]) if len(forms) == 1 else {"anyOf": forms}
+
+
+def _type(form: dict[str, Any]) -> str | None:
+    """Returns the one type of a form; a card's part, which is referred to, is an object."""
+    return "object" if "$ref" in form else form.get("type") if isinstance(form.get("type"), str) else None
 
 
 def summary(kind: str) -> str:

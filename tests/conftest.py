@@ -26,14 +26,15 @@ collect_rarely()
 os.environ["PROMPTAUDIT_CACHE"] = str(Path(__file__).parents[1] / ".pytest_cache" / "promptaudit")
 # files that take long, longest first: begun last, one of them would go on while the other workers have nothing left to do
 LONG = (
-    "end_to_end/test_prefect.py", "end_to_end/test_paper_audits.py", "end_to_end/test_nights.py", "end_to_end/test_evidence.py",
-    "end_to_end/test_http_run.py", "end_to_end/test_stopped_early.py", "end_to_end/test_night_resumes.py", "docs/test_readme.py",
-    "end_to_end/test_incomplete_grid.py",
-    "comparison/test_compare.py", "end_to_end/test_judged_run.py", "end_to_end/test_try.py", "report/test_browser.py",
-    "end_to_end/test_annotate.py", "lineage/openlineage/test_events.py", "report/sections/test_sections_of_answers.py",
-    "packaging/test_deploy.py", "evidence/test_retain.py", "recorded_runs/test_import.py",
-    "end_to_end/test_ground_truth.py", "dbt/test_unit_tests.py", "history/test_measure.py",
-    "audit/test_ask_in_batches.py", "gate/test_check.py", "engines/openai_api/test_limits.py",
+    "end_to_end/test_prefect.py", "docs/test_readme.py", "report/test_browser.py", "end_to_end/test_stopped_early.py",
+    "packaging/test_deploy.py", "end_to_end/test_try.py", "end_to_end/test_incomplete_grid.py", "end_to_end/test_evidence.py",
+    "end_to_end/test_paper_audits.py", "end_to_end/test_nights.py", "evidence/test_retain.py", "erase/test_erase.py",
+    "comparison/test_compare.py", "end_to_end/test_judged_run.py", "comparison/test_confirmed_verdicts.py",
+    "end_to_end/test_annotate.py", "end_to_end/test_night_resumes.py", "end_to_end/test_http_run.py",
+    "lineage/openlineage/test_events.py", "udfs/test_calibration.py", "report/sections/test_sections_of_answers.py",
+    "end_to_end/test_stopped_by_gate.py", "dbt/test_unit_tests.py", "end_to_end/test_ground_truth.py",
+    "recorded_runs/test_import.py", "dbt/test_analyses.py", "dbt/test_measures.py", "packaging/test_wheel.py",
+    "engines/openai_api/test_limits.py", "history/test_measure.py", "audit/test_ask_in_batches.py", "gate/test_check.py",
 )  # fmt: skip
 GROUND_TRUTH = Path(__file__).parents[1].parent / "shared" / "ground_truth"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from flows.engines import Answer, Request
 from flows.trust.readers import trusted_readers
@@ -21,12 +21,20 @@ class Look:
     """The first answers of one model or judge: one is shown, and too many unreadable ones stop the run before its bill.
 
     `name` is who answers, `noun` what is read out of an answer, `read` gives it for people and whether it could be read,
-    `mend` says what to do about it.
+    `mend` says what to do about it. `advice` gives lines on what would read more of the answers, said when the look is over.
     """
 
     def __init__(  # noqa: PLR0913 - what is looked at, and what is said of it
-        self, name: str, noun: str, read: Read, max_invalid_rate: float, say: Callable[[str], None], mend: str
+        self,
+        name: str,
+        noun: str,
+        read: Read,
+        max_invalid_rate: float,
+        say: Callable[[str], None],
+        mend: str,
+        advice: Callable[[], Iterable[str]] = tuple,
     ) -> None:
+        self._advice = advice
         self._name, self._noun, self._read, self._say, self._mend = name, noun, read, say, mend
         self._max_invalid = max_invalid_rate * FIRST
         self._n_sent = self._n_back = self._n_answers = self._n_invalid = 0
@@ -50,18 +58,21 @@ class Look:
             self._n_answers += 1
             self._n_invalid += not is_read
         if self._n_invalid > self._max_invalid:
-            self.end()
+            self._is_over.set()
             msg = (
                 f"{self._name}: {self._n_invalid} of its first {self._n_answers} answers are no {self._noun}, the last "
-                f"is {(answer.completion or answer.error or '')[:80]!r}; {self._mend}"
+                f"is {(answer.completion or answer.error or '')[:80]!r}; {'; '.join([*self._advice(), self._mend])}"
             )
             raise MeasureError(msg)
         if self._n_back >= FIRST:
             self.end()
 
     def end(self) -> None:
-        """Lets whoever waits go on."""
-        self._is_over.set()
+        """Lets whoever waits go on, and says what would read more of the answers."""
+        if not self._is_over.is_set():
+            self._is_over.set()
+            for line in self._advice():
+                self._say(line)
 
 
 def own_readers_of(readers: Mapping[str, str]) -> OwnReaders:

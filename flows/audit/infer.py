@@ -12,6 +12,7 @@ from flows.audit.design import Design, model_order
 from flows.audit.first_answers import Ceiling, Look, label_reader, own_readers_of
 from flows.audit.land import landing_in
 from flows.audit.plan import CellsInWarehouse, Variant, missing_requests
+from flows.audit.reader_advice import ReaderAdvice
 from flows.audit.shards.lander import Lander
 from flows.engines import Answer, LandedWithoutAnswer, Request
 from flows.warehouse import Warehouse
@@ -69,7 +70,13 @@ class ModelWork:
         readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
         allowed = design.audit.format.max_invalid_rate_at_first
         own = own_readers_of({readers[v.prompt_variant_id]: f"task '{v.task_id}'" for v in variants})
-        self._look = Look(f"model '{model_id}'", "label", label_reader(readers, own), allowed, workers.say, MEND)
+        files = {
+            task_id: design.registry.entry("tasks", task_id).file
+            for task_id, card in design.tasks.items()
+            if card.kind == "classification"
+        }
+        advice = ReaderAdvice(files, label_reader(readers, own))
+        self._look = Look(f"model '{model_id}'", "label", advice.read, allowed, workers.say, MEND, advice.lines)
         self._ceiling = Ceiling()
 
     def batch_of(self, request: Request) -> str:

@@ -15,7 +15,7 @@ from flows.warehouse import Warehouse
 from models_registry.errors import CardError, EngineError, SeveralErrors, raise_all
 from models_registry.registry import load_registry
 from tests.support.http_audit import opened
-from tests.support.shell import promptaudit, without_server
+from tests.support.shell import promptaudit
 
 COMMANDS = ("validate", "plan", "run")
 TASK = (
@@ -343,8 +343,7 @@ def test_a_run_that_goes_on_is_refused_by_the_model_it_asks_alone(tmp_path: Path
     folder = registry_of(tmp_path, model(API))
     opened(tmp_path / "warehouse/audit.duckdb", folder, "a")
     assert promptaudit(tmp_path, "trust").code == 0
-    with without_server():
-        ended = promptaudit(tmp_path, "run", "a", OPENAI_BASE_URL="")
+    ended = promptaudit(tmp_path, "run", "a", OPENAI_BASE_URL="")
     assert ended.code == 3
     assert ended.one_line() == "EngineError: model 'small': api.openai.com needs a key: set AUDIT_KEY"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from flows.audit.first_answers import Ceiling
 from models_registry.errors import MeasureError
 from tests.support.http_audit import ask, cells, write_cards
-from tests.support.openai_server import running_server
+from tests.support.openai_server import LABELS, running_server
 
 
 @pytest.fixture(autouse=True)
@@ -34,11 +35,29 @@ def test_a_model_without_labels_costs_50_answers_and_no_more(tmp_path: Path) -> 
         cards = write_cards(tmp_path / "cards", server.base_url, n_samples=100, limits="{max_connections: 200}")
         with pytest.raises(
             MeasureError, match=r"'api': 26 of its first 26 answers are no label.*max_invalid_rate_at_first"
-        ):
+        ) as stopped:
             ask(tmp_path / "audit.duckdb", cards)
+        advice = "`reader: label_in_text` in tasks/questions.yml would read 26 of them; mend the prompt"
+        assert f"; task 'questions': 26 of the first 26 answers could not be read; {advice}" in str(stopped.value)
         assert server.counters()["requests"] == 50
         assert server.counters()["peak_in_flight"] <= 50
     assert cells(tmp_path / "audit.duckdb") == (50, 50)
+
+
+def test_a_run_that_goes_on_is_told_which_reader_would_take_what_was_not_read(tmp_path: Path) -> None:
+    labels = [*LABELS[:5], "It is a person, I would say."]
+    with running_server(labels=labels) as server:
+        cards = write_cards(tmp_path / "cards", server.base_url, n_samples=100, variants=1)
+        said: list[str] = []
+        ask(tmp_path / "audit.duckdb", cards, said=said)
+    (advice,) = [line for line in said if "could not be read" in line]
+    found = re.fullmatch(
+        r"task 'questions': (\d+) of the first 50 answers could not be read; "
+        r"`reader: label_in_text` in tasks/questions.yml would read (\d+) of them",
+        advice,
+    )
+    assert found is not None
+    assert 0 < int(found[1]) == int(found[2]) < 26
 
 
 def test_the_card_may_allow_it(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.shell import environment
+from tests.support.shell import Ended, environment, promptaudit
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -24,6 +25,8 @@ PAGES = (
 """README, then the pages of the guide that go on in the folder that it leaves."""
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = r"\b([0-9a-f]{32})\b"
+SHELL = frozenset("|<>&;$`\\")
+"""Signs of a command that only a shell can run."""
 VARYING = (
     (re.compile(r"is complete and .* old"), "is complete and <age> old"),
     (re.compile(r"\b(rpt_audit\.\w+)\.[0-9a-f]{12}\b"), r"\1.<row>"),
@@ -77,23 +80,31 @@ def test_commands_print_what_the_pages_say(tmp_path: Path) -> None:
     shown = steps()
     assert len(shown) > 8
     runs: dict[str, str] = {}  # as the pages name them, and as they were
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for command, lines in shown:
-        done = subprocess.run(
-            ["/bin/bash", "-c", command],
-            cwd=tmp_path,
-            env=environment(PATH=path),
-            capture_output=True,
-            text=True,
-            timeout=400,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        printed = re.fullmatch(pattern(lines), fixed(done.stdout))
-        assert printed, f"{command}\n{done.stdout}"
+    for place, (command, lines) in enumerate(shown):
+        ended = in_shell(tmp_path, command) if not place or SHELL & set(command) else here(tmp_path, command)
+        assert ended.code == 0, f"{command}\n{ended.err}"
+        printed = re.fullmatch(pattern(lines), fixed(ended.out))
+        assert printed, f"{command}\n{ended.out}"
         for name, run in zip(re.findall(RUN, "\n".join(lines)), printed.groups(), strict=True):
-            assert runs.setdefault(name, run) == run, f"{command}\n{done.stdout}"
+            assert runs.setdefault(name, run) == run, f"{command}\n{ended.out}"
     assert len(set(runs.values())) == len(runs)
+
+
+def here(folder: Path, command: str) -> Ended:
+    """Runs a command that any shell takes as it stands in this process, where libraries are imported and dbt has its project."""
+    program, *arguments = shlex.split(command)
+    assert program == "promptaudit"
+    return promptaudit(folder, *arguments)
+
+
+def in_shell(folder: Path, command: str) -> Ended:
+    """Runs a command by bash, as a reader does."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    line = ["/bin/bash", "-c", command]
+    done = subprocess.run(
+        line, cwd=folder, env=environment(PATH=path), capture_output=True, text=True, timeout=400, check=False
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
 
 
 def test_pages_with_commands_are_tried() -> None:

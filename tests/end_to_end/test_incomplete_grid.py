@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from tests.support.http_audit import AUDIT, write_cards
 from tests.support.nights_cut_short import LIMITS, kept, killed_between_answers
 from tests.support.provider_server import running_provider
-from tests.support.shell import promptaudit, sql, without_server
+from tests.support.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -36,12 +35,6 @@ NEEDS_ALL = ("sensitivity", "consistency", "wording_share", "noise_share", "item
 
 def write_model(folder: Path, rate: float) -> None:
     (folder / "registry/models/annotator.yml").write_text(MODEL.format(rate=rate))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_server() -> Iterator[None]:
-    with without_server():
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +118,7 @@ def test_the_page_says_which_part_was_asked(nights: tuple[Path, list[str]]) -> N
 
 def test_figures_are_derived_again_from_their_answers(nights: tuple[Path, list[str]]) -> None:
     folder, (first, _) = nights
-    columns = ("micro_f1", "micro_f1_low", "pss_inter", "n_planned")
+    columns = ("micro_f1_low", "pss_inter")
     names = promptaudit(folder, "report", first, "--format", "csv").out
     digits = next(line for line in names.splitlines() if "rpt_audit.micro_f1." in line and "annotator" in line)
     digits = digits.split("rpt_audit.micro_f1.")[1].split(",")[0].split('"')[0]

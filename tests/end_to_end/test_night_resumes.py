@@ -13,7 +13,7 @@ import pytest
 
 from flows.warehouse import Warehouse
 from models_registry.errors import WarehouseError
-from tests.support.shell import Ended, promptaudit, sql, without_server
+from tests.support.shell import Ended, promptaudit, sql
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -28,12 +28,6 @@ small:
   gate: ["sensitivity_high <= 0.0001"]
 """
 N_CELLS = 12 * 3 * 2
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_server() -> Iterator[None]:
-    with without_server():
-        yield
 
 
 @pytest.fixture(scope="module")

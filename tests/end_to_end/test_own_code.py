@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from tests.support.own_code import PARSER, write_registry
-from tests.support.shell import promptaudit, promptaudit_process, sql, without_server
+from tests.support.shell import promptaudit, promptaudit_process, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -20,8 +20,7 @@ LENIENT = PARSER.replace("return label if", "label = {'negative': 'positive'}.ge
 
 
 def run(folder: Path, audit_id: str) -> Any:
-    with without_server():
-        return promptaudit(folder, "run", audit_id, "--json")
+    return promptaudit(folder, "run", audit_id, "--json")
 
 
 def labels(folder: Path, run_id: str) -> list[tuple[str, str, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.shell import promptaudit, sql, without_server
+from tests.support.shell import promptaudit, sql
 from udfs.measures.entropy import expected_plug_in_entropy
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -46,10 +46,9 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "once:\n  tasks: [letters]\n  models: [known]\n"
         f"  rephrasing: {{rephraser: rules, variants: {N_VARIANTS}}}\n  repetitions: {{original: 1, variants: 1}}\n"
     )
-    with without_server():
-        for audit in ("known", "once"):
-            ended = promptaudit(folder, "run", audit, "--quiet")
-            assert ended.code == 0, ended.err
+    for audit in ("known", "once"):
+        ended = promptaudit(folder, "run", audit, "--quiet")
+        assert ended.code == 0, ended.err
     return folder
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.http_audit import query
-from tests.support.shell import promptaudit, sql, without_server
+from tests.support.shell import promptaudit, sql
 from udfs.designs.stopping import N_LOOKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -28,12 +27,6 @@ gated:
   resamples: 100
   gate: [RULES]
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_server() -> Iterator[None]:
-    with without_server():
-        yield
 
 
 def write_card(folder: Path, models: str, *rules: str) -> None:

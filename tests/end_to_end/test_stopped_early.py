@@ -14,7 +14,7 @@ import pytest
 from tests.support.http_audit import AUDIT, query, write_cards
 from tests.support.nights_cut_short import LIMITS, kept, killed_between_answers, killed_when_it_says
 from tests.support.provider_server import Provider, running_provider
-from tests.support.shell import Ended, promptaudit, sql, without_server
+from tests.support.shell import Ended, promptaudit, sql
 from udfs.designs.stopping import N_LOOKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -54,22 +54,15 @@ class Night:
 
 @dataclass
 class Nights:
-    """A whole night; the next, stopped though it was killed twice; the same unkilled and by two askers; one after a change."""
+    """A whole night; the next, stopped though it was killed twice; the same unkilled, by two askers; one after a change."""
 
     folder: Path
     first: Night
     killed: Night
     changed: Night
-    unkilled: Night
     by_two: Night
-    beside: dict[str, Path]
+    beside: Path
     looked_at: dict[int, set[Any]] = field(default_factory=dict)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_server() -> Iterator[None]:
-    with without_server():
-        yield
 
 
 def told(folder: Path, provider: Provider, *options: str) -> Night:
@@ -82,18 +75,15 @@ def told(folder: Path, provider: Provider, *options: str) -> Night:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
-    folder, *beside = (tmp_path_factory.mktemp(name) for name in ("killed", "unkilled", "by_two"))
+    folder, beside = (tmp_path_factory.mktemp(name) for name in ("killed", "by_two"))
     with running_provider() as provider:
         provider.skill = 0.97
         write_nights(folder, provider)
         first = told(folder, provider)
         answered, n_first = provider.n_asked.copy(), provider.n_requests
-        other = []
-        for place, askers in zip(beside, ("", "  askers: 2\n"), strict=True):
-            provider.n_asked, provider.n_requests = answered.copy(), n_first
-            shutil.copytree(folder, place, dirs_exist_ok=True)
-            write_nights(place, provider, f"{STOP}{askers}")
-            other.append(told(place, provider, "--new"))
+        shutil.copytree(folder, beside, dirs_exist_ok=True)
+        write_nights(beside, provider, f"{STOP}  askers: 2\n")
+        by_two = told(beside, provider, "--new")
 
         provider.n_asked, provider.n_requests = answered.copy(), n_first
         command = ("nightly", AUDIT)
@@ -108,8 +98,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
 
         provider.served_model, provider.skill = "small-2026-06-30", 0.5
         changed = told(folder, provider, "--new")
-        places = dict(zip(("unkilled", "by_two"), beside, strict=True))
-        yield Nights(folder, first, killed, changed, *other, places, at_first)
+        yield Nights(folder, first, killed, changed, by_two, beside, at_first)
 
 
 def looked_at(folder: Path) -> dict[int, set[Any]]:
@@ -149,9 +138,8 @@ def test_a_look_that_was_landed_before_a_kill_is_not_decided_again(nights: Night
     assert max(look for look, _ in rows) * N_BATCH == nights.killed.n_requests
 
 
-@pytest.mark.parametrize("name", ["unkilled", "by_two"])
-def test_a_killed_night_ends_as_one_that_was_left_alone_and_as_one_by_two_askers(nights: Nights, name: str) -> None:
-    killed, other, place = nights.killed, getattr(nights, name), nights.beside[name]
+def test_a_killed_night_ends_as_one_by_two_askers_that_was_left_alone(nights: Nights) -> None:
+    killed, other, place = nights.killed, nights.by_two, nights.beside
     assert other.asked == killed.asked
     assert looks_of(place, other.run) == looks_of(nights.folder, killed.run)
     row, same = scorecard(nights.folder, killed.run), scorecard(place, other.run)
@@ -210,7 +198,7 @@ def test_stopped_nights_are_untouched_and_their_figures_derived_again(nights: Ni
     digits = next(word for word in page.replace('"', " ").split() if word.startswith("rpt_audit.micro_f1.")).split(".")[
         2
     ]
-    figures = [f"rpt_audit.{name}.{digits}" for name in ("micro_f1", "sensitivity", "n_planned", "pss_inter")]
+    figures = [f"rpt_audit.{name}.{digits}" for name in ("micro_f1", "sensitivity")]
     traced = promptaudit(folder, "trace", *figures, "--recompute")
     assert traced.code == 0, traced.out + traced.err
     assert traced.out.count(", the same") == len(figures)

@@ -11,7 +11,7 @@ import pytest
 from flows.audit import execution as executing
 from flows.trial.base_run import choose
 from flows.warehouse import Warehouse
-from tests.support.shell import promptaudit, sql, without_server
+from tests.support.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -62,8 +62,7 @@ def write_task(folder: Path, output_format: str) -> None:
 def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tried")
     write_registry(folder)
-    with without_server():
-        ended = promptaudit(folder, "run", "topics", "--quiet")
+    ended = promptaudit(folder, "run", "topics", "--quiet")
     assert ended.code == 0, ended.err
     return folder
 

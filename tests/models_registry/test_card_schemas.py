@@ -155,6 +155,30 @@ def test_what_pydantic_refuses_is_refused(kind: str, text: str, tmp_path: Path) 
     assert faults(kind, text)
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (
+            "audits",
+            """a:
+  tasks: [t]
+  models: [m]
+  rephrasing: {rephraser: rules, variants: 0, kind: freely}
+  samples: {limit: 40, sead: 42}
+  repetitions: {original: many}
+  max_age: 36 parsecs
+""",
+        ),
+        ("models", f"{MODEL}, price: fre, limits: {{max_connections: -1, rpm: 3}}, sampling: {{top_p: 2, temperature: warm}}}}"),
+        ("tasks", f"{TASK}, level: nominl, reader: {{regexp: a}}, scoring: [nope], sensitive: perhaps, stratgy: a}}"),
+    ],
+)  # fmt: skip
+def test_a_card_with_five_faults_shows_five(kind: str, text: str) -> None:
+    """Two faults of one optional part are two, and none stands under a heading that the value is of none of some forms."""
+    assert len(found := faults(kind, text)) == 5, found
+    assert sum("any of the given schemas" in fault for fault in found) <= ("reader" in text)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schema_is_one_and_describes_every_field(kind: str) -> None:
     made = file_schema(kind)

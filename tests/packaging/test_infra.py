@@ -20,7 +20,7 @@ import yaml
 from flows.cli import app, hoisted
 from flows.nightly.deployments import POOLS
 from flows.settings import SILENT
-from tests.support.shell import promptaudit, without_server
+from tests.support.shell import promptaudit
 
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"
@@ -28,6 +28,7 @@ COMPOSE = yaml.safe_load((INFRA / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 PREFECT = yaml.safe_load((INFRA / "prefect.yaml").read_text(encoding="utf-8"))
 WORKFLOW = yaml.safe_load((INFRA / "examples" / "github-actions.yml").read_text(encoding="utf-8"))
+ACTION = yaml.safe_load((INFRA / "examples" / "action.yml").read_text(encoding="utf-8"))
 RUNBOOKS = sorted((INFRA / "runbooks").glob("*.md"))
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
@@ -39,6 +40,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
         ("compose-spec", "compose.yaml"),
         ("github-workflows", "examples/github-actions.yml"),
         ("github-workflows", "examples/soak.yml"),
+        ("github-actions", "examples/action.yml"),
     ],
 )
 def test_a_file_of_another_program_holds_to_its_schema(schema: str, file: str) -> None:
@@ -231,9 +233,8 @@ def test_the_shipped_deployments_are_what_deploy_writes_of_the_shipped_card(tmp_
 
 
 def test_deploy_says_which_server_or_card_it_lacks(tmp_path: Path) -> None:
-    with without_server():
-        ended = promptaudit(tmp_path, "deploy")
-        unknown = promptaudit(tmp_path, "deploy", "nightlyy")
+    ended = promptaudit(tmp_path, "deploy")
+    unknown = promptaudit(tmp_path, "deploy", "nightlyy")
     assert (ended.code, unknown.code) == (2, 2)
     assert "PREFECT_API_URL names no server" in ended.one_line()
     assert "nearest: nightly" in unknown.one_line()
@@ -252,10 +253,10 @@ def test_cron_the_timer_the_workflow_and_the_deployments_name_one_hour() -> None
     assert WORKFLOW[True]["schedule"] == [{"cron": "0 2 * * *"}]  # YAML reads `on` as true
 
 
-@pytest.mark.parametrize("file", ["github-actions.yml", "soak.yml"])
+@pytest.mark.parametrize("file", ["github-actions.yml", "soak.yml", "action.yml"])
 def test_an_action_is_pinned_to_a_commit_and_says_which_release_that_is(file: str) -> None:
     text = (INFRA / "examples" / file).read_text(encoding="utf-8")
-    used = re.findall(r"uses: (.+)$", text, re.MULTILINE)
+    used = re.findall(r"uses: (?!\./)(.+)$", text, re.MULTILINE)
     assert used
     assert [each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
 
@@ -269,8 +270,13 @@ def test_the_workflow_hands_secrets_to_single_steps_and_none_to_a_fork() -> None
         for step in job["steps"]:
             assert "${{" not in step.get("run", ""), "a value of GitHub's is never part of a shell's line"
             if "secrets." in str(step):
-                assert step["run"].startswith(("promptaudit nightly ", "promptaudit run "))
+                assert step.get("uses") == "./.github/actions/promptaudit" or step["run"].startswith(
+                    "promptaudit nightly "
+                )
     assert "head.repo.full_name == github.repository" in WORKFLOW["jobs"]["gate"]["if"]
+    for step in ACTION["runs"]["steps"]:
+        assert "${{" not in step.get("run", "")
+    assert "secrets." not in str(ACTION)
 
 
 # ---------------------------------------------------------------- commands and queries
@@ -283,12 +289,9 @@ def pieces() -> Iterator[tuple[str, str]]:
             for block in fence.findall(text):
                 yield from ((path.name, line.strip()) for line in block.splitlines())
             yield from ((path.name, " ".join(span.split())) for span in re.findall(r"`([^`]+)`", fence.sub("", text)))
-    yield from (
-        ("github-actions.yml", line)
-        for job in WORKFLOW["jobs"].values()
-        for step in job["steps"]
-        for line in step.get("run", "").splitlines()
-    )
+    steps = [("github-actions.yml", step) for job in WORKFLOW["jobs"].values() for step in job["steps"]]
+    steps += [("action.yml", step) for step in ACTION["runs"]["steps"]]
+    yield from ((file, line) for file, step in steps for line in step.get("run", "").splitlines())
     crontab = (INFRA / "examples" / "crontab").read_text(encoding="utf-8")
     yield from (("crontab", line.split(maxsplit=5)[5]) for line in crontab.splitlines() if line[:1].isdigit())
     service = (INFRA / "examples" / "promptaudit.service").read_text(encoding="utf-8")
@@ -318,7 +321,7 @@ def test_every_command_of_a_runbook_or_an_example_exists_with_its_options() -> N
     group = typer.main.get_command(app)
     called = commands("promptaudit")
     assert {file for file, _ in called} == {path.name for path in RUNBOOKS} | {
-        "github-actions.yml", "crontab", "promptaudit.service",
+        "github-actions.yml", "action.yml", "crontab", "promptaudit.service",
     }  # fmt: skip
     for file, words in called:
         name, *arguments = [word for word in hoisted(words) if word not in ("--json", "--quiet")]

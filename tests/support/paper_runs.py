@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.paper_data import OUTCOMES, write_registry
 from tests.support.paper_server import answers_rightly
-from tests.support.shell import promptaudit, without_server
+from tests.support.shell import promptaudit
 
 KEYS = {name: f"sk-test-0123456789abcdef-{name}" for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "VLLM_API_KEY")}
 TWO_OF_14, TWO_OF_7 = {"limit": "28", "balanced": "true"}, {"limit": "14", "balanced": "true"}
@@ -57,29 +57,27 @@ def run_paper(folder: Path, base_url: str, paper: Paper) -> None:
     write_registry(folder / "registry", base_url, paper.audit_id, paper.n_rows, paper.less)
     checked = promptaudit(folder, "validate", paper.audit_id, **KEYS)
     assert (checked.code, checked.out, checked.err) == (0, f"audit '{paper.audit_id}' is sound\n", ""), checked.err
-    with without_server():
-        ended = promptaudit(folder, "run", paper.audit_id, **KEYS)
+    ended = promptaudit(folder, "run", paper.audit_id, **KEYS)
     assert ended.code == 0, ended.err
     assert f"of '{paper.audit_id}'" in ended.out
 
 
 def have_people_rule(folder: Path, n_questions: int) -> int:
     """Has three people fill in a sheet of some questions under all templates and takes it in; returns the rows of the sheet."""
-    with without_server():
-        written = promptaudit(folder, "annotate", "--sheet", "sheet.csv", "--questions", str(n_questions))
-        assert written.code == 0, written.err
-        with (folder / "sheet.csv").open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        filled = [
-            {**row, "is_match": "yes" if _ruled(row, place, person) else "no", "annotator": person}
-            for person in PEOPLE
-            for place, row in enumerate(rows)
-        ]
-        with (folder / "filled.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, filled[0])
-            writer.writeheader()
-            writer.writerows(filled)
-        taken = promptaudit(folder, "annotate", "--take", "filled.csv")
+    written = promptaudit(folder, "annotate", "--sheet", "sheet.csv", "--questions", str(n_questions))
+    assert written.code == 0, written.err
+    with (folder / "sheet.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    filled = [
+        {**row, "is_match": "yes" if _ruled(row, place, person) else "no", "annotator": person}
+        for person in PEOPLE
+        for place, row in enumerate(rows)
+    ]
+    with (folder / "filled.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, filled[0])
+        writer.writeheader()
+        writer.writerows(filled)
+    taken = promptaudit(folder, "annotate", "--take", "filled.csv")
     assert taken.code == 0, taken.err
     return len(rows)
 

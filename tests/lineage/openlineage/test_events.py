@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -31,6 +32,7 @@ SAID = "quokka7731"
 MODELS = ("harbour-small", "harbour-large-2025")
 PLACE = "duckdb://audit.duckdb"
 Event = dict[str, Any]
+with_lineage = functools.partial(promptaudit, PROMPTAUDIT_LINEAGE="on")
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,11 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
                 "--resamples",
                 "20",
             )
-            ended = promptaudit(folder, *line, "--json")
+            ended = with_lineage(folder, *line, "--json")
             assert ended.code == 0, ended.err
             assert "lineage" not in ended.err
             run = ended.json()["audit_run_id"]
-            ended = promptaudit(folder, "compare", *MODELS, "--resamples", "100")
+            ended = with_lineage(folder, "compare", *MODELS, "--resamples", "100")
             assert ended.code == 0, ended.err
         yield Told(folder, run, server)
 
@@ -200,7 +202,7 @@ def test_a_model_that_fails_is_told_without_its_message(told: Told, tmp_path: Pa
     shutil.copy(told.warehouse, broken)
     with duckdb.connect(str(broken)) as con:
         con.execute("alter table raw.tasks drop column refusal_pattern")
-    ended = promptaudit(tmp_path, "rebuild", told.run, "--warehouse", broken)
+    ended = with_lineage(tmp_path, "rebuild", told.run, "--warehouse", broken)
     assert ended.code != 0
     events = [json.loads(line) for file in (tmp_path / "lineage").iterdir() for line in file.read_text().splitlines()]
     assert [problem for each in events for problem in problems(each)] == []

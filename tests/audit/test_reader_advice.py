@@ -1,0 +1,67 @@
+"""Which reader would take more of the first answers: by the readers themselves, and none that reads another label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from flows.audit.reader_advice import FirstAnswer, better_reader, in_yaml
+from flows.system.keys import as_json
+from models_registry.task_cards import TaskCard
+from udfs.reading import read_answer
+
+JSON = ('{"verdict": "positive", "other": "negative"}', '{"verdict": "negative", "not": "positive"}')
+WORDS, MARKS = ("positive", "negative"), ("0", "1")
+
+
+def answers(*completions: str, labels: tuple[str, ...] = WORDS, reader: str = "exact") -> list[FirstAnswer]:
+    return [FirstAnswer(each, labels, read_answer(each, as_json(reader), labels).label) for each in completions]
+
+
+@pytest.mark.parametrize(
+    ("first", "reader", "n_more"),
+    [
+        (answers("positive", "It is negative.", "Positive!"), "label_in_text", 2),
+        (answers("1", "1.", "00, I am sure", labels=MARKS), "first_integer", 2),
+        (answers(*JSON), {"json_field": "verdict"}, 2),
+        (answers("<think>negative?</think> It is positive."), "label_in_text", 1),
+    ],
+)  # fmt: skip
+def test_the_reader_that_takes_the_most_is_named(first: list[FirstAnswer], reader: object, n_more: int) -> None:
+    assert better_reader(first) == (reader, n_more)
+
+
+def test_a_pattern_is_named_where_two_labels_stand_and_one_is_the_answer() -> None:
+    first = answers("Not negative. Answer: positive", "Neither positive, so the label is **negative**")
+    found = better_reader(first)
+    assert found is not None
+    reader, n_more = found
+    assert n_more == 2
+    text = as_json(reader)
+    assert [read_answer(each.completion, text, WORDS).label for each in first] == ["positive", "negative"]
+    card: Any = yaml.safe_load(f"reader: {in_yaml(reader)}")
+    assert card == {"reader": reader}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        answers("hm", "I cannot say"),  # nobody reads these
+        answers("positive", "negative"),  # all are read
+        answers("It is positive, not negative"),  # two labels, and none is committed to
+        # the first number is another label than the one that is read already
+        [FirstAnswer("0 or 1: 1", MARKS, "1"), FirstAnswer("0.", MARKS, None), FirstAnswer("1 or 0", MARKS, "0")],
+    ],
+)
+def test_no_reader_is_named_that_takes_none_or_reads_another_label(first: list[FirstAnswer]) -> None:
+    assert better_reader(first) is None
+
+
+@pytest.mark.parametrize("reader", ["label_in_text", {"json_field": "verdict"}, {"regex": r"it's (\w+)\b"}])
+def test_a_reader_is_written_as_a_card_takes_it(reader: str | dict[str, str]) -> None:
+    text = f"data: {{path: rows.csv}}\nlabels: [positive, negative]\ninstruction: Say it.\nreader: {in_yaml(reader)}\n"
+    card = TaskCard.model_validate(yaml.safe_load(text))
+    read = card.reader if isinstance(card.reader, str) else card.reader.model_dump()
+    assert read == reader
