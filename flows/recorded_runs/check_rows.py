@@ -39,7 +39,7 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
     texts |= dict.fromkeys(
         ("instruction", "gold_label", "input", "choices", "references", "labels", "level", "program")
     )
-    texts |= dict.fromkeys(("option_signs", "option_loglikelihoods", "finish_reason"))
+    texts |= dict.fromkeys(("option_signs", "option_loglikelihoods", "finish_reason", "is_refused"))
     for column, default in texts.items():
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
@@ -57,6 +57,21 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
         is_whole = (number == number.floor()) & (number >= least) & (number < 2**31)
         fail(frame, ~is_whole.fill_null(False), column, f"a whole number from {least} is wanted")  # noqa: FBT003
         frame = frame.with_columns(number.cast(pl.Int32).alias(column))
+    frame = _with_temperatures(frame)
+    if "is_original" in frame.columns:
+        text = pl.col("is_original").str.strip_chars().str.to_lowercase()
+        is_yes, is_no = text.is_in(["true", "1", "t", "yes"]), text.is_in(["false", "0", "f", "no"])
+        fail(frame, ~(is_yes | is_no).fill_null(False), "is_original", "true or false is wanted")  # noqa: FBT003
+        frame = frame.with_columns(is_yes.alias("is_original"))
+    else:
+        frame = frame.with_columns((pl.col("variant_index") == 0).alias("is_original"))
+    frame = _measured(frame)
+    if ESCAPED not in frame.columns:
+        frame = frame.with_columns(pl.lit(False).alias(ESCAPED))  # noqa: FBT003
+    return frame.with_columns(pl.col(ESCAPED).fill_null(False))  # noqa: FBT003
+
+
+def _with_temperatures(frame: pl.DataFrame) -> pl.DataFrame:
     temperature = "paraphrase_temperature"
     if temperature not in frame.columns:
         frame = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(temperature))
@@ -66,13 +81,11 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
         is_bad = ~blank & ~(number.is_finite() & (number >= 0)).fill_null(False)  # noqa: FBT003
         fail(frame, is_bad, temperature, "a number from 0 or nothing is wanted")
         frame = frame.with_columns(pl.when(blank).then(None).otherwise(number).alias(temperature))
-    if "is_original" in frame.columns:
-        text = pl.col("is_original").str.strip_chars().str.to_lowercase()
-        is_yes, is_no = text.is_in(["true", "1", "t", "yes"]), text.is_in(["false", "0", "f", "no"])
-        fail(frame, ~(is_yes | is_no).fill_null(False), "is_original", "true or false is wanted")  # noqa: FBT003
-        frame = frame.with_columns(is_yes.alias("is_original"))
-    else:
-        frame = frame.with_columns((pl.col("variant_index") == 0).alias("is_original"))
+    return frame
+
+
+def _measured(frame: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with what was measured of each answer, and its score elsewhere, as numbers; absent ones are null."""
     for column, dtype in {**MEASURED, PROGRAM_SCORE: pl.Float64()}.items():
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(None, dtype=dtype).alias(column))
@@ -84,9 +97,7 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
         if column != PROGRAM_SCORE:
             fail(frame, is_bad, column, "a number from 0 or nothing is wanted")
         frame = frame.with_columns(number.cast(dtype).alias(column))
-    if ESCAPED not in frame.columns:
-        frame = frame.with_columns(pl.lit(False).alias(ESCAPED))  # noqa: FBT003
-    return frame.with_columns(pl.col(ESCAPED).fill_null(False))  # noqa: FBT003
+    return frame
 
 
 def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:

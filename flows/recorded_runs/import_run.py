@@ -80,7 +80,8 @@ def options_of(  # noqa: PLR0913 - one option each
             raise UsageError(msg)
     return ImportOptions(
         task=task, labels=_split_labels(labels), level=level, strategy=strategy, audit=audit, reader=reader,
-        mapping=mapping, model=model, format_limits=FormatLimits.model_validate({"policy": policy}), seed=seed, resamples=resamples,
+        mapping=mapping, model=model, format_limits=FormatLimits.model_validate({"policy": policy}), seed=seed,
+        resamples=resamples,
     )  # fmt: skip
 
 
@@ -283,7 +284,7 @@ def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.Data
         "finish_reason",
         "option_loglikelihoods",
         *MEASURED,
-        pl.lit(False).alias("is_refused"),  # noqa: FBT003
+        pl.col("is_refused").str.to_lowercase().is_in(["true", "1"]).fill_null(False).alias("is_refused"),  # noqa: FBT003
         pl.lit(1, dtype=pl.Int32).alias("n_attempts"),
         pl.Series("request_sha256", requests, dtype=pl.String),
         pl.lit(now()).cast(pl.Datetime("us")).alias("landed_at"),
@@ -305,8 +306,8 @@ def _variant_rows(audit_run_id: str, variants: pl.DataFrame) -> pl.DataFrame:
 
 def _reader_of(signs: Sequence[str]) -> str | None:
     """Returns the reader of a variant whose options have signs of their own, the longest list of them."""
-    lists = [json.loads(each) for each in signs]
-    longest = max(lists, key=len, default=[])
+    lists: list[list[str]] = [json.loads(each) for each in signs]
+    longest: list[str] = max(lists, key=len, default=[])
     return as_json({"option_letter": longest}) if longest and longest != letters_of(len(longest)) else None
 
 

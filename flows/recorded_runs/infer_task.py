@@ -1,4 +1,4 @@
-"""Infers what a recorded task asks for, where neither a card nor --labels says it: options, a closed set of labels, or an open answer."""
+"""Infers what a recorded task asks for, where neither a card nor --labels says it: options, a set of labels, an open answer."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ class InferredTask:
 
 def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
     """Returns what the rows of a task say of it; None where they have neither options nor gold labels nor references."""
+    told = _told(rows)
+    if told is not None:
+        return InferredTask(
+            fields=told, note=f"task '{task_id}' is read as the file says: {told['kind'].replace('_', ' ')}"
+        )
     n_options = max((len(each) for each in _lists(rows, "choices")), default=0)
     golds = _texts(rows, "gold_label")
     if n_options > 1 and set(golds) <= set(letters_of(n_options)):
@@ -38,11 +43,40 @@ def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
         shown = ", ".join(labels[:_LISTED]) + (", …" if len(labels) > _LISTED else "")
         note = f"task '{task_id}' is read as classification by the labels {shown}, {source}; --labels says others"
         return InferredTask(fields={**fields, "level": level}, note=note)
-    if golds or next(iter(_lists(rows, "references")), None):
+    if golds or next(iter(_lists(rows, "references")), []):
         fields = {"kind": "open_ended", "templates": _PLACE, "data": {"path": _PLACE, "references": [_PLACE]}}
         note = f"task '{task_id}' is read as open ended: its answers are compared with references by their words (token F1)"
         return InferredTask(fields=fields, note=note)
     return None
+
+
+def _told(rows: pl.DataFrame) -> dict[str, Any] | None:
+    """Returns the task that the columns of an export name: its kind, labels, level, reader and scoring; None without a kind."""
+    kind = next(iter(_texts(rows, "kind")), None)
+    if kind is None:
+        return None
+    labels = next(iter(_lists(rows, "labels")), [])
+    fields: dict[str, Any] = {"kind": kind}
+    if kind == "classification":
+        fields |= {"instruction": _PLACE, "data": {"path": _PLACE}, "labels": labels}
+        fields |= {"level": next(iter(_texts(rows, "level")), "nominal"), "reader": _reader(rows)}
+    elif kind == "multiple_choice":
+        fields |= {"templates": _PLACE, "data": {"path": _PLACE, "options": [_PLACE]}, "labels": labels}
+    else:
+        fields |= {"templates": _PLACE, "data": {"path": _PLACE, "references": [_PLACE]}}
+    fields |= {name: text for name in ("refusal_pattern", "token_f1_threshold") for text in _texts(rows, name)[:1]}
+    scoring = next(iter(_lists(rows, "scoring")), [])
+    return {**fields, "scoring": scoring} if scoring else fields
+
+
+def _reader(rows: pl.DataFrame) -> Any:  # noqa: ANN401 - a name, or an object
+    """Returns the reader that the file names; code of others is never called, so one of that kind is `exact`."""
+    text = next(iter(_texts(rows, "reader")), '"exact"')
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return "exact" if isinstance(value, dict) and "python" in value else value
 
 
 def _multiple_choice(task_id: str, rows: pl.DataFrame, n_options: int) -> InferredTask:

@@ -1,4 +1,4 @@
-"""Reads a file by `--map`: which column, or place inside of one, holds what; and guesses such a map for a file that lacks columns."""
+"""Reads a file by `--map`, which says what column, or place inside of one, holds what; guesses such a map for a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ MAX_DEPTH = 3
 # what other programs call it, the likeliest first
 SYNONYMS: Mapping[str, Sequence[str]] = {
     "model": ("model", "model_name", "model_id", "modelname", "engine", "provider", "llm", "deployment"),
-    "sample_id": ("sample_id", "id", "doc_id", "question_id", "example_id", "instance_id", "qid", "uid", "idx", "index", "key", "row"),
+    "sample_id": (
+        "sample_id", "id", "doc_id", "question_id", "example_id", "instance_id", "qid", "uid", "idx", "index", "key", "row",
+    ),
     "completion": (
         "completion", "response", "output", "prediction", "generated_text", "model_output", "model_answer", "generation",
         "raw_output", "result", "answer", "reply", "pred", "predicted", "annotation",
@@ -139,18 +141,18 @@ def shown_columns(columns: Sequence[str]) -> str:
 
 
 def guessed_map(columns: Sequence[str], names: Sequence[str]) -> str:
-    """Returns the nearest guess as the option to give: `--map model='NAME',sample_id=id,completion=response`."""
-    parts, taken = [], set()
+    """Returns the nearest guess as options to give: `--model NAME --map sample_id=id,completion=response`."""
+    parts, taken, model = [], set(), ""
     for name in names:
         guess = _guess(name, [column for column in columns if column not in taken])
         if guess is not None:
             taken.add(guess)
             parts.append(f"{name}={guess}")
         elif name == "model":
-            parts.append("model='NAME'")
+            model = "--model NAME "
         elif name in ("sample_id", "completion"):
             parts.append(f"{name}=COLUMN")
-    return f"--map {','.join(parts)}"
+    return f"{model}--map {','.join(parts)}"
 
 
 def _guess(name: str, columns: Sequence[str]) -> str | None:

@@ -36,8 +36,9 @@ def differences(warehouse: Warehouse, audit_run_id: str) -> list[str]:
         if row["n_different"]:
             there, here = ("right", "not right") if row["is_correct_there"] else ("not right", "right")
             notes.append(
-                f"{row['n_different']} of {row['n_scored']} answers are scored differently than by {row['program']}, the first: "
-                f"task '{row['task_id']}', sample '{row['sample_id'][:60]}', {there} there and {here} here: {row['completion']!r}; "
+                f"{row['n_different']} of {row['n_scored']} answers are scored differently than by {row['program']}, "
+                f"the first: task '{row['task_id']}', sample '{row['sample_id'][:60]}', {there} there and {here} here: "
+                f"{row['completion']!r}; "
                 f"its scores stand beside ours as scoring method judge:{row['program']}"
             )
     return notes

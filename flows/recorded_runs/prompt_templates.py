@@ -98,5 +98,7 @@ def _shared(texts: Sequence[str]) -> str:
 def _common(texts: Sequence[str]) -> str:
     """Returns the beginning that all texts have; the least and the greatest of them have it too."""
     least, greatest = min(texts), max(texts)
-    n = next((n for n, (a, b) in enumerate(zip(least, greatest, strict=False)) if a != b), min(len(least), len(greatest)))
+    n = next(
+        (n for n, (a, b) in enumerate(zip(least, greatest, strict=False)) if a != b), min(len(least), len(greatest))
+    )
     return least[:n]

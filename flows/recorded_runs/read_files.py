@@ -21,15 +21,19 @@ from models_registry.tables import ESCAPED, escape, read_text_table
 REQUIRED = ("model", "sample_id", "completion")
 OPTIONAL = (
     "task", "strategy", "variant_index", "is_original", "instruction", "paraphrase_temperature", "repetition",
-    "gold_label", "input", "choices", "references", "labels", "level", "option_signs", "option_loglikelihoods",
-    "finish_reason", *MEASURED,
+    "gold_label", "input", "choices", "references", "option_signs", "option_loglikelihoods", "finish_reason", "is_refused",
+    "kind", "level", "labels", "reader", "scoring", "token_f1_threshold", "refusal_pattern", *MEASURED,
 )  # fmt: skip
+DERIVED = (
+    "prediction_id", "output_format", "prompt", "label", "answer_status", "is_correct", "is_quarantined",
+)  # fmt: skip
+"""Columns of `promptaudit export` that are derived again."""
 _JSON_SUFFIX = ".json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recordings:
-    """Rows of all files, every column as text, with file and row; notes for a person; the files that were read beside the named."""
+    """Rows of all files, every column as text, with file and row; notes for a person; the files that were read beside these."""
 
     frame: pl.DataFrame
     notes: tuple[str, ...]
@@ -104,8 +108,9 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
         if column not in frame.columns:
             columns = columns_of(path) if frame.columns else []
             guess = guessed_map(columns, (*REQUIRED, "gold_label", "input")) if columns else ""
+            close = nearest(column, frame.columns)
             told = f"; {shown_columns(columns)}; perhaps {guess}" if columns else ""
-            msg = f"{path}: no column '{column}'{nearest(column, frame.columns)}{told}"
+            msg = f"{path}: no column '{column}'{close if close.startswith('; nearest') or not told else ''}{told}"
             raise DataError(msg)
     if frame.is_empty():
         msg = f"{path}: no rows"
@@ -114,7 +119,12 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
         msg = f"{path}: column 'completion' is {frame.schema['completion']}; write answers as text, as the model gave them"
         raise DataError(msg)
     unknown = [c for c in frame.columns if c not in (*REQUIRED, *OPTIONAL, ESCAPED)]
-    notes += [f"{path}: column '{c}' is not read{nearest(c, (*REQUIRED, *OPTIONAL))}" for c in unknown]
+    is_export = set(DERIVED) <= set(unknown)
+    notes += [
+        f"{path}: column '{c}' is not read{nearest(c, (*REQUIRED, *OPTIONAL))}"
+        for c in unknown
+        if not (is_export and c in DERIVED)
+    ]
     floats = [c for c, t in frame.schema.items() if t.is_float()]
     frame = frame.with_columns(pl.col(c).cast(pl.String) for c in floats)
     return frame.drop(unknown).with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file"))

@@ -37,7 +37,7 @@ FORMATS = (
     ),
     Format(
         name="samples of lm-evaluation-harness",
-        recognises=lm_eval_samples.is_of_lm_eval,
+        recognises=lambda _, head: lm_eval_samples.is_of_lm_eval(head),
         read=lm_eval_samples.as_recorded,
     ),
     Format(

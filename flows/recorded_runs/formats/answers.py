@@ -1,4 +1,4 @@
-"""What every foreign format is read to: answers of a program, one row each, and the frame of recorded predictions they make."""
+"""What every foreign format is read to: answers of a program, and the frame of recorded predictions that they make."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RecordedAnswers:
 
 
 def letters_of(n: int) -> list[str]:
-    """Returns the letters that n options go by: A, B, C, …"""
+    """Returns the letters that n options go by, from A on."""
     return list(LETTERS[:n])
 
 

@@ -73,8 +73,11 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
     choices = [str(each["text"]) for each in given]
     signs = [str(each["id"]) for each in given]
     truth = asked.get("ground_truth") or {}
+    labels: list[str] = []
     gold, letters = text_of(row["evaluation"].get("ground_truth")), letters_of(len(choices))
-    if choices:
+    if choices and choices == signs:  # a closed set of labels
+        labels, choices, signs, gold = choices, [], [], text_of(truth.get("id"))
+    elif choices:
         right = [n for n, sign in enumerate(signs) if sign == truth.get("id")] or [
             n for n, text in enumerate(choices) if text == truth.get("text")
         ]
@@ -91,7 +94,8 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
         sample_id=sample_id, completion=text_of(row["output"].get("response")),
         prompt=text_of(instance.get("raw_input")), fields={"question": question or ""},
         instruction=text_of(phrasing.get("text") if isinstance(phrasing, dict) else phrasing),
-        variant=as_json(told) if told else None, gold_label=gold, references=[] if choices or gold is None else [gold],
+        variant=as_json(told) if told else None, gold_label=gold,
+        references=[] if choices or labels or gold is None else [gold], labels=labels,
         input=question, choices=choices, option_signs=signs, score=score,
     )  # fmt: skip
     return answer, str(order.get("method") if isinstance(order, dict) else order)

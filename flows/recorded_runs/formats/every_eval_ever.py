@@ -69,12 +69,13 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> list[Answer]:
     references = [str(each) for each in given.get("reference") or []]
     gold = references[0] if len(references) == 1 else None
     latency = (row.get("performance") or {}).get("latency_ms")
+    fields = {"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))}
     said = _said(row)
     return [
         Answer(
             place=place, model=str(row["model_id"]), task=str(row["evaluation_name"]), sample_id=str(row["sample_id"]),
             completion=completion, prompt=text_of(given.get("formatted")) or question,
-            fields={"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))} if given.get("formatted") else {},
+            fields=fields if given.get("formatted") else {},
             gold_label=letter_of(gold, choices) if choices else gold, references=[] if choices else references,
             input=question, choices=choices, score=number_of(row["evaluation"].get("score")),
             prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),

@@ -42,7 +42,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
         raise DataError(msg)
     method = str(spec.get("method"))
     if method == "multiple_choice_separate_calibrated":
-        msg = f"{path}: answers of the method {method} are differences of requests; multiple_choice_joint and _separate_original are read"
+        msg = f"{path}: method {method} is not read; multiple_choice_joint, multiple_choice_separate_original and generation are"
         raise DataError(msg)
     beside = [path.with_name(name) for name in ("run_spec.json", "per_instance_stats.json")]
     kept = tuple(each for each in beside if each.is_file())

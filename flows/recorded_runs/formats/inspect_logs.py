@@ -48,7 +48,11 @@ def as_recorded(path: Path) -> RecordedAnswers:
         raise DataError(msg)
     answers, n_errors = [], 0
     for place, sample in samples:
-        answer = _answer(f"{path} {place}", sample, model, task)
+        try:
+            answer = _answer(f"{path} {place}", sample, model, task)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            msg = f"{path} {place[:200]}: not a sample of inspect_ai: {type(error).__name__} {str(error)[:80]}"
+            raise DataError(msg) from None
         n_errors += answer.completion is None
         answers.append(answer)
     notes = (f"{path}: {n_errors} samples ended in an error and have no answer",) if n_errors else ()
@@ -84,10 +88,10 @@ def _answer(place: str, sample: Mapping[str, Any], model: str, task: str) -> Ans
         if sample.get(name) is None:
             msg = f"{place}: {name}: a value is wanted, found nothing"
             raise DataError(msg)
-    attachments = sample.get("attachments") if isinstance(sample.get("attachments"), dict) else {}
-    output = sample.get("output") if isinstance(sample.get("output"), dict) else {}
-    choice = next(iter(output.get("choices") or []), {})
-    usage = output.get("usage") or {}
+    attachments: Mapping[str, Any] = sample.get("attachments") or {}
+    output: Mapping[str, Any] = sample.get("output") or {}
+    choice: Mapping[str, Any] = next(iter(output.get("choices") or []), {})
+    usage: Mapping[str, Any] = output.get("usage") or {}
     choices = [str(each) for each in sample.get("choices") or []]
     targets = sample.get("target")
     targets = [str(each) for each in (targets if isinstance(targets, list) else [targets]) if each is not None]

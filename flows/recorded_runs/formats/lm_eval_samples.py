@@ -21,7 +21,7 @@ _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+)")
 _METRICS = ("acc", "exact_match")  # the first there is says what the harness counts as right
 
 
-def is_of_lm_eval(path: Path, head: bytes) -> bool:
+def is_of_lm_eval(head: bytes) -> bool:
     """Returns whether the first line has the keys of a logged sample."""
     return {"doc_id", "doc", "arguments", "resps"} <= first_line(head).keys()
 
@@ -128,8 +128,7 @@ def _input_of(fields: Mapping[str, str], prompt: str | None) -> str | None:
 
 
 def _score(row: Mapping[str, Any]) -> float | None:
-    metrics = row.get("metrics") if isinstance(row.get("metrics"), list) else []
-    for name in (*_METRICS, *metrics):
+    for name in (*_METRICS, *(row.get("metrics") or ())):
         value = number_of(row.get(name))
         if value is not None:
             return value

@@ -1,4 +1,4 @@
-"""Reads what `promptfoo eval -o out.json` writes: one result a test, prompt and provider, with the prompt's template and variables."""
+"""Reads what `promptfoo eval -o out.json` writes: a result for each test, prompt and provider."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def as_recorded(path: Path) -> RecordedAnswers:
     """Returns the answers of a file; each prompt is a variant, equal variables are one sample, each provider a model."""
     document = json_file(path)
     summary = document.get("results") if isinstance(document, dict) else None
-    results = summary.get("results") if isinstance(summary, dict) else None
-    if not isinstance(results, list):
+    if not isinstance(summary, dict) or not isinstance(summary.get("results"), list):
         msg = (
             f"{path}: no list results.results, so it is not what `promptfoo eval -o` writes (version 3 of its results)"
         )
         raise DataError(msg)
-    config = document.get("config") if isinstance(document.get("config"), dict) else {}
+    results: list[Any] = summary["results"]
+    config: Mapping[str, Any] = document.get("config") or {}
     task = text_of(config.get("description")) or path.stem
     templates = {
         str(each.get("id")): str(each.get("raw")) for each in summary.get("prompts") or [] if isinstance(each, dict)
@@ -48,10 +48,10 @@ def as_recorded(path: Path) -> RecordedAnswers:
 
 def _answer(
     place: str,
-    result: Any,
+    result: Any,  # noqa: ANN401 - whatever the list holds
     task: str,
     samples: dict[str, str],
-    templates: Mapping[str, str],  # noqa: ANN401
+    templates: Mapping[str, str],
 ) -> Answer:
     try:
         provider, prompt = result["provider"], result["prompt"]
@@ -72,7 +72,8 @@ def _answer(
         return Answer(
             place=place, model=label or "", task=task, sample_id=sample_id, completion=said,
             prompt=sent, fields=texts,
-            instruction=templates.get(str(result.get("promptId"))) or text_of(prompt.get("label")), gold_label=golds[0] if len(golds) == 1 else None, references=golds,
+            instruction=templates.get(str(result.get("promptId"))) or text_of(prompt.get("label")),
+            gold_label=golds[0] if len(golds) == 1 else None, references=golds,
             input=max(used, key=len, default=sent),
             score=None if said is None else number_of(score),
             prompt_tokens=whole_of(usage.get("prompt")), completion_tokens=whole_of(usage.get("completion")),

@@ -2,7 +2,8 @@
 
 import sys
 
-from inspect_ai import Task, eval as evaluate, task
+from inspect_ai import Task, task
+from inspect_ai import eval as evaluate
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import choice, exact

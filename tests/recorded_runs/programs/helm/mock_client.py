@@ -1,6 +1,7 @@
 """A client of HELM that answers without a model: right, wrong where five divides, and in prose where seven does."""
 
 import re
+
 from helm.clients.simple_client import SimpleClient
 
 
