@@ -1,4 +1,4 @@
-"""Commands that look at runs, or add what people say of them: sql, report, view, annotate."""
+"""Commands that look at runs, or add what people say of them: sql, report, export, view, annotate."""
 
 from __future__ import annotations
 
@@ -119,6 +119,39 @@ def report(
         show_closing(Warehouse(settings.warehouse), run)
     else:
         show({"report": None, form: text}, text.rstrip("\n"))
+
+
+@app.command()
+def export(
+    audit_run_id: Annotated[str | None, typer.Argument(help="A run; default: the newest.")] = None,
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            envvar="PROMPTAUDIT_EXPORT_FORMAT",
+            help="parquet (one flat file, which import reads back), hf (a folder that datasets.load_dataset opens) or dove "
+            "(rows of the DOVE dataset).",
+        ),
+    ] = "parquet",
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A new or empty folder; default: export-RUN-FORMAT.")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_TEXT",
+            help="Inputs, completions and prompts: none, or full; default: full, none of tasks marked sensitive.",
+        ),
+    ] = None,
+) -> None:
+    """Write the answers of a published run, with prompts, labels and gold, for other programs."""
+    from flows.query.export_run import export_run
+
+    exported = export_run(state.settings(), audit_run_id, format_, to, text)
+    lines = f"{exported.n_rows} answers of run {exported.audit_run_id} in {exported.path}"
+    if exported.left_out:
+        lines += f"\nwithout the texts of {', '.join(exported.left_out)}; --text full writes them"
+    show(exported, lines)
 
 
 @app.command()

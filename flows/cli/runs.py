@@ -62,10 +62,33 @@ def run(
 
 @app.command("import")
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Recorded predictions: Parquet, CSV or JSONL.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Recorded predictions: Parquet, CSV, JSONL or JSON with the columns model, sample_id and completion; or what "
+            "another program wrote, recognised by its content: logs of inspect_ai (.eval, JSON), lm-evaluation-harness's "
+            "samples_*.jsonl, promptfoo's output JSON, HELM's scenario_state.json, rows of DOVE or every_eval_ever, the CSV of "
+            "promptstability. Several files of one task under different prompts become its prompt variants."
+        ),
+    ],
+    map_: Annotated[
+        str | None,
+        typer.Option(
+            "--map",
+            envvar="PROMPTAUDIT_MAP",
+            help="Which column holds what, a.b for b inside of a, constants in quotes: "
+            "model='gpt-x',sample_id=id,completion=response.text,gold_label=answer.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="The model's name, for files that name none.")
+    ] = None,
     labels: Annotated[
         str | None,
-        typer.Option(envvar="PROMPTAUDIT_LABELS", help="The labels in order: a,b,c (or a JSON list)."),
+        typer.Option(
+            envvar="PROMPTAUDIT_LABELS",
+            help="The labels in order: a,b,c (or a JSON list); default: the task card's, else inferred.",
+        ),
     ] = None,
     level: Annotated[str | None, typer.Option(envvar="PROMPTAUDIT_LEVEL", help="nominal, ordinal or interval.")] = None,
     task: Annotated[
@@ -88,7 +111,7 @@ def import_(
     ] = 1000,
     seed: Annotated[int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed of the resamples.")] = 20250601,
 ) -> None:
-    """Import recorded predictions as a run; then validate, transform, publish and report."""
+    """Import answers that were recorded elsewhere as a run; then validate, transform, publish and report."""
     from flows.system.helper_processes import CHECKS, DBT, start
 
     settings = state.settings()
@@ -98,8 +121,8 @@ def import_(
 
     settings, registry = state.load()
     options = options_of(
-        labels=labels, level=level, task=task, strategy=strategy, audit=audit, reader=reader, policy=policy,
-        resamples=resamples, seed=seed,
+        labels=labels, level=level, task=task, strategy=strategy, audit=audit, reader=reader, mapping=map_,
+        model=model, policy=policy, resamples=resamples, seed=seed,
     )  # fmt: skip
     _close(Warehouse(settings.warehouse), run_import(settings, registry, files, options, state.progress()))
 

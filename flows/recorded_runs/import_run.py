@@ -19,15 +19,11 @@ from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
 from flows.marts.manifest import made_by
 from flows.marts.publish import is_published
-from flows.recorded_runs.read_files import (
-    VARIANT,
-    fail,
-    read_recordings,
-    samples_of,
-    typed,
-    variants_of,
-    without_duplicates,
-)
+from flows.recorded_runs.check_rows import MEASURED, VARIANT, fail, samples_of, typed, variants_of, without_duplicates
+from flows.recorded_runs.formats.answers import letters_of
+from flows.recorded_runs.infer_task import infer_task
+from flows.recorded_runs.program_scores import differences, verdicts_of
+from flows.recorded_runs.read_files import read_recordings
 from flows.settings import Settings
 from flows.system.child_processes import guarded
 from flows.system.files import file_sha256
@@ -51,6 +47,8 @@ class ImportOptions:
     strategy: str = "simple"
     audit: str | None = None
     reader: str | None = None  # of the card, else exact
+    mapping: str | None = None  # which columns hold what
+    model: str | None = None  # of files that name none
     format_limits: FormatLimits = field(default_factory=lambda: FormatLimits(policy="warn"))
     seed: int = 20250601
     resamples: int = 1000
@@ -64,6 +62,8 @@ def options_of(  # noqa: PLR0913 - one option each
     strategy: str,
     audit: str | None,
     reader: str | None,
+    mapping: str | None = None,
+    model: str | None = None,
     policy: str,
     resamples: int,
     seed: int,
@@ -80,7 +80,8 @@ def options_of(  # noqa: PLR0913 - one option each
             raise UsageError(msg)
     return ImportOptions(
         task=task, labels=_split_labels(labels), level=level, strategy=strategy, audit=audit, reader=reader,
-        format_limits=FormatLimits.model_validate({"policy": policy}), seed=seed, resamples=resamples,
+        mapping=mapping, model=model, format_limits=FormatLimits.model_validate({"policy": policy}), seed=seed,
+        resamples=resamples,
     )  # fmt: skip
 
 
@@ -124,14 +125,22 @@ def import_predictions(
             "task": options.task, "labels": list(options.labels), "level": options.level, "strategy": options.strategy,
             "reader": options.reader, "format": json.loads(options.format_limits.canonical_json()),
             "seed": options.seed, "resamples": options.resamples,
+            **{name: value for name, value in (("map", options.mapping), ("model", options.model)) if value is not None},
         },
     }  # fmt: skip
-    frame, notes = read_recordings(files)
+    files, again = _without_copies(files, digests)
+    recordings = read_recordings(files, mapping=options.mapping, model=options.model, task=options.task)
+    frame, notes = recordings.frame, [*again, *recordings.notes]
+    digests |= {str(path): _sha256(path) for path in recordings.beside}
+    source["files"] = sorted(digests.values())
     task_ids = _task_ids(frame, options, files[0])
-    cards = {task_id: _task_card(task_id, tasks_known, options) for task_id in task_ids}
+    cards = {}
+    for task_id in task_ids:
+        rows = frame.filter(pl.col("task") == task_id) if "task" in frame.columns else frame
+        cards[task_id] = _task_card(task_id, tasks_known, options, rows, notes)
     trusted_readers({reader_json(card): f"task '{task_id}'" for task_id, card in cards.items()})
     fingerprint = content_id(as_json(source), *(cards[task_id].canonical_json() for task_id in sorted(cards)))
-    source["files"] = [{"name": path.name, "sha256": digests[str(path)]} for path in files]
+    source["files"] = [{"name": Path(name).name, "sha256": digest} for name, digest in digests.items()]
     audit_run_id = content_id("import", audit_id, fingerprint)
     known = warehouse.read(
         "select state from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
@@ -154,6 +163,7 @@ def import_predictions(
     missing = frame.filter(pl.col("completion").is_null()).height
     frame = frame.filter(pl.col("completion").is_not_null())
     predictions = _predictions(audit_run_id, frame, variants)
+    verdicts = verdicts_of(audit_run_id, frame.with_columns(predictions["prediction_id"]), source["files"])
     models = frame_of(
         "models",
         [
@@ -181,6 +191,7 @@ def import_predictions(
             ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(*SCHEMAS["samples"])),
             ("prompt_variants", _variant_rows(audit_run_id, variants[0])),
             ("predictions", predictions),
+            ("verdicts", verdicts),
         ],
     )
     return ImportResult(
@@ -191,12 +202,25 @@ def import_predictions(
         n_landed=predictions.height,
         n_missing=n_planned - predictions.height,
         n_duplicates=n_duplicates,
-        notes=notes,
+        notes=tuple(notes),
     )
 
 
-def _task_card(task_id: str, known: Mapping[str, object], options: ImportOptions) -> TaskCard:
-    """Returns the task's card with what the options change, or one made of the options alone."""
+def _without_copies(files: Sequence[Path], digests: Mapping[str, str]) -> tuple[list[Path], list[str]]:
+    """Returns the files with different bytes, and a note for each that repeats another."""
+    first: dict[str, Path] = {}
+    notes = []
+    for path in files:
+        known = first.setdefault(digests[str(path)], path)
+        if known is not path:
+            notes.append(f"{path} holds the same bytes as {known} and is read once")
+    return list(first.values()), notes
+
+
+def _task_card(
+    task_id: str, known: Mapping[str, object], options: ImportOptions, rows: pl.DataFrame, notes: list[str]
+) -> TaskCard:
+    """Returns the task's card with what the options change, or one made of the options, or inferred from the rows with a note."""
     changes: dict[str, object] = {}
     if options.labels:
         changes["labels"] = list(options.labels)
@@ -209,10 +233,18 @@ def _task_card(task_id: str, known: Mapping[str, object], options: ImportOptions
         if options.labels:
             changes["examples"] = None
         fields = {**card.model_dump(), **changes}
+        if "program" in rows.columns:
+            notes.append(f"task '{task_id}' is read by the task card of that name; --task OTHER names it otherwise")
     elif options.labels:
         fields = {"instruction": "(recorded)", "data": {"path": "(recorded)"}, **changes}
+    elif (inferred := infer_task(task_id, rows)) is not None:
+        fields = {**inferred.fields, **changes}
+        notes.append(inferred.note)
     else:
-        msg = f"task '{task_id}' has no card, so its labels are needed: --labels a,b{nearest(task_id, known)}"
+        msg = (
+            f"task '{task_id}' has no card, and its rows have neither gold labels nor options, so its labels are needed: "
+            f"--labels a,b{nearest(task_id, known)}"
+        )
         raise UsageError(msg)
     try:
         return TaskCard.model_validate(fields)
@@ -249,7 +281,10 @@ def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.Data
         "repetition",
         "completion",
         pl.col(ESCAPED).alias("is_completion_escaped"),
-        pl.lit(False).alias("is_refused"),  # noqa: FBT003
+        "finish_reason",
+        "option_loglikelihoods",
+        *MEASURED,
+        pl.col("is_refused").str.to_lowercase().is_in(["true", "1"]).fill_null(False).alias("is_refused"),  # noqa: FBT003
         pl.lit(1, dtype=pl.Int32).alias("n_attempts"),
         pl.Series("request_sha256", requests, dtype=pl.String),
         pl.lit(now()).cast(pl.Datetime("us")).alias("landed_at"),
@@ -260,13 +295,20 @@ def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.Data
 
 def _variant_rows(audit_run_id: str, variants: pl.DataFrame) -> pl.DataFrame:
     rows = [
-        {"audit_run_id": audit_run_id, "task_id": row["task"], "is_edited": False,
+        {"audit_run_id": audit_run_id, "task_id": row["task"], "is_edited": False, "reader": _reader_of(row["signs"]),
          **{name: row[name] for name in (
              "prompt_variant_id", "strategy", "paraphrase_temperature", "variant_index", "is_original", "instruction",
              "repetitions")}}
         for row in variants.iter_rows(named=True)
     ]  # fmt: skip
     return frame_of("prompt_variants", rows)
+
+
+def _reader_of(signs: Sequence[str]) -> str | None:
+    """Returns the reader of a variant whose options have signs of their own, the longest list of them."""
+    lists: list[list[str]] = [json.loads(each) for each in signs]
+    longest: list[str] = max(lists, key=len, default=[])
+    return as_json({"option_letter": longest}) if longest and longest != letters_of(len(longest)) else None
 
 
 def _tasks(audit_run_id: str, cards: dict[str, TaskCard]) -> pl.DataFrame:
@@ -282,7 +324,7 @@ def _labels(audit_run_id: str, cards: dict[str, TaskCard]) -> pl.DataFrame:
 def _task_ids(frame: pl.DataFrame, options: ImportOptions, first: Path) -> list[str]:
     if "task" not in frame.columns:
         return [options.task or first.stem]
-    if options.task is not None:
+    if options.task is not None and (frame["task"] != options.task).any():
         msg = "--task names the task of files without a 'task' column; this file has one"
         raise UsageError(msg)
     fail(frame, pl.col("task").is_null() | (pl.col("task") == ""), "task", "a task's name is wanted")
@@ -323,5 +365,6 @@ def run_import(
             notes.append(f"{imported.n_missing} cells of the file's grid have no answer")
         with following(warehouse, audit_run_id, progress.warn):
             execution.derive()
+        notes += differences(warehouse, audit_run_id)
     headline = f"run {audit_run_id} of '{imported.audit_id}': {imported.n_landed} answers imported"
     return result_of(execution, imported.audit_id, headline)

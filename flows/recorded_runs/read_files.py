@@ -1,229 +1,154 @@
-"""Reads files of recorded predictions and checks that their rows agree; every error names file and row."""
+"""Reads files of recorded predictions, in our columns and of other programs; every error names the file."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
-from flows.recorded_runs.promptstability_file import as_recorded, is_of_promptstability
-from flows.system.keys import as_json, prompt_variant_id
-from models_registry.cards import TaskCard
-from models_registry.errors import DataError, nearest
-from models_registry.tables import ESCAPED, read_text_table
+from flows.recorded_runs.check_rows import MEASURED
+from flows.recorded_runs.formats import format_of
+from flows.recorded_runs.formats.answers import RecordedAnswers, frame_of_answers, text_of
+from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
+from flows.recorded_runs.formats.rows import rows_of
+from flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
+from flows.recorded_runs.prompt_templates import variants_of_answers
+from models_registry.errors import DataError, UsageError, nearest
+from models_registry.tables import ESCAPED, escape, read_text_table
 
 REQUIRED = ("model", "sample_id", "completion")
 OPTIONAL = (
     "task", "strategy", "variant_index", "is_original", "instruction", "paraphrase_temperature", "repetition",
-    "gold_label", "input", "choices",
+    "gold_label", "input", "choices", "references", "option_signs", "option_loglikelihoods", "finish_reason", "is_refused",
+    "kind", "level", "labels", "reader", "scoring", "token_f1_threshold", "refusal_pattern", *MEASURED,
 )  # fmt: skip
-CELL = ("model", "task", "strategy", "paraphrase_temperature", "variant_index", "sample_id", "repetition")
-VARIANT = ("task", "strategy", "paraphrase_temperature", "variant_index")
+DERIVED = (
+    "prediction_id", "output_format", "prompt", "label", "answer_status", "is_correct", "is_quarantined",
+)  # fmt: skip
+"""Columns of `promptaudit export` that are derived again."""
+_JSON_SUFFIX = ".json"
 
 
-def read_recordings(files: Sequence[Path]) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Returns rows of all files, every column as text, with file and row; and a note for each column that is not read.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recordings:
+    """Rows of all files, every column as text, with file and row; notes for a person; the files that were read beside these."""
 
-    What the package `promptstability` wrote is read under its own names.
+    frame: pl.DataFrame
+    notes: tuple[str, ...]
+    beside: tuple[Path, ...] = ()
+
+
+def read_recordings(
+    files: Sequence[Path], *, mapping: str | None = None, model: str | None = None, task: str | None = None
+) -> Recordings:
+    """Returns the rows of recorded predictions, of files in our own columns and of every format that is recognised.
+
+    `mapping` is the text of --map, which then reads every file; `model` is the name of the model where a file says none, or says
+    one; `task` is the name that other programs' tasks go by. Raises DataError naming file and row, or the file's columns.
     """
-    frames, notes = [], []
+    wanted = None if mapping is None else read_map(mapping, (*REQUIRED, *OPTIONAL))
+    frames: list[pl.DataFrame] = []
+    notes: list[str] = []
+    foreign: list[tuple[Path, RecordedAnswers]] = []
     for path in files:
-        frame = read_text_table(path, keep_floats=True)
-        if is_of_promptstability(frame):
-            frame = as_recorded(frame)
-        for column in REQUIRED:
-            if column not in frame.columns:
-                msg = f"{path}: no column '{column}'{nearest(column, frame.columns)}"
-                raise DataError(msg)
-        if frame.is_empty():
-            msg = f"{path}: no rows"
-            raise DataError(msg)
-        if frame.schema["completion"] != pl.String:
-            msg = f"{path}: column 'completion' is {frame.schema['completion']}; write answers as text, as the model gave them"
-            raise DataError(msg)
-        unknown = [c for c in frame.columns if c not in (*REQUIRED, *OPTIONAL, ESCAPED)]
-        notes += [f"{path}: column '{c}' is not read{nearest(c, (*REQUIRED, *OPTIONAL))}" for c in unknown]
-        floats = [c for c, t in frame.schema.items() if t.is_float()]
-        frame = frame.with_columns(pl.col(c).cast(pl.String) for c in floats)
-        frame = frame.drop(unknown).with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file"))
-        frames.append(frame)
-    return pl.concat(frames, how="diagonal"), tuple(notes)
-
-
-def fail(frame: pl.DataFrame, is_bad: pl.Expr, column: str, wanted: str) -> None:
-    """Raises DataError for the first row that is bad, naming it and what its column holds."""
-    bad = frame.filter(is_bad).head(1)
-    if not bad.is_empty():
-        row = bad.row(0, named=True)
-        value = "nothing" if row[column] is None else repr(row[column][:80])
-        msg = f"{row['file']} row {row['row']}: {column}: {wanted}, found {value}"
-        raise DataError(msg)
-
-
-def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFrame:
-    """Returns the rows with ids checked, numbers parsed and absent columns filled: simple, variant 0, repetition 1."""
-    texts: dict[str, str | None] = {"task": task_id, "strategy": strategy}
-    texts |= dict.fromkeys(("instruction", "gold_label", "input", "choices"))
-    for column, default in texts.items():
-        if column not in frame.columns:
-            frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
-    for column in ("model", "sample_id", "strategy"):
-        fail(frame, pl.col(column).is_null() | (pl.col(column) == ""), column, "a name is wanted")
-    _refuse_unnumbered(frame)
-    whole = {"variant_index": (0, 0), "repetition": (1, 1)}
-    for column, (absent, least) in whole.items():
-        if column not in frame.columns:
-            frame = frame.with_columns(pl.lit(absent, dtype=pl.Int32).alias(column))
+        form = format_of(path) if wanted is None else None
+        if form is not None:
+            read = form.read(path, model)
+            answers = [replace(each, model=model or each.model, task=task or each.task) for each in read.answers]
+            _refuse_several(path, model, [each.model for each in read.answers])
+            foreign.append((path, replace(read, answers=answers)))
+            notes += [f"{path}: read as {form.name}: {len(answers)} answers", *read.notes]
             continue
-        text = pl.col(column).str.strip_chars()
-        blank = text.is_null() | (text == "")
-        number = pl.when(blank).then(absent).otherwise(text.cast(pl.Float64, strict=False))
-        is_whole = (number == number.floor()) & (number >= least) & (number < 2**31)
-        fail(frame, ~is_whole.fill_null(False), column, f"a whole number from {least} is wanted")  # noqa: FBT003
-        frame = frame.with_columns(number.cast(pl.Int32).alias(column))
-    temperature = "paraphrase_temperature"
-    if temperature not in frame.columns:
-        frame = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(temperature))
-    else:
-        blank = pl.col(temperature).is_null() | (pl.col(temperature).str.strip_chars() == "")
-        number = pl.col(temperature).str.strip_chars().cast(pl.Float64, strict=False)
-        is_bad = ~blank & ~(number.is_finite() & (number >= 0)).fill_null(False)  # noqa: FBT003
-        fail(frame, is_bad, temperature, "a number from 0 or nothing is wanted")
-        frame = frame.with_columns(pl.when(blank).then(None).otherwise(number).alias(temperature))
-    if "is_original" in frame.columns:
-        text = pl.col("is_original").str.strip_chars().str.to_lowercase()
-        is_yes, is_no = text.is_in(["true", "1", "t", "yes"]), text.is_in(["false", "0", "f", "no"])
-        fail(frame, ~(is_yes | is_no).fill_null(False), "is_original", "true or false is wanted")  # noqa: FBT003
-        frame = frame.with_columns(is_yes.alias("is_original"))
-    else:
-        frame = frame.with_columns((pl.col("variant_index") == 0).alias("is_original"))
-    if ESCAPED not in frame.columns:
-        frame = frame.with_columns(pl.lit(False).alias(ESCAPED))  # noqa: FBT003
-    return frame.with_columns(pl.col(ESCAPED).fill_null(False))  # noqa: FBT003
+        frame = mapped_frame(path, wanted) if wanted is not None else _own(path)
+        frames.append(_checked(frame, path, model, notes))
+    for (path, read), variants in zip(foreign, variants_of_answers([each for _, each in foreign]), strict=True):
+        frame = frame_of_answers(read.answers, path, variants).with_columns(program=pl.lit(read.program))
+        frames.append(frame.with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file")))
+    frame = pl.concat(frames, how="diagonal")
+    if foreign:
+        frame = _numbered_on(frame)
+        notes += _variant_notes(frame)
+    return Recordings(frame=frame, notes=tuple(notes), beside=tuple(b for _, read in foreign for b in read.beside))
 
 
-def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Returns one row a cell, and how many rows repeat another; raises DataError where rows of a cell disagree."""
-    is_double = pl.struct(CELL).is_duplicated()
-    doubles = frame.filter(is_double)
-    if doubles.is_empty():
-        return frame, 0
-    differing = doubles.group_by(CELL, maintain_order=True).agg(
-        pl.col("completion").n_unique().alias("n"), pl.col("row"), pl.col("file")
-    ).filter(pl.col("n") > 1)  # fmt: skip
-    if not differing.is_empty():
-        row = differing.row(0, named=True)
-        cell = f"model {row['model']!r}, sample {row['sample_id']!r}, variant {row['variant_index']}"
-        cell = f"{cell}, repetition {row['repetition']}"
-        msg = (
-            f"{row['file'][1]} row {row['row'][1]}: {cell} has another completion in row {row['row'][0]}; "
-            f"{differing.height} cells disagree (no 'repetition' or 'variant_index'?)"
+def _refuse_several(path: Path, model: str | None, models: Sequence[str]) -> None:
+    several = sorted(set(models))
+    if model is not None and len(several) > 1:
+        msg = f"--model {model}: {path} has answers of {len(several)} models already: {', '.join(several[:5])}"
+        raise UsageError(msg)
+
+
+def _own(path: Path) -> pl.DataFrame:
+    """Returns a file in our own columns, or in those of the package `promptstability`, with its values as text."""
+    if path.suffix.lower() == _JSON_SUFFIX:
+        rows = [row for _, row in rows_of(path)]
+        columns = dict.fromkeys(name for row in rows for name in row)
+        return pl.DataFrame(
+            {
+                name: pl.Series(name, [_safe(text_of(row.get(name))) for row in rows], dtype=pl.String)
+                for name in columns
+            }
         )
+    frame = read_text_table(path, keep_floats=True)
+    return as_recorded(frame) if is_of_promptstability(frame) else frame
+
+
+def _safe(text: str | None) -> str | None:
+    return None if text is None else escape(text)[0]
+
+
+def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str]) -> pl.DataFrame:
+    """Returns the columns that are read, with file and row; raises DataError with the nearest map where one is missing."""
+    if model is not None and not frame.is_empty():
+        _refuse_several(path, model, frame["model"].drop_nulls().unique().to_list() if "model" in frame.columns else [])
+        frame = frame.with_columns(pl.lit(model).alias("model"))
+    for column in REQUIRED:
+        if column not in frame.columns:
+            columns = columns_of(path) if frame.columns else []
+            guess = guessed_map(columns, (*REQUIRED, "gold_label", "input")) if columns else ""
+            close = nearest(column, frame.columns)
+            told = f"; {shown_columns(columns)}; perhaps {guess}" if columns else ""
+            msg = f"{path}: no column '{column}'{close if close.startswith('; nearest') or not told else ''}{told}"
+            raise DataError(msg)
+    if frame.is_empty():
+        msg = f"{path}: no rows"
         raise DataError(msg)
-    kept = frame.unique(subset=CELL, keep="first", maintain_order=True)
-    return kept, frame.height - kept.height
-
-
-def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order."""
-    variants = frame.group_by(VARIANT, maintain_order=True).agg(
-        pl.col("instruction").drop_nulls().unique(maintain_order=True).alias("instructions"),
-        pl.col("is_original").unique().alias("originals"),
-        pl.col("repetition").unique().sort().alias("repetitions"),
-        pl.col("row").first(),
-        pl.col("file").first(),
-    )
-    for row in variants.iter_rows(named=True):
-        named = f"{row['file']} row {row['row']}: variant {row['variant_index']} of task {row['task']!r}"
-        if len(row["instructions"]) > 1:
-            msg = f"{named} has {len(row['instructions'])} instructions; number them apart in 'variant_index'"
-            raise DataError(msg)
-        if len(row["originals"]) > 1:
-            msg = f"{named} is original in some rows and not in others"
-            raise DataError(msg)
-    variants = variants.with_columns(
-        pl.col("instructions").list.first().alias("instruction"),
-        pl.col("originals").list.first().alias("is_original"),
-        pl.col("repetitions").list.len().alias("n"),
-    )
-    ids = [
-        prompt_variant_id(r["task"], r["strategy"], r["paraphrase_temperature"], r["variant_index"], r["instruction"])
-        for r in variants.iter_rows(named=True)
+    if frame.schema["completion"] != pl.String:
+        msg = f"{path}: column 'completion' is {frame.schema['completion']}; write answers as text, as the model gave them"
+        raise DataError(msg)
+    unknown = [c for c in frame.columns if c not in (*REQUIRED, *OPTIONAL, ESCAPED)]
+    is_export = set(DERIVED) <= set(unknown)
+    notes += [
+        f"{path}: column '{c}' is not read{nearest(c, (*REQUIRED, *OPTIONAL))}"
+        for c in unknown
+        if not (is_export and c in DERIVED)
     ]
-    variants = variants.with_columns(pl.Series("prompt_variant_id", ids, dtype=pl.String))
-    return variants, frame["model"].unique(maintain_order=True).to_list()
+    floats = [c for c, t in frame.schema.items() if t.is_float()]
+    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in floats)
+    return frame.drop(unknown).with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file"))
 
 
-def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFrame:
-    """Returns one row a sample with its gold label; raises where it is outside the label set or a sample has two."""
-    gold = pl.col("gold_label").str.strip_chars()
-    frame = frame.with_columns(pl.when(gold == "").then(None).otherwise(gold).alias("gold_label"))
-    for task_id, card in cards.items():
-        labels = list(card.label_names)
-        if not labels:  # any answer may be right
-            continue
-        rows = frame.filter(pl.col("task") == task_id)
-        bad = rows.filter(pl.col("gold_label").is_not_null() & ~pl.col("gold_label").is_in(labels)).head(1)
-        if not bad.is_empty():
-            row = bad.row(0, named=True)
-            value = row["gold_label"][:80]
-            msg = (
-                f"{row['file']} row {row['row']}: gold label {value!r} is not one of the labels{nearest(value, labels)}"
+def _numbered_on(frame: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with repetitions numbered on where several files of another program answer the same cell."""
+    cell = [pl.col(name) for name in ("model", "task", "variant_index", "sample_id")]
+    again = pl.int_range(1, pl.len() + 1).over(cell).cast(pl.String)
+    is_foreign = pl.col("program").is_not_null()
+    repetition = pl.col("repetition") if "repetition" in frame.columns else pl.lit(None, dtype=pl.String)
+    return frame.with_columns(pl.when(is_foreign).then(again).otherwise(repetition).alias("repetition"))
+
+
+def _variant_notes(frame: pl.DataFrame) -> list[str]:
+    """Returns, for each task whose prompts were told apart by their texts, how many variants there are and which is the first."""
+    rows = frame.filter(pl.col("program").is_not_null())
+    notes = []
+    for (task,), of_task in rows.group_by(["task"], maintain_order=True):
+        n = of_task["instruction"].n_unique()
+        if n > 1:
+            first = of_task.row(0, named=True)
+            shown = " ".join(first["instruction"].split())[:100]
+            notes.append(
+                f"task '{task}' has {n} prompt variants; variant 0 is the first, of {first['file']}: {shown!r}"
             )
-            raise DataError(msg)
-    samples = frame.group_by("task", "sample_id", maintain_order=True).agg(
-        pl.col("gold_label").drop_nulls().unique(maintain_order=True).alias("golds"),
-        pl.col("input").drop_nulls().first(),
-        pl.col("choices").drop_nulls().first(),
-        pl.col("row").first(),
-        pl.col("file").first(),
-    )
-    is_open = pl.col("task").is_in([task_id for task_id, card in cards.items() if card.kind == "open_ended"])
-    # an open question has many right answers
-    several = samples.filter((pl.col("golds").list.len() > 1) & ~is_open).head(1)
-    if not several.is_empty():
-        row = several.row(0, named=True)
-        msg = f"{row['file']} row {row['row']}: sample {row['sample_id']!r} has gold labels {row['golds'][:3]}"
-        raise DataError(msg)
-    fields = [None if choices is None else as_json({"choices": choices}) for choices in samples["choices"]]
-    golds = [list(of_sample) for of_sample in samples["golds"]]
-    return samples.with_columns(
-        pl.Series(
-            "reference_answers", [as_json(of_sample) if of_sample else None for of_sample in golds], dtype=pl.String
-        ),
-        pl.Series("options", [_as_list(choices) for choices in samples["choices"]], dtype=pl.String),
-        pl.Series("fields", fields, dtype=pl.String),
-        pl.col("golds").list.first().alias("gold_label"),
-    ).select(
-        pl.col("task").alias("task_id"),
-        "sample_id",
-        pl.int_range(pl.len(), dtype=pl.Int32).over("task").alias("sample_index"),
-        "input",
-        pl.when(~is_open).then("gold_label").alias("gold_label"),
-        "options",
-        pl.when(is_open).then("reference_answers").alias("reference_answers"),
-        "fields",
-    )
-
-
-def _as_list(choices: str | None) -> str | None:
-    """Returns the choices as a JSON list; None where they are none."""
-    try:
-        value = json.loads(choices or "")
-    except (ValueError, RecursionError):
-        return None
-    return as_json(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
-
-
-def _refuse_unnumbered(frame: pl.DataFrame) -> None:
-    """Raises DataError where several instructions have no numbers, nor temperatures that number them."""
-    if "variant_index" in frame.columns or "paraphrase_temperature" in frame.columns:
-        return
-    several = (
-        frame.group_by("task", "strategy").agg(pl.col("instruction").n_unique().alias("n")).filter(pl.col("n") > 1)
-    )
-    if not several.is_empty():
-        msg = f"{frame['file'][0]}: {several['n'][0]} instructions but no column 'variant_index' to tell them apart"
-        raise DataError(msg)
+    return notes

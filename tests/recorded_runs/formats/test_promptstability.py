@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.recorded_runs.read_files import read_recordings, typed, variants_of
+from flows.recorded_runs.check_rows import typed, variants_of
+from flows.recorded_runs.read_files import read_recordings
 
 INTRA = """id,text,annotation,iteration,ss_mean,ss_lower,ss_upper
 0,Good.,1,0,0.5,0.4,0.6
@@ -24,9 +25,9 @@ INTER = """,id,text,annotation,prompt_id,prompt,original,temperature,ss_mean
 
 def read(path: Path, text: str) -> list[dict[str, object]]:
     path.write_text(text)
-    frame, notes = read_recordings([path])
-    assert notes == ()
-    frame = typed(frame, "simple", "t")
+    read = read_recordings([path])
+    assert read.notes == ()
+    frame = typed(read.frame, "simple", "t")
     variants_of(frame)
     return frame.to_dicts()
 

@@ -1,0 +1,141 @@
+"""Exports a published run's answers: one flat Parquet file, a folder that `datasets` loads, or rows of DOVE's schema."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flows.query.dove_rows import dove_rows
+from flows.settings import Settings
+from flows.warehouse import Warehouse
+from flows.warehouse.run_names import resolve_id
+from flows.warehouse.sql import sql
+from models_registry.errors import DataError, UsageError, WarehouseError, nearest
+
+TEXTS = ("input", "completion", "instruction", "output_format", "prompt", "choices", "references")
+"""Columns that hold texts, which are left out of sensitive tasks unless asked for."""
+POLICIES = ("none", "full")
+_TEXT, _REAL, _WHOLE, _LIST = pl.String(), pl.Float64(), pl.Int64(), pl.List(pl.String)
+SCHEMA: dict[str, pl.DataType] = {
+    "prediction_id": _TEXT, "model": _TEXT, "task": _TEXT, "kind": _TEXT, "level": _TEXT, "labels": _LIST, "reader": _TEXT,
+    "scoring": _LIST, "token_f1_threshold": _REAL, "refusal_pattern": _TEXT, "strategy": _TEXT,
+    "paraphrase_temperature": _REAL, "variant_index": _WHOLE, "is_original": pl.Boolean(), "instruction": _TEXT,
+    "output_format": _TEXT, "prompt": _TEXT, "option_signs": _LIST, "sample_id": _TEXT, "input": _TEXT, "choices": _LIST,
+    "references": _LIST, "repetition": _WHOLE, "completion": _TEXT, "finish_reason": _TEXT, "prompt_tokens": _WHOLE,
+    "completion_tokens": _WHOLE, "cost_usd": _REAL, "latency_ms": _REAL, "gold_label": _TEXT, "label": _TEXT,
+    "answer_status": _TEXT, "is_refused": pl.Boolean(), "is_correct": pl.Boolean(), "is_quarantined": pl.Boolean(),
+}  # fmt: skip
+_ABOUT = {
+    "prompt": "the messages as they were sent, JSON, with {placeholders} for what is the sample's",
+    "gold_label": "what is right",
+    "label": "what the completion was read as; nothing where it gave no label",
+    "answer_status": "what became of the answer",
+    "is_correct": "whether the label is the gold label",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportResult:
+    """What was written where; `left_out` names the sensitive tasks whose texts are not in it."""
+
+    audit_run_id: str
+    format: str
+    path: Path
+    n_rows: int
+    left_out: tuple[str, ...]
+
+
+def export_run(settings: Settings, run: str | None, form: str, to: Path | None, text: str | None) -> ExportResult:
+    """Writes the answers of a published run (the newest) to a new or empty folder.
+
+    Raises UsageError for an unknown run, format or policy, with the nearest, and for a folder that holds anything.
+    """
+    if form not in FORMS:
+        msg = f"--format {form}{nearest(form, FORMS)}"
+        raise UsageError(msg)
+    if text is not None and text not in POLICIES:
+        msg = f"--text {text}{nearest(text, POLICIES) or ': none or full'}"
+        raise UsageError(msg)
+    warehouse = Warehouse(settings.warehouse)
+    audit_run_id = resolve_id(warehouse, run)
+    folder = to or Path(f"export-{audit_run_id[:12]}-{form}")
+    _refuse_filled(folder)
+    rows = warehouse.published.read(sql("query", "exported_answers"), run=audit_run_id)
+    if not rows:
+        msg = f"{warehouse.published.path}: run {audit_run_id} has no answers there; of a retired run: rebuild RUN --restore"
+        raise DataError(msg)
+    sensitive = sorted({row["task"] for row in rows if row["is_sensitive"]})
+    for row in rows:
+        if text == "none" or (text is None and row["is_sensitive"]):
+            row.update(dict.fromkeys(TEXTS))
+    _write(folder, lambda draft: FORMS[form](draft, rows, audit_run_id))
+    left_out = tuple(sorted({row["task"] for row in rows})) if text == "none" else tuple(() if text else sensitive)
+    return ExportResult(audit_run_id=audit_run_id, format=form, path=folder, n_rows=len(rows), left_out=left_out)
+
+
+def _refuse_filled(folder: Path) -> None:
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        what = "is a file" if folder.is_file() else "holds files already"
+        msg = f"--to {folder}: it {what}; name a new or an empty folder"
+        raise UsageError(msg)
+
+
+def _write(folder: Path, fill: Callable[[Path], None]) -> None:
+    """Fills a draft beside the folder and renames it, so that a folder is there whole or not at all."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            fill(draft)
+            draft.chmod(0o777 & ~_umask())
+            if folder.is_dir():
+                folder.rmdir()
+            draft.rename(folder)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    except OSError as error:
+        msg = f"{folder}: cannot be written: {error.strerror or error}"
+        raise WarehouseError(msg) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _flat(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {name: pl.Series(name, [row[name] for row in rows], dtype=dtype) for name, dtype in SCHEMA.items()}
+    )
+
+
+def _write_parquet(folder: Path, rows: list[dict[str, Any]], _run: str) -> None:
+    _flat(rows).write_parquet(folder / "predictions.parquet")
+
+
+def _write_hf(folder: Path, rows: list[dict[str, Any]], run: str) -> None:
+    (folder / "data").mkdir()
+    _flat(rows).write_parquet(folder / "data/predictions.parquet")
+    columns = "\n".join(f"- `{name}`: {_ABOUT[name]}" if name in _ABOUT else f"- `{name}`" for name in SCHEMA)
+    (folder / "README.md").write_text(
+        "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: predictions\n    path: data/*.parquet\n---\n\n"
+        f"# Answers of run {run}\n\nOne row is one answer: {len(rows):,} of them, exported by promptaudit.\n\n{columns}\n",
+        encoding="utf-8",
+    )
+
+
+def _write_dove(folder: Path, rows: list[dict[str, Any]], _run: str) -> None:
+    dove_rows(rows).write_parquet(folder / "predictions.parquet")
+
+
+FORMS: dict[str, Callable[[Path, list[dict[str, Any]], str], None]] = {
+    "parquet": _write_parquet, "hf": _write_hf, "dove": _write_dove,
+}  # fmt: skip

@@ -1,0 +1,230 @@
+"""Checks that rows of recorded predictions agree, and takes variants and samples from them; every error names file and row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import polars as pl
+
+from flows.recorded_runs.formats.answers import PROGRAM_SCORE
+from flows.system.keys import as_json, prompt_variant_id
+from models_registry.cards import TaskCard
+from models_registry.errors import DataError, nearest
+from models_registry.tables import ESCAPED
+
+MEASURED = {
+    "prompt_tokens": pl.Int32(),
+    "completion_tokens": pl.Int32(),
+    "cost_usd": pl.Float64(),
+    "latency_ms": pl.Float64(),
+}
+CELL = ("model", "task", "strategy", "paraphrase_temperature", "variant_index", "sample_id", "repetition")
+VARIANT = ("task", "strategy", "paraphrase_temperature", "variant_index")
+
+
+def fail(frame: pl.DataFrame, is_bad: pl.Expr, column: str, wanted: str) -> None:
+    """Raises DataError for the first row that is bad, naming it and what its column holds."""
+    bad = frame.filter(is_bad).head(1)
+    if not bad.is_empty():
+        row = bad.row(0, named=True)
+        value = "nothing" if row[column] is None else repr(row[column][:80])
+        msg = f"{row['file']} row {row['row']}: {column}: {wanted}, found {value}"
+        raise DataError(msg)
+
+
+def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFrame:
+    """Returns the rows with ids checked, numbers parsed and absent columns filled: simple, variant 0, repetition 1."""
+    texts: dict[str, str | None] = {"task": task_id, "strategy": strategy}
+    texts |= dict.fromkeys(
+        ("instruction", "gold_label", "input", "choices", "references", "labels", "level", "program")
+    )
+    texts |= dict.fromkeys(("option_signs", "option_loglikelihoods", "finish_reason", "is_refused"))
+    for column, default in texts.items():
+        if column not in frame.columns:
+            frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
+    for column in ("model", "sample_id", "strategy"):
+        fail(frame, pl.col(column).is_null() | (pl.col(column) == ""), column, "a name is wanted")
+    _refuse_unnumbered(frame)
+    whole = {"variant_index": (0, 0), "repetition": (1, 1)}
+    for column, (absent, least) in whole.items():
+        if column not in frame.columns:
+            frame = frame.with_columns(pl.lit(absent, dtype=pl.Int32).alias(column))
+            continue
+        text = pl.col(column).str.strip_chars()
+        blank = text.is_null() | (text == "")
+        number = pl.when(blank).then(absent).otherwise(text.cast(pl.Float64, strict=False))
+        is_whole = (number == number.floor()) & (number >= least) & (number < 2**31)
+        fail(frame, ~is_whole.fill_null(False), column, f"a whole number from {least} is wanted")  # noqa: FBT003
+        frame = frame.with_columns(number.cast(pl.Int32).alias(column))
+    frame = _with_temperatures(frame)
+    if "is_original" in frame.columns:
+        text = pl.col("is_original").str.strip_chars().str.to_lowercase()
+        is_yes, is_no = text.is_in(["true", "1", "t", "yes"]), text.is_in(["false", "0", "f", "no"])
+        fail(frame, ~(is_yes | is_no).fill_null(False), "is_original", "true or false is wanted")  # noqa: FBT003
+        frame = frame.with_columns(is_yes.alias("is_original"))
+    else:
+        frame = frame.with_columns((pl.col("variant_index") == 0).alias("is_original"))
+    frame = _measured(frame)
+    if ESCAPED not in frame.columns:
+        frame = frame.with_columns(pl.lit(False).alias(ESCAPED))  # noqa: FBT003
+    return frame.with_columns(pl.col(ESCAPED).fill_null(False))  # noqa: FBT003
+
+
+def _with_temperatures(frame: pl.DataFrame) -> pl.DataFrame:
+    temperature = "paraphrase_temperature"
+    if temperature not in frame.columns:
+        frame = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(temperature))
+    else:
+        blank = pl.col(temperature).is_null() | (pl.col(temperature).str.strip_chars() == "")
+        number = pl.col(temperature).str.strip_chars().cast(pl.Float64, strict=False)
+        is_bad = ~blank & ~(number.is_finite() & (number >= 0)).fill_null(False)  # noqa: FBT003
+        fail(frame, is_bad, temperature, "a number from 0 or nothing is wanted")
+        frame = frame.with_columns(pl.when(blank).then(None).otherwise(number).alias(temperature))
+    return frame
+
+
+def _measured(frame: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with what was measured of each answer, and its score elsewhere, as numbers; absent ones are null."""
+    for column, dtype in {**MEASURED, PROGRAM_SCORE: pl.Float64()}.items():
+        if column not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, dtype=dtype).alias(column))
+            continue
+        text = pl.col(column).str.strip_chars()
+        blank = text.is_null() | (text == "")
+        number = pl.when(blank).then(None).otherwise(text.cast(pl.Float64, strict=False))
+        is_bad = ~blank & ~(number.is_finite() & (number >= 0) & (number < 2**31)).fill_null(False)  # noqa: FBT003
+        if column != PROGRAM_SCORE:
+            fail(frame, is_bad, column, "a number from 0 or nothing is wanted")
+        frame = frame.with_columns(number.cast(dtype).alias(column))
+    return frame
+
+
+def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Returns one row a cell, and how many rows repeat another; raises DataError where rows of a cell disagree."""
+    is_double = pl.struct(CELL).is_duplicated()
+    doubles = frame.filter(is_double)
+    if doubles.is_empty():
+        return frame, 0
+    differing = doubles.group_by(CELL, maintain_order=True).agg(
+        pl.col("completion").n_unique().alias("n"), pl.col("row"), pl.col("file")
+    ).filter(pl.col("n") > 1)  # fmt: skip
+    if not differing.is_empty():
+        row = differing.row(0, named=True)
+        cell = f"model {row['model']!r}, sample {row['sample_id']!r}, variant {row['variant_index']}"
+        cell = f"{cell}, repetition {row['repetition']}"
+        msg = (
+            f"{row['file'][1]} row {row['row'][1]}: {cell} has another completion in row {row['row'][0]}; "
+            f"{differing.height} cells disagree (no 'repetition' or 'variant_index'?)"
+        )
+        raise DataError(msg)
+    kept = frame.unique(subset=CELL, keep="first", maintain_order=True)
+    return kept, frame.height - kept.height
+
+
+def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order."""
+    variants = frame.group_by(VARIANT, maintain_order=True).agg(
+        pl.col("instruction").drop_nulls().unique(maintain_order=True).alias("instructions"),
+        pl.col("is_original").unique().alias("originals"),
+        pl.col("repetition").unique().sort().alias("repetitions"),
+        pl.col("option_signs").drop_nulls().unique(maintain_order=True).alias("signs"),
+        pl.col("row").first(),
+        pl.col("file").first(),
+    )
+    for row in variants.iter_rows(named=True):
+        named = f"{row['file']} row {row['row']}: variant {row['variant_index']} of task {row['task']!r}"
+        if len(row["instructions"]) > 1:
+            msg = f"{named} has {len(row['instructions'])} instructions; number them apart in 'variant_index'"
+            raise DataError(msg)
+        if len(row["originals"]) > 1:
+            msg = f"{named} is original in some rows and not in others"
+            raise DataError(msg)
+    variants = variants.with_columns(
+        pl.col("instructions").list.first().alias("instruction"),
+        pl.col("originals").list.first().alias("is_original"),
+        pl.col("repetitions").list.len().alias("n"),
+    )
+    ids = [
+        prompt_variant_id(r["task"], r["strategy"], r["paraphrase_temperature"], r["variant_index"], r["instruction"])
+        for r in variants.iter_rows(named=True)
+    ]
+    variants = variants.with_columns(pl.Series("prompt_variant_id", ids, dtype=pl.String))
+    return variants, frame["model"].unique(maintain_order=True).to_list()
+
+
+def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFrame:
+    """Returns one row a sample with its gold label; raises where it is outside the label set or a sample has two."""
+    gold = pl.col("gold_label").str.strip_chars()
+    frame = frame.with_columns(pl.when(gold == "").then(None).otherwise(gold).alias("gold_label"))
+    for task_id, card in cards.items():
+        labels = list(card.label_names)
+        if not labels:  # any answer may be right
+            continue
+        rows = frame.filter(pl.col("task") == task_id)
+        bad = rows.filter(pl.col("gold_label").is_not_null() & ~pl.col("gold_label").is_in(labels)).head(1)
+        if not bad.is_empty():
+            row = bad.row(0, named=True)
+            value = row["gold_label"][:80]
+            msg = (
+                f"{row['file']} row {row['row']}: gold label {value!r} is not one of the labels{nearest(value, labels)}"
+            )
+            raise DataError(msg)
+    samples = frame.group_by("task", "sample_id", maintain_order=True).agg(
+        pl.col("gold_label").drop_nulls().unique(maintain_order=True).alias("golds"),
+        pl.col("input").drop_nulls().first(),
+        pl.col("choices").drop_nulls().first(),
+        pl.col("references").drop_nulls().first(),
+        pl.col("row").first(),
+        pl.col("file").first(),
+    )
+    is_open = pl.col("task").is_in([task_id for task_id, card in cards.items() if card.kind == "open_ended"])
+    # an open question has many right answers
+    several = samples.filter((pl.col("golds").list.len() > 1) & ~is_open).head(1)
+    if not several.is_empty():
+        row = several.row(0, named=True)
+        msg = f"{row['file']} row {row['row']}: sample {row['sample_id']!r} has gold labels {row['golds'][:3]}"
+        raise DataError(msg)
+    fields = [None if choices is None else as_json({"choices": choices}) for choices in samples["choices"]]
+    golds = [
+        json.loads(listed) if (listed := _as_list(references)) else list(of_sample)
+        for of_sample, references in samples.select("golds", "references").iter_rows()
+    ]
+    return samples.with_columns(
+        pl.Series(
+            "reference_answers", [as_json(of_sample) if of_sample else None for of_sample in golds], dtype=pl.String
+        ),
+        pl.Series("options", [_as_list(choices) for choices in samples["choices"]], dtype=pl.String),
+        pl.Series("fields", fields, dtype=pl.String),
+        pl.col("golds").list.first().alias("gold_label"),
+    ).select(
+        pl.col("task").alias("task_id"),
+        "sample_id",
+        pl.int_range(pl.len(), dtype=pl.Int32).over("task").alias("sample_index"),
+        "input",
+        pl.when(~is_open).then("gold_label").alias("gold_label"),
+        "options",
+        pl.when(is_open).then("reference_answers").alias("reference_answers"),
+        "fields",
+    )
+
+
+def _as_list(choices: str | None) -> str | None:
+    """Returns the choices as a JSON list; None where they are none."""
+    try:
+        value = json.loads(choices or "")
+    except (ValueError, RecursionError):
+        return None
+    return as_json(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
+
+
+def _refuse_unnumbered(frame: pl.DataFrame) -> None:
+    """Raises DataError where several instructions have no numbers, nor temperatures that number them."""
+    if "variant_index" in frame.columns or "paraphrase_temperature" in frame.columns:
+        return
+    several = (
+        frame.group_by("task", "strategy").agg(pl.col("instruction").n_unique().alias("n")).filter(pl.col("n") > 1)
+    )
+    if not several.is_empty():
+        msg = f"{frame['file'][0]}: {several['n'][0]} instructions but no column 'variant_index' to tell them apart"
+        raise DataError(msg)

@@ -1,0 +1,141 @@
+"""What every foreign format is read to: answers of a program, and the frame of recorded predictions that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flows.system.keys import as_json
+from models_registry.errors import DataError
+from models_registry.tables import ESCAPED, escape
+
+PROGRAM_SCORE = "program_score"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer as a program recorded it.
+
+    `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
+    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `score` is the program's own.
+    """
+
+    place: str
+    model: str
+    sample_id: str
+    completion: str | None
+    task: str | None = None
+    prompt: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    instruction: str | None = None
+    variant: str | None = None
+    gold_label: str | None = None
+    references: Sequence[str] = ()
+    input: str | None = None
+    choices: Sequence[str] = ()
+    option_signs: Sequence[str] = ()
+    labels: Sequence[str] = ()  # every class there is, where the file lists them
+    loglikelihoods: Sequence[float] = ()
+    score: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    latency_ms: float | None = None
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedAnswers:
+    """Answers of one file: who wrote them, and remarks about what was left out of them."""
+
+    program: str
+    answers: Sequence[Answer]
+    task: str
+    notes: tuple[str, ...] = ()
+    beside: tuple[Path, ...] = ()  # other files that were read with it
+
+
+def letters_of(n: int) -> list[str]:
+    """Returns the letters that n options go by, from A on."""
+    return list(LETTERS[:n])
+
+
+def letter_of(value: str | None, choices: Sequence[str]) -> str | None:
+    """Returns the letter of an option that is named by its letter or by its text; None where it is neither."""
+    if value is None:
+        return None
+    letters, text = letters_of(len(choices)), value.strip()
+    if text.upper() in letters:
+        return text.upper()
+    same = [letter for letter, choice in zip(letters, choices, strict=False) if choice.strip() == text]
+    return same[0] if len(same) == 1 else None
+
+
+def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
+    """Returns text as it is and any other value of JSON as JSON; nothing stays None."""
+    return value if value is None or isinstance(value, str) else as_json(value)
+
+
+def number_of(value: Any) -> float | None:  # noqa: ANN401
+    """Returns a finite number, of true and false 1 and 0; None for anything else."""
+    if isinstance(value, bool | int | float):
+        number = float(value)
+        return number if abs(number) < float("inf") else None
+    return None
+
+
+def whole_of(value: Any) -> int | None:  # noqa: ANN401
+    """Returns a whole number from 0 that fits 32 bits; None for anything else."""
+    number = number_of(value)
+    return int(number) if number is not None and 0 <= number < 2**31 else None
+
+
+def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[tuple[int, str]]) -> pl.DataFrame:
+    """Returns answers under the names of recorded predictions, every column text; `variants` has each one's number and text."""
+    if not answers:
+        msg = f"{path}: no answers"
+        raise DataError(msg)
+    repetitions: dict[tuple[str | None, ...], int] = {}
+    rows = []
+    for answer, (index, instruction) in zip(answers, variants, strict=True):
+        cell = (answer.model, answer.task, str(index), answer.sample_id)
+        repetitions[cell] = repetitions.get(cell, 0) + 1
+        completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
+        rows.append({
+            "model": answer.model, "task": answer.task, "sample_id": answer.sample_id, "completion": completion,
+            "variant_index": str(index), "instruction": instruction, "repetition": str(repetitions[cell]),
+            "gold_label": answer.gold_label, "input": answer.input,
+            "references": as_json(list(answer.references)) if answer.references else None,
+            "choices": as_json(list(answer.choices)) if answer.choices else None,
+            "option_signs": as_json(list(answer.option_signs)) if answer.option_signs else None,
+            "labels": as_json(list(answer.labels)) if answer.labels else None,
+            "option_loglikelihoods": _weights(answer), "prompt_tokens": _shown(answer.prompt_tokens),
+            "completion_tokens": _shown(answer.completion_tokens), "cost_usd": _shown(answer.cost_usd),
+            "latency_ms": _shown(answer.latency_ms), "finish_reason": answer.finish_reason,
+            PROGRAM_SCORE: _shown(answer.score), "place": answer.place, ESCAPED: is_escaped,
+        })  # fmt: skip
+    columns = {
+        name: pl.Series(name, [_safe(row[name]) for row in rows], dtype=pl.Boolean if name == ESCAPED else pl.String)
+        for name in rows[0]
+    }
+    return pl.DataFrame(columns)
+
+
+def _weights(answer: Answer) -> str | None:
+    if not answer.loglikelihoods:
+        return None
+    pairs = zip(answer.loglikelihoods, answer.choices, strict=True)
+    return as_json([{"nats": nats, "n_characters": len(choice)} for nats, choice in pairs])
+
+
+def _shown(value: float | None) -> str | None:
+    return None if value is None else repr(value)
+
+
+def _safe(value: Any) -> Any:  # noqa: ANN401
+    return escape(value)[0] if isinstance(value, str) else value

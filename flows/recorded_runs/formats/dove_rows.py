@@ -1,0 +1,105 @@
+"""Reads rows of the DOVE dataset: a prediction a row, with what its prompt varied in (`prompt_config.dimensions`).
+
+The rows are nested (`model.model_info.name`, `instance.sample_identifier`, `output.response`, `evaluation.score`), in Parquet,
+JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own. An option's letter means
+the same within one order of options only, so each further order is a task of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letters_of, number_of, text_of
+from flows.recorded_runs.formats.rows import rows_of
+from flows.recorded_runs.formats.source import first_line
+from flows.system.keys import as_json
+from models_registry.errors import DataError
+
+PROGRAM = "dove"
+SECTIONS = ("evaluation_id", "model", "prompt_config", "instance", "output", "evaluation")
+
+
+def is_of_dove(columns: Iterable[str]) -> bool:
+    """Returns whether rows have the sections of DOVE's schema."""
+    return set(SECTIONS) <= set(columns)
+
+
+def begins_as_dove(head: bytes) -> bool:
+    """Returns whether the first line of a JSONL file, or the first row of a JSON list, has the sections of DOVE's schema."""
+    return is_of_dove(first_line(head)) or (
+        head.lstrip().startswith(b"[") and all(f'"{name}"'.encode() in head for name in SECTIONS)
+    )
+
+
+def as_recorded(path: Path) -> RecordedAnswers:
+    """Returns the answers of a file; raises DataError naming file, row and field."""
+    answers: list[Answer] = []
+    orders: dict[tuple[str, str], str] = {}
+    apart: dict[str, int] = {}
+    for number, row in rows_of(path):
+        place = f"{path} row {number}"
+        try:
+            answer, order = _answer(place, row)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            msg = f"{place}: not a row of DOVE: {type(error).__name__} {str(error)[:80]}"
+            raise DataError(msg) from None
+        first = orders.setdefault((answer.task or "", answer.sample_id), as_json(answer.choices))
+        if first != as_json(answer.choices):
+            name = f"{answer.task} (options: {order})"
+            apart[name] = apart.get(name, 0) + 1
+            answer = _of_task(answer, name)
+        answers.append(answer)
+    notes = tuple(
+        f"{path}: {n} rows have their options in another order, where a letter is another option: task '{name}'"
+        for name, n in apart.items()
+    )
+    return RecordedAnswers(program=PROGRAM, answers=answers, task=path.stem, notes=notes)
+
+
+def _of_task(answer: Answer, task: str) -> Answer:
+    from dataclasses import replace
+
+    return replace(answer, task=task)
+
+
+def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
+    instance, config = row["instance"], row["prompt_config"]
+    dimensions = config.get("dimensions") or {}
+    identifier = instance.get("sample_identifier") or {}
+    asked = instance.get("classification_fields") or {}
+    given = asked.get("choices") or []
+    choices = [str(each["text"]) for each in given]
+    signs = [str(each["id"]) for each in given]
+    truth = asked.get("ground_truth") or {}
+    labels: list[str] = []
+    gold, letters = text_of(row["evaluation"].get("ground_truth")), letters_of(len(choices))
+    if choices and choices == signs:  # a closed set of labels
+        labels, choices, signs, gold = choices, [], [], text_of(truth.get("id"))
+    elif choices:
+        right = [n for n, sign in enumerate(signs) if sign == truth.get("id")] or [
+            n for n, text in enumerate(choices) if text == truth.get("text")
+        ]
+        gold = letters[right[0]] if right else None
+    question = text_of(asked.get("question")) or text_of(instance.get("raw_input"))
+    index = identifier.get("hf_index")
+    sample_id = str(index) if index not in (None, -1) else str(question)[:200]
+    order = dimensions.get("choices_order") or {}
+    phrasing = dimensions.get("instruction_phrasing") or {}
+    told = {name: value for name, value in dimensions.items() if name not in ("instruction_phrasing", "demonstrations")}
+    score = number_of(row["evaluation"].get("score"))
+    answer = Answer(
+        place=place, model=_model_of(row["model"]), task=str(identifier.get("dataset_name") or "dove"),
+        sample_id=sample_id, completion=text_of(row["output"].get("response")),
+        prompt=text_of(instance.get("raw_input")), fields={"question": question or ""},
+        instruction=text_of(phrasing.get("text") if isinstance(phrasing, dict) else phrasing),
+        variant=as_json(told) if told else None, gold_label=gold,
+        references=[] if choices or labels or gold is None else [gold], labels=labels,
+        input=question, choices=choices, option_signs=signs, score=score,
+    )  # fmt: skip
+    return answer, str(order.get("method") if isinstance(order, dict) else order)
+
+
+def _model_of(model: Any) -> str:  # noqa: ANN401
+    return str(model["model_info"]["name"]) if isinstance(model, dict) else str(model)

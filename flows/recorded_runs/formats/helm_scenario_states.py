@@ -1,0 +1,159 @@
+"""Reads HELM's `scenario_state.json`: one request state an instance, with its references, the request and its completions.
+
+Joint multiple choice has `output_mapping`, the letters and what they stand for; separate multiple choice asks once an option, and
+the answer is the letter of the likeliest. A perturbation or another draw of examples is a prompt variant. What HELM scored
+stands in `per_instance_stats.json` beside it, and the run's name in `run_spec.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letters_of, number_of, text_of
+from flows.recorded_runs.formats.source import MAX_BESIDE, json_file
+from flows.system.keys import as_json
+from models_registry.errors import DataError
+
+PROGRAM = "helm"
+CORRECT = "correct"
+_METRICS = ("exact_match", "quasi_exact_match")
+_Key = tuple[str, str, str]
+"""Instance, perturbation and draw of examples."""
+
+
+def is_of_helm(head: bytes) -> bool:
+    """Returns whether a JSON document begins as a scenario state does."""
+    return (
+        head.lstrip().startswith(b"{")
+        and b'"adapter_spec"' in head
+        and (b'"request_states"' in head or b'"instructions"' in head)
+    )
+
+
+def as_recorded(path: Path) -> RecordedAnswers:
+    """Returns the answers of a file; raises DataError naming file and request."""
+    document = json_file(path)
+    states = document.get("request_states") if isinstance(document, dict) else None
+    spec = document.get("adapter_spec") if isinstance(document, dict) else None
+    if not isinstance(states, list) or not isinstance(spec, dict):
+        msg = f"{path}: no adapter_spec and list request_states, so it is not HELM's scenario_state.json"
+        raise DataError(msg)
+    method = str(spec.get("method"))
+    if method == "multiple_choice_separate_calibrated":
+        msg = f"{path}: method {method} is not read; multiple_choice_joint, multiple_choice_separate_original and generation are"
+        raise DataError(msg)
+    beside = [path.with_name(name) for name in ("run_spec.json", "per_instance_stats.json")]
+    kept = tuple(each for each in beside if each.is_file())
+    task, scores = _task_of(path), _scores_of(beside[1])
+    answers: list[Answer] = []
+    options: dict[_Key, list[tuple[str, Mapping[str, Any]]]] = {}
+    for number, state in enumerate(states, start=1):
+        place = f"{path} row {number}"
+        try:
+            if method == "multiple_choice_separate_original":
+                options.setdefault(_key(state), []).append((place, state))
+            else:
+                answers += _answers_of(place, state, task, scores)
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+            raise _not_a_state(place, error) from None
+    for of_instance in options.values():
+        try:
+            answers.append(_likeliest(of_instance, task, scores))
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+            raise _not_a_state(of_instance[0][0], error) from None
+    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, beside=kept)
+
+
+def _not_a_state(place: str, error: Exception) -> DataError:
+    return DataError(f"{place}: not a request state of HELM: {type(error).__name__} {str(error)[:80]}")
+
+
+def _task_of(path: Path) -> str:
+    """Returns the run's name without its model, as run_spec.json or the folder has it."""
+    beside = path.with_name("run_spec.json")
+    spec = json_file(beside, MAX_BESIDE) if beside.is_file() else None
+    name = (text_of(spec.get("name")) if isinstance(spec, dict) else None) or path.resolve().parent.name or path.stem
+    scenario, _, arguments = name.partition(":")
+    rest = ",".join(each for each in arguments.split(",") if each and not each.startswith("model"))
+    return f"{scenario}:{rest}" if rest else scenario
+
+
+def _scores_of(path: Path) -> dict[_Key, float]:
+    """Returns the program's own score of every instance; nothing where the file is not beside the states."""
+    rows = json_file(path, MAX_BESIDE) if path.is_file() else []
+    scores: dict[_Key, float] = {}
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            means = {stat["name"]["name"]: number_of(stat.get("mean")) for stat in row["stats"]}
+            key = (str(row["instance_id"]), _perturbed(row.get("perturbation")), str(row.get("train_trial_index", 0)))
+        except (KeyError, TypeError, AttributeError):
+            continue
+        known = [means[name] for name in _METRICS if means.get(name) is not None]
+        if known and known[0] is not None:
+            scores[key] = known[0]
+    return scores
+
+
+def _perturbed(perturbation: Any) -> str:  # noqa: ANN401
+    return "" if perturbation is None else as_json(perturbation)
+
+
+def _key(state: Mapping[str, Any]) -> _Key:
+    instance = state["instance"]
+    return str(instance["id"]), _perturbed(instance.get("perturbation")), str(state.get("train_trial_index", 0))
+
+
+def _common(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Key, float]) -> dict[str, Any]:
+    key, request, result = _key(state), state["request"], state.get("result") or {}
+    seconds = number_of(result.get("request_time"))
+    variant = ", ".join(
+        part
+        for part in (f"perturbation {key[1]}" if key[1] else "", f"examples {key[2]}" if key[2] != "0" else "")
+        if part
+    )
+    return {
+        "place": place, "model": str(request["model"]), "task": task, "sample_id": key[0], "prompt": text_of(request["prompt"]),
+        "variant": variant or None, "input": text_of(state["instance"]["input"]["text"]), "score": scores.get(key),
+        "latency_ms": None if seconds is None else seconds * 1000,
+    }  # fmt: skip
+
+
+def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: Mapping[_Key, float]) -> list[Answer]:
+    """Returns one answer a completion."""
+    common = _common(place, state, task, scores)
+    references = state["instance"].get("references") or []
+    right = [str(each["output"]["text"]) for each in references if CORRECT in each.get("tags", ())]
+    mapping = {str(letter): str(text) for letter, text in (state.get("output_mapping") or {}).items()}
+    fields = {"input": common["input"], **mapping}
+    if mapping:
+        letters = letters_of(len(mapping))
+        golds = [letter for letter, text in zip(letters, mapping.values(), strict=True) if text in right]
+        common |= {
+            "choices": list(mapping.values()),
+            "option_signs": list(mapping),
+            "gold_label": golds[0] if golds else None,
+        }
+    else:
+        wrong = [str(each["output"]["text"]) for each in references if CORRECT not in each.get("tags", ())]
+        common |= {"gold_label": right[0] if len(right) == 1 else None, "references": right}
+        common |= {"labels": sorted([*right, *wrong]) if wrong else ()}
+    given = (state.get("result") or {}).get("completions") or [{"text": None}]
+    return [Answer(**common, fields=fields, completion=text_of(each["text"])) for each in given]
+
+
+def _likeliest(states: Sequence[tuple[str, Mapping[str, Any]]], task: str, scores: Mapping[_Key, float]) -> Answer:
+    """Returns the answer of a question whose options were asked one by one."""
+    place, first = states[0]
+    common = _common(place, first, task, scores)
+    options = [str(each["output"]["text"]) for each in first["instance"]["references"]]
+    right = [n for n, each in enumerate(first["instance"]["references"]) if CORRECT in each.get("tags", ())]
+    nats = [float("-inf")] * len(options)
+    for _, state in states:
+        nats[state["reference_index"]] = float(state["result"]["completions"][0]["logprob"])
+    letters = letters_of(len(options))
+    return Answer(
+        **{**common, "prompt": None}, instruction="(each option as the reply)", choices=options, loglikelihoods=nats,
+        completion=letters[nats.index(max(nats))], gold_label=letters[right[0]] if right else None,
+    )  # fmt: skip

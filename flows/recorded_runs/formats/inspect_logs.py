@@ -1,0 +1,161 @@
+"""Reads logs of inspect_ai: `.eval` files, which are zips of JSON, and its JSON logs.
+
+As `inspect_ai.log` lays them out: `header.json` (eval, plan, results) and one `samples/<id>_epoch_<n>.json` a sample; a log
+that was not finished has `_journal/start.json` instead of the header. A sample that was written in chunks has its own folder,
+whose `sample.json` holds all that is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.recorded_runs.formats.answers import (
+    Answer,
+    RecordedAnswers,
+    letter_of,
+    letters_of,
+    number_of,
+    text_of,
+    whole_of,
+)
+from flows.recorded_runs.formats.source import ZipMembers, json_file
+from models_registry.errors import DataError
+
+PROGRAM = "inspect_ai"
+_SAMPLE = re.compile(r"samples/[^/]+(\.json|/sample\.json)")
+_JSON_LOG = (b'"eval"', b'"version"', b'"task"')
+_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # as inspect_ai's value_to_float reads them
+_STOPS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+
+
+def is_of_inspect(path: Path, head: bytes) -> bool:
+    """Returns whether a file is a zip with the members of a log, or begins as a JSON log."""
+    if head.startswith(b"PK\x03\x04"):
+        names = ZipMembers(path).names
+        return "header.json" in names or "_journal/start.json" in names
+    return head.lstrip().startswith(b"{") and all(name in head for name in _JSON_LOG) and b'"eval_id"' in head
+
+
+def as_recorded(path: Path) -> RecordedAnswers:
+    """Returns the answers of a log; raises DataError naming file and sample."""
+    spec, samples = _of_zip(path) if path.read_bytes()[:2] == b"PK" else _of_json(path)
+    model, task = text_of(spec.get("model")), text_of(spec.get("task"))
+    if not model or not task:
+        msg = f"{path}: its header names no model and task: not a log of inspect_ai"
+        raise DataError(msg)
+    answers, n_errors = [], 0
+    for place, sample in samples:
+        try:
+            answer = _answer(f"{path} {place}", sample, model, task)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            msg = f"{path} {place[:200]}: not a sample of inspect_ai: {type(error).__name__} {str(error)[:80]}"
+            raise DataError(msg) from None
+        n_errors += answer.completion is None
+        answers.append(answer)
+    notes = (f"{path}: {n_errors} samples ended in an error and have no answer",) if n_errors else ()
+    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes)
+
+
+def _of_zip(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping[str, Any]]]]:
+    members = ZipMembers(path)
+    header = members.json("header.json" if "header.json" in members.names else "_journal/start.json")
+    names = [name for name in members.names if _SAMPLE.fullmatch(name)]
+    return _object(header, path, "header").get("eval") or {}, (
+        (name, _object(members.json(name), path, name)) for name in names
+    )
+
+
+def _of_json(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping[str, Any]]]]:
+    log = _object(json_file(path), path, "log")
+    samples = log.get("samples") or []
+    return log.get("eval") or {}, (
+        (f"row {n}", _object(sample, path, f"row {n}")) for n, sample in enumerate(samples, start=1)
+    )
+
+
+def _object(value: Any, path: Path, place: str) -> Mapping[str, Any]:  # noqa: ANN401
+    if not isinstance(value, dict):
+        msg = f"{path} {place[:200]}: an object is wanted, found {type(value).__name__}"
+        raise DataError(msg)
+    return value
+
+
+def _answer(place: str, sample: Mapping[str, Any], model: str, task: str) -> Answer:
+    for name in ("id", "input"):
+        if sample.get(name) is None:
+            msg = f"{place}: {name}: a value is wanted, found nothing"
+            raise DataError(msg)
+    attachments: Mapping[str, Any] = sample.get("attachments") or {}
+    output: Mapping[str, Any] = sample.get("output") or {}
+    choice: Mapping[str, Any] = next(iter(output.get("choices") or []), {})
+    usage: Mapping[str, Any] = output.get("usage") or {}
+    choices = [str(each) for each in sample.get("choices") or []]
+    targets = sample.get("target")
+    targets = [str(each) for each in (targets if isinstance(targets, list) else [targets]) if each is not None]
+    asked = _asked(sample, attachments)
+    question = asked if isinstance(sample["input"], list) else _whole(str(sample["input"]), attachments)
+    seconds = number_of(output.get("time"))
+    gold = targets[0] if len(targets) == 1 else None
+    return Answer(
+        place=place, model=model, task=task, sample_id=str(sample["id"]),
+        completion=_said(choice, output, sample, attachments),
+        prompt=asked, fields={"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))},
+        gold_label=letter_of(gold, choices) if choices else gold, references=[] if choices else targets,
+        input=question, choices=choices, score=_score(sample.get("scores")),
+        prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),
+        cost_usd=number_of(usage.get("total_cost")), latency_ms=None if seconds is None else seconds * 1000,
+        finish_reason=_STOPS.get(str(choice.get("stop_reason"))),
+    )  # fmt: skip
+
+
+def _asked(sample: Mapping[str, Any], attachments: Mapping[str, Any]) -> str:
+    """Returns the texts that were put to the model before its first reply."""
+    asked = []
+    for message in sample.get("messages") or []:
+        if message.get("role") == "assistant":
+            break
+        asked.append(_content(message.get("content"), attachments))
+    if not asked:
+        given = sample["input"]
+        asked = [_content(each.get("content"), attachments) for each in given] if isinstance(given, list) else [given]
+    return "\n\n".join(asked)
+
+
+def _said(
+    choice: Mapping[str, Any], output: Mapping[str, Any], sample: Mapping[str, Any], attachments: Mapping[str, Any]
+) -> str | None:
+    if sample.get("error") and not choice:
+        return None
+    content = (choice.get("message") or {}).get("content")
+    if content is None:
+        content = output.get("completion")
+    return None if content is None else _content(content, attachments)
+
+
+def _content(content: Any, attachments: Mapping[str, Any]) -> str:  # noqa: ANN401
+    """Returns the text of a message, whose parts may be text, reasoning, images or calls of tools."""
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "\n".join(_whole(str(text), attachments) for text in texts if text is not None)
+    return _whole(text_of(content) or "", attachments)
+
+
+def _whole(text: str, attachments: Mapping[str, Any]) -> str:
+    """Returns the text that stands apart where a long one was replaced by `attachment://…`."""
+    if text.startswith("attachment://"):
+        return str(attachments.get(text.removeprefix("attachment://"), text))
+    return text
+
+
+def _score(scores: Any) -> float | None:  # noqa: ANN401
+    """Returns what the first scorer says: right 1, wrong 0; None where it says something else than a number."""
+    if not isinstance(scores, dict) or not scores:
+        return None
+    first = next(iter(scores.values()))
+    value = first.get("value") if isinstance(first, dict) else None
+    if isinstance(value, str):
+        return _VALUES.get(value)
+    return None if isinstance(value, Sequence) else number_of(value)

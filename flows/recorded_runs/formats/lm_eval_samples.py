@@ -1,0 +1,135 @@
+"""Reads what lm-evaluation-harness writes under `--log_samples`: `samples_<task>_<date>.jsonl`, one answer a line.
+
+`doc` is the sample, `arguments` what the model was given, `resps` what it gave, `target` what is right. The options of a
+multiple-choice question are requests of their own, each with its log-likelihood: the answer is the letter of the likeliest. The
+model's name stands in `results_<date>.json` beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of, letters_of, number_of, text_of
+from flows.recorded_runs.formats.source import MAX_BESIDE, first_line, json_file, json_lines
+from models_registry.errors import DataError
+
+PROGRAM = "lm_eval"
+_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+)")
+_METRICS = ("acc", "exact_match")  # the first there is says what the harness counts as right
+
+
+def is_of_lm_eval(head: bytes) -> bool:
+    """Returns whether the first line has the keys of a logged sample."""
+    return {"doc_id", "doc", "arguments", "resps"} <= first_line(head).keys()
+
+
+def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
+    """Returns the answers of a file; `model` names the model where no results stand beside it."""
+    named = _NAME.fullmatch(path.stem)
+    task = named["task"] if named else path.stem
+    beside = path.with_name(f"results_{named['date']}.json") if named else None
+    has_results = beside is not None and beside.is_file()
+    if model is None and beside is not None and has_results:
+        results = json_file(beside, MAX_BESIDE)
+        model = text_of(results.get("model_name")) if isinstance(results, dict) else None
+        model = model or (text_of(results.get("model_source")) if isinstance(results, dict) else None)
+    if not model:
+        wanted = beside.name if beside is not None else "results_<date>.json"
+        msg = f"{path}: samples of lm-evaluation-harness name no model, and {wanted}, which does, is not beside it; --model NAME"
+        raise DataError(msg)
+    answers: list[Answer] = []
+    filters: dict[str, int] = {}
+    for number, row in json_lines(path):
+        name = str(row.get("filter"))
+        filters[name] = filters.get(name, 0) + 1
+        if name == next(iter(filters)):
+            answers += _answers_of(f"{path} row {number}", row, model, task)
+    notes = tuple(
+        f"{path}: {n} rows of filter '{name}' repeat the answers of filter '{next(iter(filters))}' and are not read"
+        for name, n in list(filters.items())[1:]
+    )
+    kept = (beside,) if beside is not None and has_results else ()
+    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes, beside=kept)
+
+
+def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> list[Answer]:
+    """Returns one answer a repeat; raises DataError naming the field that is not as the harness writes it."""
+    try:
+        requests = [[request[name] for name in sorted(request)] for request in _requests(row["arguments"])]
+        responses = row["resps"]
+        doc = row["doc"] if isinstance(row["doc"], dict) else {"doc": row["doc"]}
+        is_weighed = _is_weighed(responses)
+        target = row.get("target")
+        targets = [
+            text_of(each) or "" for each in (target if isinstance(target, list) else [target]) if each is not None
+        ]
+        # what is right may stand among the words of the instruction
+        fields = {name: value for name, value in doc.items() if isinstance(value, str) and value not in targets}
+        common: dict[str, Any] = {
+            "place": place, "model": model, "task": task, "sample_id": str(row["doc_id"]),
+            "prompt": text_of(requests[0][0]), "input": _input_of(fields, text_of(requests[0][0])),
+            "score": _score(row),
+        }  # fmt: skip
+        if is_weighed:
+            return [_chosen(common, fields, requests, responses, target)]
+        gold = targets[0] if len(targets) == 1 else None
+        given = responses[0] if isinstance(responses[0], list) else [responses[0]]
+        return [
+            Answer(**common, fields=fields, completion=text_of(said), gold_label=gold, references=targets)
+            for said in given
+        ]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        msg = f"{place}: not a sample of lm-evaluation-harness: {type(error).__name__} {str(error)[:80]}"
+        raise DataError(msg) from None
+
+
+def _requests(arguments: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401
+    """Returns the requests of a sample: `gen_args_0: {arg_0, arg_1}`; older versions wrote lists."""
+    if isinstance(arguments, dict):
+        return [arguments[name] for name in sorted(arguments, key=lambda name: int(name.rsplit("_", 1)[1]))]
+    return [{f"arg_{index}": value for index, value in enumerate(each)} for each in arguments]
+
+
+def _is_weighed(responses: Sequence[Any]) -> bool:
+    """Returns whether the responses are pairs of a log-likelihood and whether the reply is the likeliest."""
+    first = responses[0][0]
+    return isinstance(first, list) and len(first) == 2  # noqa: PLR2004 - a pair
+
+
+def _chosen(
+    common: dict[str, Any],
+    fields: Mapping[str, str],
+    requests: list[list[Any]],
+    responses: list[Any],
+    target: Any,  # noqa: ANN401
+) -> Answer:
+    replies = [str(request[1]) for request in requests]
+    if len(set(replies)) == 1:  # the options stand in the prompt, the reply is the same
+        replies = [str(request[0]) for request in requests]
+    choices = [reply.strip() for reply in replies]
+    nats = [float(response[0][0]) for response in responses]
+    letters = letters_of(len(choices))
+    best = [letter for letter, value in zip(letters, nats, strict=True) if value == max(nats)]
+    text = text_of(target)
+    is_index = text is not None and text.isdigit() and int(text) < len(choices)
+    gold = letters[int(text)] if is_index and text is not None else letter_of(text, choices)
+    return Answer(
+        **common, fields={**fields, **dict(zip(letters, choices, strict=True))}, choices=choices, completion=best[0],
+        gold_label=gold, loglikelihoods=nats,
+    )  # fmt: skip
+
+
+def _input_of(fields: Mapping[str, str], prompt: str | None) -> str | None:
+    """Returns the question: the longest text of the sample that stands in the prompt."""
+    return max((text for text in fields.values() if text and prompt and text in prompt), key=len, default=prompt)
+
+
+def _score(row: Mapping[str, Any]) -> float | None:
+    for name in (*_METRICS, *(row.get("metrics") or ())):
+        value = number_of(row.get(name))
+        if value is not None:
+            return value
+    return None

@@ -1,0 +1,94 @@
+"""Reads what `promptfoo eval -o out.json` writes: a result for each test, prompt and provider."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, number_of, text_of, whole_of
+from flows.recorded_runs.formats.source import json_file
+from flows.system.keys import as_json
+from models_registry.errors import DataError
+
+PROGRAM = "promptfoo"
+_PLACEHOLDER = re.compile(r"\{\{\s*([\w.-]+)\s*\}\}")
+
+
+def is_of_promptfoo(head: bytes) -> bool:
+    """Returns whether a JSON document begins as promptfoo's results do."""
+    return head.lstrip().startswith(b"{") and b'"evalId"' in head and b'"results"' in head
+
+
+def as_recorded(path: Path) -> RecordedAnswers:
+    """Returns the answers of a file; each prompt is a variant, equal variables are one sample, each provider a model."""
+    document = json_file(path)
+    summary = document.get("results") if isinstance(document, dict) else None
+    if not isinstance(summary, dict) or not isinstance(summary.get("results"), list):
+        msg = (
+            f"{path}: no list results.results, so it is not what `promptfoo eval -o` writes (version 3 of its results)"
+        )
+        raise DataError(msg)
+    results: list[Any] = summary["results"]
+    config: Mapping[str, Any] = document.get("config") or {}
+    task = text_of(config.get("description")) or path.stem
+    templates = {
+        str(each.get("id")): str(each.get("raw")) for each in summary.get("prompts") or [] if isinstance(each, dict)
+    }
+    samples: dict[str, str] = {}
+    answers, n_errors = [], 0
+    for number, result in enumerate(results, start=1):
+        answer = _answer(f"{path} row {number}", result, task, samples, templates)
+        n_errors += answer.completion is None
+        answers.append(answer)
+    notes = (f"{path}: {n_errors} results are errors and have no answer",) if n_errors else ()
+    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes)
+
+
+def _answer(
+    place: str,
+    result: Any,  # noqa: ANN401 - whatever the list holds
+    task: str,
+    samples: dict[str, str],
+    templates: Mapping[str, str],
+) -> Answer:
+    try:
+        provider, prompt = result["provider"], result["prompt"]
+        variables = {str(name): value for name, value in (result.get("vars") or {}).items()}
+        key = as_json(variables)
+        sample_id = samples.setdefault(key, str(result.get("testIdx", len(samples))))
+        response = result.get("response") or {}
+        usage = response.get("tokenUsage") or {}
+        texts = {name: text_of(value) or "" for name, value in variables.items()}
+        golds = _golds(result.get("testCase") or {}, texts)
+        label = (
+            (text_of(provider.get("label")) or text_of(provider.get("id"))) if isinstance(provider, dict) else provider
+        )
+        said = text_of(response.get("output"))
+        sent = text_of(prompt["raw"]) or ""
+        used = [text for text in texts.values() if text and text in sent]
+        score = result.get("success")
+        return Answer(
+            place=place, model=label or "", task=task, sample_id=sample_id, completion=said,
+            prompt=sent, fields=texts,
+            instruction=templates.get(str(result.get("promptId"))) or text_of(prompt.get("label")),
+            gold_label=golds[0] if len(golds) == 1 else None, references=golds,
+            input=max(used, key=len, default=sent),
+            score=None if said is None else number_of(score),
+            prompt_tokens=whole_of(usage.get("prompt")), completion_tokens=whole_of(usage.get("completion")),
+            cost_usd=number_of(response.get("cost", result.get("cost"))), latency_ms=number_of(result.get("latencyMs")),
+        )  # fmt: skip
+    except (KeyError, TypeError, AttributeError) as error:
+        msg = f"{place}: not a result of promptfoo: {type(error).__name__} {str(error)[:80]}"
+        raise DataError(msg) from None
+
+
+def _golds(test: Mapping[str, Any], variables: Mapping[str, str]) -> list[str]:
+    """Returns the values that an answer has to equal, with the test's variables put in."""
+    values = []
+    for assertion in test.get("assert") or []:
+        if isinstance(assertion, dict) and assertion.get("type") == "equals" and assertion.get("value") is not None:
+            value = text_of(assertion["value"]) or ""
+            values.append(_PLACEHOLDER.sub(lambda match: variables.get(match[1], match[0]), value))
+    return values

@@ -1,0 +1,162 @@
+"""Reads the files of other programs: never extracted, never larger or deeper than its limits, and one line for what is broken."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from models_registry.errors import DataError
+
+MAX_FILE = 1 << 30  # bytes of a JSON document or a JSONL file
+MAX_MEMBER = 1 << 28  # bytes of one unpacked member of a zip
+MAX_UNPACKED = 1 << 31  # bytes of all members
+MAX_MEMBERS = 1_000_000
+MAX_BESIDE = 1 << 26  # bytes of a file that is read beside the one that was named
+HEAD = 1 << 16
+MAX_LINE = 1 << 24  # bytes of the first line, by which rows are recognised
+_ZSTD = 93
+_CHUNK = 1 << 20
+
+
+def head_of(path: Path) -> bytes:
+    """Returns the first bytes of a file, its first line at least; raises DataError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(MAX_LINE)
+            return line + file.read(max(0, HEAD - len(line)))
+    except FileNotFoundError:
+        msg = f"{path}: no such file"
+        raise DataError(msg) from None
+    except OSError as error:
+        msg = f"{path}: cannot be read: {error.strerror or error}"
+        raise DataError(msg) from None
+
+
+def json_of(text: str | bytes, shown: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Returns the value of a JSON text; raises DataError naming `shown` for what is none, or too deep."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        msg = f"{shown}: JSON nested too deep to be read"
+    except (ValueError, UnicodeDecodeError) as error:
+        msg = f"{shown}: not JSON: {str(error)[:200]}"
+    raise DataError(msg)
+
+
+def json_file(path: Path, limit: int = MAX_FILE) -> Any:  # noqa: ANN401
+    """Returns the value of a JSON file of at most `limit` bytes."""
+    _refuse_larger(path, limit)
+    return json_of(path.read_bytes(), str(path))
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Gives the number and the object of every line that is not blank."""
+    _refuse_larger(path, MAX_FILE)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                row = json_of(line.lstrip(b"\xef\xbb\xbf") if number == 1 else line, f"{path} row {number}")
+                if not isinstance(row, dict):
+                    msg = f"{path} row {number}: an object is wanted, found {type(row).__name__}"
+                    raise DataError(msg)
+                yield number, row
+
+
+def first_line(head: bytes) -> dict[str, Any]:
+    """Returns the object that the first line holds; nothing where it is none."""
+    line = head.lstrip(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def _refuse_larger(path: Path, limit: int) -> None:
+    size = path.stat().st_size
+    if size > limit:
+        msg = f"{path}: {size:,} bytes, at most {limit:,} are read; split it"
+        raise DataError(msg)
+
+
+class ZipMembers:
+    """Members of a zip file, unpacked in memory up to a size; those that Zstandard packed too, which zipfile does not know."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._n_bytes = 0
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.infolist()
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+            msg = f"{path}: not a readable zip: {str(error)[:200]}"
+            raise DataError(msg) from None
+        if len(members) > MAX_MEMBERS:
+            msg = f"{path}: {len(members):,} members, at most {MAX_MEMBERS:,} are read"
+            raise DataError(msg)
+        self._members = {member.filename: member for member in members}  # the last of a name counts, as in every reader
+
+    @property
+    def names(self) -> list[str]:
+        """Returns the names of the members, in the order of the directory."""
+        return list(self._members)
+
+    def json(self, name: str) -> Any:  # noqa: ANN401
+        """Returns the JSON value of a member; raises DataError naming the file and the member."""
+        return json_of(self._bytes(name), f"{self.path} {name[:200]}")
+
+    def _bytes(self, name: str) -> bytes:
+        member = self._members[name]
+        shown = f"{self.path} {name[:200]}"
+        if member.flag_bits & 1:
+            msg = f"{shown}: it is encrypted"
+            raise DataError(msg)
+        try:
+            with self.path.open("rb") as file:
+                file.seek(member.header_offset + 26)
+                lengths = file.read(4)
+                n_name, n_extra = struct.unpack("<HH", lengths)
+                file.seek(n_name + n_extra, 1)
+                packed = file.read(min(member.compress_size, MAX_FILE))
+            content = self._unpacked(packed, member.compress_type, shown)
+        except (OSError, zlib.error, struct.error, pa.ArrowException) as error:
+            msg = f"{shown}: cannot be unpacked: {str(error)[:200]}"
+            raise DataError(msg) from None
+        if zlib.crc32(content) != member.CRC:
+            msg = f"{shown}: its bytes are not those that were packed"
+            raise DataError(msg)
+        return content
+
+    def _unpacked(self, packed: bytes, method: int, shown: str) -> bytes:
+        limit = min(MAX_MEMBER, MAX_UNPACKED - self._n_bytes)
+        if method == zipfile.ZIP_STORED:
+            content = packed[: limit + 1]
+        elif method == zipfile.ZIP_DEFLATED:
+            content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, limit + 1)
+        elif method == _ZSTD:
+            content = _zstd(packed, limit)
+        else:
+            msg = f"{shown}: packed by method {method}, which is not read"
+            raise DataError(msg)
+        if len(content) > limit:
+            msg = f"{shown}: more than {limit:,} bytes when unpacked"
+            raise DataError(msg)
+        self._n_bytes += len(content)
+        return content
+
+
+def _zstd(packed: bytes, limit: int) -> bytes:
+    """Returns what Zstandard packed, of several frames too, up to one byte more than the limit."""
+    parts, n_bytes = [], 0
+    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+        while n_bytes <= limit and (part := stream.read(_CHUNK)):
+            parts.append(part)
+            n_bytes += len(part)
+    return b"".join(parts)[: limit + 1]

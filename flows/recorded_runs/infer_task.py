@@ -1,0 +1,127 @@
+"""Infers what a recorded task asks for, where neither a card nor --labels says it: options, a set of labels, an open answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from flows.recorded_runs.formats.answers import letters_of
+from models_registry.cards import is_number
+
+MAX_LABELS = 50
+MAX_LABEL = 100  # characters
+_LISTED = 8
+_PLACE = "(recorded)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferredTask:
+    """The fields of a task's card, and the sentence that says what was inferred from what."""
+
+    fields: dict[str, Any]
+    note: str
+
+
+def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
+    """Returns what the rows of a task say of it; None where they have neither options nor gold labels nor references."""
+    told = _told(rows)
+    if told is not None:
+        return InferredTask(
+            fields=told, note=f"task '{task_id}' is read as the file says: {told['kind'].replace('_', ' ')}"
+        )
+    n_options = max((len(each) for each in _lists(rows, "choices")), default=0)
+    golds = _texts(rows, "gold_label")
+    if n_options > 1 and set(golds) <= set(letters_of(n_options)):
+        return _multiple_choice(task_id, rows, n_options)
+    labels, source = _labels(rows, golds)
+    if labels:
+        fields = {"instruction": _PLACE, "data": {"path": _PLACE}, "labels": labels}
+        level = next(iter(_texts(rows, "level")), "nominal")
+        shown = ", ".join(labels[:_LISTED]) + (", …" if len(labels) > _LISTED else "")
+        note = f"task '{task_id}' is read as classification by the labels {shown}, {source}; --labels says others"
+        return InferredTask(fields={**fields, "level": level}, note=note)
+    if golds or next(iter(_lists(rows, "references")), []):
+        fields = {"kind": "open_ended", "templates": _PLACE, "data": {"path": _PLACE, "references": [_PLACE]}}
+        note = f"task '{task_id}' is read as open ended: its answers are compared with references by their words (token F1)"
+        return InferredTask(fields=fields, note=note)
+    return None
+
+
+def _told(rows: pl.DataFrame) -> dict[str, Any] | None:
+    """Returns the task that the columns of an export name: its kind, labels, level, reader and scoring; None without a kind."""
+    kind = next(iter(_texts(rows, "kind")), None)
+    if kind is None:
+        return None
+    labels = next(iter(_lists(rows, "labels")), [])
+    fields: dict[str, Any] = {"kind": kind}
+    if kind == "classification":
+        fields |= {"instruction": _PLACE, "data": {"path": _PLACE}, "labels": labels}
+        fields |= {"level": next(iter(_texts(rows, "level")), "nominal"), "reader": _reader(rows)}
+    elif kind == "multiple_choice":
+        fields |= {"templates": _PLACE, "data": {"path": _PLACE, "options": [_PLACE]}, "labels": labels}
+    else:
+        fields |= {"templates": _PLACE, "data": {"path": _PLACE, "references": [_PLACE]}}
+    fields |= {name: text for name in ("refusal_pattern", "token_f1_threshold") for text in _texts(rows, name)[:1]}
+    scoring = next(iter(_lists(rows, "scoring")), [])
+    return {**fields, "scoring": scoring} if scoring else fields
+
+
+def _reader(rows: pl.DataFrame) -> Any:  # noqa: ANN401 - a name, or an object
+    """Returns the reader that the file names; code of others is never called, so one of that kind is `exact`."""
+    text = next(iter(_texts(rows, "reader")), '"exact"')
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return "exact" if isinstance(value, dict) and "python" in value else value
+
+
+def _multiple_choice(task_id: str, rows: pl.DataFrame, n_options: int) -> InferredTask:
+    letters = letters_of(n_options)
+    fields: dict[str, Any] = {
+        "kind": "multiple_choice", "templates": _PLACE, "data": {"path": _PLACE, "options": [_PLACE]}, "labels": letters,
+    }  # fmt: skip
+    weighed = ""
+    if "option_loglikelihoods" in rows.columns and rows["option_loglikelihoods"].null_count() < rows.height:
+        fields["scoring"] = ["option_letter", "option_loglikelihood", "option_loglikelihood_per_character"]
+        weighed = ", and by the log-likelihoods of the options"
+    note = f"task '{task_id}' is read as multiple choice, by the letters {letters[0]} to {letters[-1]}{weighed}"
+    return InferredTask(fields=fields, note=note)
+
+
+def _labels(rows: pl.DataFrame, golds: list[str]) -> tuple[list[str], str]:
+    """Returns the labels that the file lists, else its gold labels where they are few and recur."""
+    listed = _lists(rows, "labels")
+    if listed:
+        labels = list(dict.fromkeys(label.strip() for each in listed for label in each if label.strip()))
+        if 1 < len(labels) <= MAX_LABELS and set(golds) <= set(labels):
+            return labels, "which the file lists"
+    n_samples = rows["sample_id"].n_unique()
+    are_short = all(len(gold) <= MAX_LABEL for gold in golds)
+    if 1 < len(golds) <= MAX_LABELS and are_short and 2 * len(golds) <= max(n_samples, 4):
+        in_order = sorted(golds, key=float) if all(is_number(gold) for gold in golds) else golds
+        return in_order, "its gold labels"
+    return [], ""
+
+
+def _texts(rows: pl.DataFrame, column: str) -> list[str]:
+    if column not in rows.columns:
+        return []
+    texts = rows[column].drop_nulls().str.strip_chars().unique(maintain_order=True).to_list()
+    return [text for text in texts if text]
+
+
+def _lists(rows: pl.DataFrame, column: str) -> list[list[str]]:
+    """Returns the distinct lists of a column of JSON."""
+    lists = []
+    for text in _texts(rows, column):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            lists.append(value)
+    return lists

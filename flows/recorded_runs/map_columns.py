@@ -1,0 +1,168 @@
+"""Reads a file by `--map`, which says what column, or place inside of one, holds what; guesses such a map for a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flows.recorded_runs.formats.answers import text_of
+from flows.recorded_runs.formats.rows import rows_of
+from models_registry.errors import DataError, UsageError, nearest
+from models_registry.tables import ESCAPED, escape, read_text_table
+
+_PART = re.compile(r"""\s*(?P<name>\w+)\s*=\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<path>[^,]*))\s*(?:,|$)""")
+_TABLES = (".csv", ".parquet")
+MAX_SHOWN = 40  # columns that a message lists
+MAX_DEPTH = 3
+# what other programs call it, the likeliest first
+SYNONYMS: Mapping[str, Sequence[str]] = {
+    "model": ("model", "model_name", "model_id", "modelname", "engine", "provider", "llm", "deployment"),
+    "sample_id": (
+        "sample_id", "id", "doc_id", "question_id", "example_id", "instance_id", "qid", "uid", "idx", "index", "key", "row",
+    ),
+    "completion": (
+        "completion", "response", "output", "prediction", "generated_text", "model_output", "model_answer", "generation",
+        "raw_output", "result", "answer", "reply", "pred", "predicted", "annotation",
+    ),
+    "gold_label": ("gold_label", "gold", "label", "target", "ground_truth", "expected", "reference", "truth", "correct_answer"),
+    "input": ("input", "question", "text", "prompt", "query", "sentence"),
+}  # fmt: skip
+
+
+def read_map(text: str, names: Sequence[str]) -> dict[str, tuple[str, bool]]:
+    """Returns, for each name of `model=engine,sample_id=meta.id,task='x'`, a column and False, or a constant and True.
+
+    Raises UsageError naming the part that is not of that form, or a name that no recorded prediction has.
+    """
+    mapping: dict[str, tuple[str, bool]] = {}
+    place = 0
+    while place < len(text):
+        part = _PART.match(text, place)
+        if part is None or (part["path"] is not None and not part["path"].strip()):
+            msg = f"--map {text[place : place + 80]!r}: NAME=COLUMN or NAME='CONSTANT' is wanted"
+            raise UsageError(msg)
+        if part["name"] not in names:
+            msg = f"--map {part['name']}={nearest(part['name'], names) or ': one of ' + ', '.join(names)}"
+            raise UsageError(msg)
+        constant = part["single"] if part["single"] is not None else part["double"]
+        mapping[part["name"]] = (part["path"].strip(), False) if constant is None else (constant, True)
+        place = part.end()
+    return mapping
+
+
+def mapped_frame(path: Path, mapping: Mapping[str, tuple[str, bool]]) -> pl.DataFrame:
+    """Returns the mapped columns of a file as text; raises DataError naming a column that no row has."""
+    rows, columns = _rows(path)
+    values: dict[str, list[Any]] = {name: [] for name in mapping}
+    flags = []
+    found: set[str] = set()
+    for _, row in rows:
+        is_escaped = row.get(ESCAPED) is True
+        for name, (source, is_constant) in mapping.items():
+            value, is_there = (source, True) if is_constant else _at(row, source)
+            if is_there:
+                found.add(name)
+            text, broken = (None, False) if value is None else escape(text_of(value) or "")
+            is_escaped = is_escaped or (broken and name == "completion")
+            values[name].append(text)
+        flags.append(is_escaped)
+    for name, (source, _) in mapping.items():
+        if flags and name not in found:
+            msg = f"{path}: --map {name}={source}: no column '{source}'{nearest(source, columns)}; {shown_columns(columns)}"
+            raise DataError(msg)
+    frame = pl.DataFrame({name: pl.Series(name, each, dtype=pl.String) for name, each in values.items()})
+    return frame.with_columns(pl.Series(ESCAPED, flags, dtype=pl.Boolean))
+
+
+def _rows(path: Path) -> tuple[Iterator[tuple[int, dict[str, Any]]], list[str]]:
+    if path.suffix.lower() in _TABLES:
+        frame = read_text_table(path)
+        first = frame.head(1).to_dicts()
+        return enumerate(frame.iter_rows(named=True), start=1), _leaves(first[0]) if first else frame.columns
+    return rows_of(path), columns_of(path)
+
+
+def columns_of(path: Path) -> list[str]:
+    """Returns the columns of a file's first row, and the places inside of nested ones as a.b."""
+    if path.suffix.lower() in _TABLES:
+        first = read_text_table(path).head(1).to_dicts()
+        return _leaves(first[0]) if first else []
+    for _, row in rows_of(path):
+        return _leaves(row)
+    return []
+
+
+def _leaves(row: Mapping[str, Any], before: str = "", depth: int = 1) -> list[str]:
+    names = []
+    for name, value in row.items():
+        inner = _parsed(value)
+        if isinstance(inner, dict) and inner and depth < MAX_DEPTH:
+            names += _leaves(inner, f"{before}{name}.", depth + 1)
+        elif name != ESCAPED:
+            names.append(f"{before}{name}")
+    return names
+
+
+def _at(row: Mapping[str, Any], path: str) -> tuple[Any, bool]:
+    """Returns what stands at a path and whether anything does; a column of that very name comes first."""
+    if path in row:
+        return row[path], True
+    value: Any = row
+    for part in path.split("."):
+        value = _parsed(value)
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None, False
+    return value, True
+
+
+def _parsed(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+    """Returns the object or list that a text of JSON is; any other value as it is."""
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def shown_columns(columns: Sequence[str]) -> str:
+    """Returns the columns for a message, the first of many."""
+    more = f" and {len(columns) - MAX_SHOWN} more" if len(columns) > MAX_SHOWN else ""
+    return f"its columns: {', '.join(name[:60] for name in columns[:MAX_SHOWN])}{more}"
+
+
+def guessed_map(columns: Sequence[str], names: Sequence[str]) -> str:
+    """Returns the nearest guess as options to give: `--model NAME --map sample_id=id,completion=response`."""
+    parts, taken, model = [], set(), ""
+    for name in names:
+        guess = _guess(name, [column for column in columns if column not in taken])
+        if guess is not None:
+            taken.add(guess)
+            parts.append(f"{name}={guess}")
+        elif name == "model":
+            model = "--model NAME "
+        elif name in ("sample_id", "completion"):
+            parts.append(f"{name}=COLUMN")
+    return f"{model}--map {','.join(parts)}"
+
+
+def _guess(name: str, columns: Sequence[str]) -> str | None:
+    last = {column: column.rsplit(".", 1)[-1].casefold() for column in columns}
+    for word in SYNONYMS[name]:
+        for column, folded in last.items():
+            if word in (folded, column.casefold()):
+                return column
+    for word in SYNONYMS[name][1:]:
+        for column, folded in last.items():
+            if len(word) > 3 and word in folded:  # noqa: PLR2004 - `id` stands in too many words
+                return column
+    return None

@@ -1,0 +1,70 @@
+-- For each program that scored a run's answers: how many it scored, how many of these the task's own rule scores otherwise,
+-- and the first of them.
+with scores as (
+    select
+        audit_run_id,
+        prediction_id,
+        task_id,
+        sample_id,
+        scoring_method,
+        coalesce(is_correct, score = 1, false) as is_correct,
+        score_state
+    from marts.fct_scores
+    where audit_run_id = $run
+),
+
+programs as (
+    select * from scores
+    where starts_with(scoring_method, 'judge:') and score_state = 'scored'
+),
+
+rules as (
+    select scores.*
+    from scores
+    inner join marts.dim_tasks as tasks
+        on
+            scores.audit_run_id = tasks.audit_run_id
+            and scores.task_id = tasks.task_id
+            and scores.scoring_method = tasks.scoring_methods[1]
+),
+
+compared as (
+    select
+        programs.scoring_method,
+        programs.task_id,
+        programs.sample_id,
+        programs.is_correct as is_correct_there,
+        rules.is_correct as is_correct_here,
+        answers.completion,
+        programs.is_correct != rules.is_correct as is_different,
+        row_number() over (
+            partition by programs.scoring_method
+            order by programs.is_correct != rules.is_correct desc, samples.sample_index, programs.prediction_id
+        ) as place
+    from programs
+    inner join rules
+        on programs.audit_run_id = rules.audit_run_id and programs.prediction_id = rules.prediction_id
+    inner join marts.fct_predictions as answers
+        on programs.audit_run_id = answers.audit_run_id and programs.prediction_id = answers.prediction_id
+    inner join marts.dim_samples as samples
+        on
+            programs.audit_run_id = samples.audit_run_id
+            and programs.task_id = samples.task_id
+            and programs.sample_id = samples.sample_id
+),
+
+final as (
+    select
+        substr(scoring_method, 7) as program,
+        count(*) as n_scored,
+        count(*) filter (where is_different) as n_different,
+        any_value(task_id) filter (where place = 1) as task_id,
+        any_value(sample_id) filter (where place = 1) as sample_id,
+        any_value(is_correct_there) filter (where place = 1) as is_correct_there,
+        left(any_value(completion) filter (where place = 1), 60) as completion
+    from compared
+    group by scoring_method
+    order by program
+)
+
+select * from final

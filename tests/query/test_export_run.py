@@ -1,0 +1,150 @@
+"""What is exported is what was asked and said: read back it gives the same figures, and `datasets` opens it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from flows.audit.runs import close_run
+from flows.marts.publish import publish
+from flows.marts.transform import transform
+from flows.query.export_run import SCHEMA, TEXTS
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
+from flows.warehouse import Warehouse
+from models_registry.cards import FormatLimits
+from models_registry.registry import load_registry
+from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
+from tests.support.shell import Ended, promptaudit, sql
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+FIGURES = (
+    "n_samples", "n_variants", "n_planned", "n_landed", "sensitivity", "sensitivity_corrected", "consistency", "micro_f1",
+    "pss_intra", "pss_inter", "invalid_rate",
+)  # fmt: skip
+CARD = """
+moods:
+  sensitive: true
+  labels: [red, green, blue, none of these]
+  reader: label_in_text
+  instruction: Name the mood as a colour.
+  data: {path: nowhere.csv, rows: 1}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """A folder with a published run, what was exported of it, and the runs that these were imported as."""
+
+    folder: Path
+    run: str
+    ended: dict[str, Ended]
+    again: dict[str, str]
+
+    def out(self, name: str) -> Path:
+        """The folder of an export."""
+        return self.folder / f"out-{name}"
+
+    def figures(self, run: str, *, task: str) -> list[dict[str, Any]]:
+        """The scorecard of a run."""
+        return sql(
+            self.folder,
+            f"select {', '.join(FIGURES)} from marts.rpt_audit where audit_run_id = '{run}' and task_id = '{task}' "
+            "order by model_id, strategy",
+        )
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    folder = tmp_path_factory.mktemp("exported")
+    (folder / "registry/tasks").mkdir(parents=True)
+    (folder / "registry/tasks/moods.yml").write_text(CARD)
+    recorded = Recorded(
+        audit="colours", rows=ordinary_rows(n_samples=6, n_variants=3), labels=COLOURS, limits=FormatLimits(policy="warn"),
+        registry=load_registry([folder / "registry"]),
+    )  # fmt: skip
+    (folder / "warehouse").mkdir()
+    path, (run,) = published(folder / "warehouse", [recorded])
+    warehouse = Warehouse(path)
+    ended = {
+        name: promptaudit(folder, "export", run[:8], "--format", form, "--to", f"out-{name}", *options)
+        for name, form, options in (
+            ("parquet", "parquet", ("--text", "full")), ("hf", "hf", ()), ("dove", "dove", ("--text", "full")),
+        )
+    }  # fmt: skip
+    again = {}
+    for name in ("parquet", "dove"):
+        file = folder / f"out-{name}/predictions.parquet"
+        options = ImportOptions(audit=name, resamples=20)
+        again[name] = import_predictions(warehouse, [file], load_registry(), options).audit_run_id
+    transform(warehouse, list(again.values()), "up_to_formats")
+    for each in again.values():
+        close_run(warehouse, each, "complete")
+    transform(warehouse, list(again.values()), "after_formats")
+    publish(warehouse, list(again.values()))
+    return Exported(folder, run, ended, again)
+
+
+def test_each_export_ends_well(exported: Exported) -> None:
+    for name, ended in exported.ended.items():
+        assert ended.code == 0, ended.err
+        assert f"answers of run {exported.run} in out-{name}" in ended.out
+
+
+@pytest.mark.parametrize("task", ["colours", "moods"])
+def test_the_flat_file_is_imported_to_the_same_figures(exported: Exported, task: str) -> None:
+    before, after = (exported.figures(run, task=task) for run in (exported.run, exported.again["parquet"]))
+    assert len(before) == (6 if task == "colours" else 3)
+    assert after == [pytest.approx(row) for row in before]
+
+
+def test_rows_of_dove_are_imported_to_the_same_accuracies(exported: Exported) -> None:
+    def accuracies(run: str) -> list[Any]:
+        query = (
+            "select model_id, avg(is_correct::int) as accuracy, count(*) as n from marts.fct_predictions "
+            f"where audit_run_id = '{run}' and task_id = 'colours' group by all order by all"
+        )
+        return [(row["model_id"], pytest.approx(row["accuracy"]), row["n"]) for row in sql(exported.folder, query)]
+
+    assert accuracies(exported.again["dove"]) == accuracies(exported.run)
+
+
+def test_texts_of_a_sensitive_task_are_left_out_unless_asked_for(exported: Exported) -> None:
+    assert "without the texts of moods; --text full writes them" in exported.ended["hf"].out
+    frame = pl.read_parquet(exported.out("hf") / "data/predictions.parquet")
+    moods, colours = (frame.filter(pl.col("task") == task) for task in ("moods", "colours"))
+    assert all(moods[name].null_count() == moods.height for name in TEXTS)
+    assert moods["label"].null_count() < moods.height
+    assert colours["completion"].null_count() == 0
+    full = pl.read_parquet(exported.out("parquet") / "predictions.parquet")
+    assert full.filter(pl.col("task") == "moods")["completion"].null_count() == 0
+
+
+def test_datasets_opens_the_folder(exported: Exported, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    loaded = datasets.load_dataset(str(exported.out("hf")), cache_dir=str(tmp_path))
+    (row,) = sql(
+        exported.folder, f"select count(*) as n from marts.fct_predictions where audit_run_id = '{exported.run}'"
+    )
+    assert loaded["predictions"].num_rows == row["n"]
+    assert loaded["predictions"].column_names == list(SCHEMA)
+    assert loaded["predictions"][0]["labels"] == list(COLOURS)
+
+
+def test_a_folder_that_holds_anything_and_unknown_names_are_refused(exported: Exported) -> None:
+    folder = exported.folder
+    before = sorted(exported.out("parquet").iterdir())
+    filled = promptaudit(folder, "export", "--to", "out-parquet")
+    assert (filled.code, filled.one_line()) == (
+        2, "UsageError: --to out-parquet: it holds files already; name a new or an empty folder",
+    )  # fmt: skip
+    assert sorted(exported.out("parquet").iterdir()) == before
+    form = promptaudit(folder, "export", "--format", "parket")
+    assert (form.code, form.one_line()) == (2, "UsageError: --format parket; nearest: parquet")
+    unknown = promptaudit(folder, "export", exported.run[:-1] + "x")
+    assert unknown.code == 2
+    assert f"nearest: {exported.run}" in unknown.one_line()
+    assert not list(folder.glob(".out*"))

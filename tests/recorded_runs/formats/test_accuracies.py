@@ -1,0 +1,253 @@
+"""What other programs wrote is imported as it stands, and each accuracy equals the one that the program printed.
+
+../files/README.md says how they were written. Rows of DOVE are made here, after its own writer, which needs its data.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from flows.audit.runs import close_run
+from flows.marts.publish import publish
+from flows.marts.transform import transform
+from flows.recorded_runs.import_run import ImportOptions, ImportResult, import_predictions
+from flows.recorded_runs.program_scores import differences
+from flows.warehouse import Warehouse
+from models_registry.registry import load_registry
+from tests.support.shell import sql
+
+FILES = Path(__file__).parents[1] / "files"
+INSPECT, LM_EVAL, HELM, EEE = (FILES / name for name in ("inspect_ai", "lm_eval", "helm", "every_eval_ever"))
+LM_DATE = "2026-11-25T17-23-33.021395"
+SAMPLES = LM_EVAL / f"samples_question_type_{LM_DATE}.jsonl"
+POLITE = LM_EVAL / f"samples_question_type_polite_{LM_DATE}.jsonl"
+(FACTS,) = LM_EVAL.glob("samples_facts_*.jsonl")
+QUESTIONS = (
+    ("How many moons has Mars?", ("two", "one", "nine", "none"), 0),
+    ("Where is the Eiffel Tower?", ("Rome", "Paris", "Oslo", "Bonn"), 1),
+    ("Who wrote Hamlet?", ("Goethe", "Ibsen", "Shakespeare", "Dante"), 2),
+)
+
+
+def dove_row(question: int, variant: int, said: str) -> dict[str, Any]:
+    """A row as DOVE's `SchemaConverter` makes it (its log-probabilities left out): signs and separator are the variant's."""
+    text, choices, gold = QUESTIONS[question]
+    signs, wording = (("A", "B", "C", "D"), ("α", "β", "γ", "δ"))[variant], ("Answer.", "Choose one.")[variant]
+    options = [{"id": sign, "text": choice} for sign, choice in zip(signs, choices, strict=True)]
+    listed = "\n".join(f"{each['id']}. {each['text']}" for each in options)
+    score = 1.0 if said.split(".", maxsplit=1)[0].strip() == signs[gold] else 0.0
+    return {
+        "evaluation_id": f"e{question}{variant}",
+        "model": {"model_info": {"name": "meta-llama/mock-7b", "family": "Llama"}, "configuration": {"is_instruct": True}},
+        "prompt_config": {"prompt_class": "MultipleChoice", "dimensions": {
+            "instruction_phrasing": {"text": wording + " {question} {choices}", "name": f"w{variant}"},
+            "separator": "\n", "enumerator": ("capitals", "greek")[variant],
+            "choices_order": {"method": "none", "description": "Preserves the original order of choices as provided"},
+            "shots": 0, "demonstrations": [],
+        }},
+        "instance": {
+            "task_type": "classification", "raw_input": f"{wording} {text}\n{listed}", "language": "en",
+            "sample_identifier": {"dataset_name": "mmlu.facts", "hf_repo": "cais/mmlu", "hf_index": question, "hf_split": "test"},
+            "classification_fields": {"question": text, "choices": options, "ground_truth": options[gold]},
+        },
+        "output": {"response": said, "cumulative_logprob": -0.1},
+        "evaluation": {
+            "ground_truth": f"{signs[gold]}. {choices[gold]}",
+            "evaluation_method": {"method_name": "content_similarity", "description": "…"}, "score": score,
+        },
+    }  # fmt: skip
+
+
+DOVE = [
+    dove_row(0, 0, "A. two"),
+    dove_row(1, 0, "C"),
+    dove_row(2, 0, "C"),
+    dove_row(0, 1, "β"),
+    dove_row(1, 1, "β."),
+    dove_row(2, 1, "α"),
+]
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, ImportResult]]:
+    """Every file as a run of one warehouse, whose marts are built once."""
+    folder = tmp_path_factory.mktemp("formats")
+    warehouse = Warehouse(folder / "warehouse/audit.duckdb")
+    warehouse.apply_schema()
+    (folder / "dove.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DOVE))
+    pl.DataFrame(DOVE).write_parquet(folder / "dove.parquet")
+    files: dict[str, Sequence[Path]] = {
+        "inspect_ai": [INSPECT / "question_type_plain.eval", INSPECT / "question_type_polite.eval"],
+        "inspect_ai_json": [INSPECT / "facts.json"],
+        "lm_eval": [SAMPLES, POLITE],
+        "lm_eval_facts": [FACTS],
+        "promptfoo": [FILES / "promptfoo/out.json"],
+        "helm_mcqa": [HELM / "simple_mcqa/scenario_state.json"],
+        "helm_classification": [HELM / "simple_classification/scenario_state.json"],
+        "every_eval_ever": [EEE / "question_type_polite_samples.jsonl"],
+        "dove": [folder / "dove.jsonl"],
+        "dove_parquet": [folder / "dove.parquet"],
+    }
+    results = {}
+    registry = load_registry()
+    for name, paths in files.items():
+        task = "questions" if name == "lm_eval" else None
+        options = ImportOptions(audit=name, task=task, resamples=20)
+        results[name] = import_predictions(warehouse, paths, registry, options)
+    runs = [result.audit_run_id for result in results.values()]
+    transform(warehouse, runs, "up_to_formats")
+    for run in runs:
+        close_run(warehouse, run, "complete")
+    transform(warehouse, runs, "after_formats")
+    publish(warehouse, runs)
+    return folder, results
+
+
+def accuracies(imported: tuple[Path, dict[str, ImportResult]], name: str, method: str) -> list[float]:
+    """The accuracy of each prompt variant, in their order."""
+    folder, results = imported
+    rows = sql(
+        folder,
+        "select accuracy from marts.fct_variant_accuracy inner join marts.dim_prompt_variants using (audit_run_id, "
+        f"prompt_variant_id) where audit_run_id = '{results[name].audit_run_id}' and scoring_method = '{method}' "
+        "order by variant_index",
+    )
+    return [pytest.approx(row["accuracy"]) for row in rows]
+
+
+def instructions(imported: tuple[Path, dict[str, ImportResult]], name: str) -> list[str]:
+    folder, results = imported
+    run = results[name].audit_run_id
+    rows = sql(
+        folder, f"select instruction from marts.dim_prompt_variants where audit_run_id = '{run}' order by variant_index"
+    )
+    return [row["instruction"] for row in rows]
+
+
+def printed_by_inspect(name: str) -> float:
+    """The accuracy in the log: of a zip, read by the pipe's own reader of members."""
+    from flows.recorded_runs.formats.source import ZipMembers
+
+    path = INSPECT / name
+    log = json.loads(path.read_text()) if path.suffix == ".json" else ZipMembers(path).json("header.json")
+    metrics = log["results"]["scores"][0]["metrics"]
+    return metrics.get("accuracy", metrics.get("mean"))["value"]
+
+
+def printed_by_lm_eval(task: str, metric: str) -> float:
+    (path,) = [each for each in LM_EVAL.glob("results_*.json") if task in json.loads(each.read_text())["results"]]
+    return json.loads(path.read_text())["results"][task][f"{metric},none"]
+
+
+def printed_by_helm(run: str) -> float:
+    stats = json.loads((HELM / run / "stats.json").read_text())
+    (mean,) = [each["mean"] for each in stats if each["name"] == {"name": "exact_match", "split": "test"}]
+    return mean
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+class TestAccuracies:
+    """Ours, by the task's own rule, and the program's, kept as its verdicts, both equal what it printed."""
+
+    def test_inspect_ai(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        printed = [printed_by_inspect("question_type_plain.eval"), printed_by_inspect("question_type_polite.eval")]
+        assert printed == [0.75, 0.625]
+        assert accuracies(imported, "inspect_ai", "label_match") == printed
+        assert accuracies(imported, "inspect_ai", "judge:inspect_ai") == printed
+
+    def test_inspect_ai_multiple_choice_of_two_epochs(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        printed = [printed_by_inspect("facts.json")]
+        assert printed == [0.5]
+        assert accuracies(imported, "inspect_ai_json", "option_letter") == printed
+        assert accuracies(imported, "inspect_ai_json", "judge:inspect_ai") == printed
+
+    def test_lm_eval(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        printed = [printed_by_lm_eval(task, "exact_match") for task in ("question_type", "question_type_polite")]
+        assert printed == [0.875, 0.625]
+        assert accuracies(imported, "lm_eval", "label_match") == printed
+        assert accuracies(imported, "lm_eval", "judge:lm_eval") == printed
+
+    def test_lm_eval_by_loglikelihoods(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        acc, acc_norm = (printed_by_lm_eval("facts", metric) for metric in ("acc", "acc_norm"))
+        assert (acc, acc_norm) == (0.2, 0.6)
+        assert accuracies(imported, "lm_eval_facts", "option_letter") == [acc]
+        assert accuracies(imported, "lm_eval_facts", "option_loglikelihood") == [acc]
+        assert accuracies(imported, "lm_eval_facts", "option_loglikelihood_per_character") == [acc_norm]
+
+    def test_promptfoo(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        prompts = json.loads((FILES / "promptfoo/out.json").read_text())["results"]["prompts"]
+        printed = [each["metrics"]["testPassCount"] / 6 for each in prompts]
+        assert printed == [5 / 6, 4 / 6]
+        assert accuracies(imported, "promptfoo", "label_match") == printed
+        assert accuracies(imported, "promptfoo", "judge:promptfoo") == printed
+
+    def test_helm(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        assert accuracies(imported, "helm_mcqa", "option_letter") == [printed_by_helm("simple_mcqa")] == [0.5]
+        assert accuracies(imported, "helm_mcqa", "judge:helm") == [0.5]
+        printed = [printed_by_helm("simple_classification")]
+        assert accuracies(imported, "helm_classification", "label_match") == printed == [0.5]
+
+    def test_every_eval_ever(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        aggregate = json.loads((EEE / "question_type_polite.json").read_text())
+        printed = [aggregate["evaluation_results"][0]["score_details"]["score"]]
+        assert printed == [0.625]
+        assert accuracies(imported, "every_eval_ever", "label_match") == printed
+        assert accuracies(imported, "every_eval_ever", "judge:every_eval_ever") == printed
+
+    @pytest.mark.parametrize("name", ["dove", "dove_parquet"])
+    def test_dove(self, imported: tuple[Path, dict[str, ImportResult]], name: str) -> None:
+        scores = [statistics.mean(row["evaluation"]["score"] for row in DOVE[n : n + 3]) for n in (0, 3)]
+        assert scores == [2 / 3, 1 / 3]
+        assert accuracies(imported, name, "option_letter") == scores  # each variant by the signs of its own options
+        assert accuracies(imported, name, "judge:dove") == scores
+
+    def test_templates_are_the_prompts_less_the_samples(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        plain = "Classify the question by the type of its answer. Reply with number, location or person alone.\n\n"
+        assert instructions(imported, "inspect_ai")[0] == plain + "{input}"
+        assert instructions(imported, "lm_eval")[0] == plain + "{question}\nType:"
+        assert instructions(imported, "promptfoo")[0] == plain + "{{question}}"
+        (letters,) = instructions(imported, "inspect_ai_json")
+        assert letters.startswith("Answer the following multiple choice question. The entire content of your response ")
+        assert letters.endswith("LETTER is one of A,B,C,D.\n\n{input}\n\nA) {A}\nB) {B}\nC) {C}\nD) {D}")
+        (asked,) = instructions(imported, "every_eval_ever")
+        assert asked == "Please say whether the answer is a number, a location or a person.\nQuestion: {…}?\nAnswer:"
+
+    def test_notes_say_what_was_recognised_and_inferred(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        _, results = imported
+        notes = results["lm_eval"].notes
+        assert notes[0] == f"{SAMPLES}: read as samples of lm-evaluation-harness: 8 answers"
+        assert any(
+            note.startswith("task 'questions' has 2 prompt variants; variant 0 is the first, of ") for note in notes
+        )
+        assert notes[-1] == (
+            "task 'questions' is read as classification by the labels number, location, person, its gold labels; "
+            "--labels says others"
+        )
+        assert results["lm_eval_facts"].notes[-1] == (
+            "task 'facts' is read as multiple choice, by the letters A to D, and by the log-likelihoods of the options"
+        )
+
+    def test_tokens_cost_and_latency_are_kept(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        folder, results = imported
+        run = results["promptfoo"].audit_run_id
+        (row,) = sql(
+            folder,
+            "select sum(prompt_tokens) as n, sum(cost_usd) as usd, count(latency_ms) as timed from marts.fct_predictions "
+            f"where audit_run_id = '{run}'",
+        )
+        assert (row["n"], row["timed"]) == (240, 12)
+        assert row["usd"] == pytest.approx(0.0012)
+
+    def test_nothing_is_scored_differently(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
+        folder, results = imported
+        warehouse = Warehouse(folder / "warehouse/audit.duckdb")
+        for name, result in results.items():
+            assert differences(warehouse, result.audit_run_id) == [], name

@@ -1,0 +1,277 @@
+"""A file is recognised by its content, read by a map, or refused in one line that says what to give."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from flows.recorded_runs.formats import format_of, source
+from flows.recorded_runs.formats.answers import letter_of
+from flows.recorded_runs.formats.inspect_logs import as_recorded
+from flows.recorded_runs.map_columns import guessed_map, read_map
+from flows.recorded_runs.read_files import OPTIONAL, REQUIRED, read_recordings
+from models_registry.errors import DataError, UsageError
+from tests.support.shell import promptaudit
+
+FILES = Path(__file__).parent / "files"
+NAMES = (*REQUIRED, *OPTIONAL)
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+# ---------------------------------------------------------------- by content
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("inspect_ai/question_type_plain.eval", "a log of inspect_ai"),
+        ("inspect_ai/facts.json", "a log of inspect_ai"),
+        ("promptfoo/out.json", "results of promptfoo"),
+        ("helm/simple_mcqa/scenario_state.json", "a scenario state of HELM"),
+        ("every_eval_ever/question_type_polite_samples.jsonl", "rows of every_eval_ever"),
+    ],
+)
+def test_a_format_is_recognised_whatever_the_file_is_called(tmp_path: Path, file: str, name: str) -> None:
+    form = format_of(Path(shutil.copy(FILES / file, tmp_path / "answers")))
+    assert form is not None
+    assert form.name == name
+
+
+@pytest.mark.parametrize("text", ["", "model,sample_id,completion\nm,1,a\n", "{}", "[]", '{"a": 1}\n', "\x00\x01"])
+def test_any_other_content_is_of_no_format(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x").write_text(text)
+    assert format_of(tmp_path / "x") is None
+
+
+def test_samples_of_lm_eval_need_a_model(tmp_path: Path) -> None:
+    (samples,) = FILES.glob("lm_eval/samples_facts_*.jsonl")
+    alone = Path(shutil.copy(samples, tmp_path / "samples_facts_2026-11-25T17-24-10.970454.jsonl"))
+    with pytest.raises(
+        DataError, match=r"name no model, and results_2026.*\.json, which does, is not beside it; --model NAME"
+    ):
+        read_recordings([alone])
+    frame = read_recordings([alone], model="mock-7b").frame
+    assert frame["model"].unique().to_list() == ["mock-7b"]
+    assert frame["completion"].to_list() == ["D", "C", "C", "B", "A"]  # the letters of the largest log-likelihoods
+
+
+def test_the_same_file_under_another_name_repeats_each_answer(tmp_path: Path) -> None:
+    log = FILES / "inspect_ai/question_type_plain.eval"
+    frame = read_recordings([log, Path(shutil.copy(log, tmp_path / "again.eval"))]).frame
+    assert sorted(frame["repetition"]) == ["1"] * 8 + ["2"] * 8
+    assert set(frame["variant_index"]) == {"0"}
+
+
+# ---------------------------------------------------------------- variants
+def eee(sample: int, prompt: str, said: str) -> dict[str, Any]:
+    return {
+        "schema_version": "0.3.0", "evaluation_id": "e", "model_id": "m", "evaluation_name": "t", "sample_id": str(sample),
+        "interaction_type": "single_turn", "input": {"raw": prompt, "reference": ["yes"]}, "output": {"raw": [said]},
+        "answer_attribution": [], "evaluation": {"score": 1.0, "is_correct": True},
+    }  # fmt: skip
+
+
+def test_two_templates_of_one_file_are_told_apart_where_samples_have_both(tmp_path: Path) -> None:
+    texts = ("red wine", "blue sky", "a bus")
+    rows = [eee(n, f"Is it so: {text}? Say yes.", "yes") for n, text in enumerate(texts)]
+    rows += [eee(n, f"{text}: true? One word.", "no") for n, text in enumerate(texts)]
+    read = read_recordings([write(tmp_path / "rows.jsonl", *rows)])
+    variants = read.frame.select("variant_index", "instruction").unique(maintain_order=True).rows()
+    assert variants == [("0", "Is it so: {…}? Say yes."), ("1", "{…}: true? One word.")]
+    assert any("has 2 prompt variants; variant 0 is the first" in note for note in read.notes)
+
+
+# ---------------------------------------------------------------- by a map
+NESTED = [
+    {"id": 7, "meta": {"engine": "gpt-x"}, "response": {"choices": [{"text": "yes"}]}, "answer": "yes"},
+    {"id": 8, "meta": {"engine": "gpt-x"}, "response": {"choices": [{"text": "no"}]}, "answer": "yes"},
+]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json", "parquet", "inside"])
+def test_a_map_names_columns_places_inside_them_and_constants(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"answers.{'json' if form == 'inside' else form}"
+    if form == "jsonl":
+        write(path, *NESTED)
+    elif form == "parquet":
+        pl.DataFrame(NESTED).write_parquet(path)
+    else:
+        path.write_text(json.dumps(NESTED if form == "json" else {"version": 1, "rows": NESTED}))
+    mapping = "model=meta.engine,sample_id=id,completion=response.choices.0.text,gold_label=answer,task='t, u'"
+    frame = read_recordings([path], mapping=mapping).frame
+    assert frame.select("model", "sample_id", "completion", "gold_label", "task").rows() == [
+        ("gpt-x", "7", "yes", "yes", "t, u"), ("gpt-x", "8", "no", "yes", "t, u"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ("modl=a", "--map modl=; nearest: model"),
+        ("model", "--map 'model': NAME=COLUMN or NAME='CONSTANT' is wanted"),
+        ("model=", "--map 'model=': NAME=COLUMN or NAME='CONSTANT' is wanted"),
+        ("model='x", "--map .*: no column"),
+    ],
+)
+def test_a_map_of_another_form_is_refused(tmp_path: Path, mapping: str, message: str) -> None:
+    with pytest.raises((UsageError, DataError), match=message):
+        read_recordings([write(tmp_path / "a.jsonl", *NESTED)], mapping=mapping)
+
+
+def test_a_map_to_no_column_names_the_nearest(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", *NESTED)
+    with pytest.raises(
+        DataError, match=r"no column 'meta\.engin'; nearest: meta\.engine; its columns: id, meta\.engine, "
+    ):
+        read_recordings([path], mapping="model=meta.engin,sample_id=id,completion=answer")
+
+
+def test_a_file_without_a_map_is_told_the_nearest_one(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("id,question,output,expected\n1,Is it?,yes,yes\n")
+    ended = promptaudit(tmp_path, "import", "log.csv")
+    assert ended.code == 2
+    assert ended.one_line() == (
+        "DataError: log.csv: no column 'model'; its columns: id, question, output, expected; perhaps "
+        "--model NAME --map sample_id=id,completion=output,gold_label=expected,input=question"
+    )
+    guess = guessed_map(["id", "question", "output", "expected"], REQUIRED)
+    read = read_recordings([path], model="m", mapping=guess.removeprefix("--model NAME --map "))
+    assert read.frame.select("model", "sample_id", "completion").rows() == [("m", "1", "yes")]
+
+
+def test_a_constant_may_hold_what_separates_parts() -> None:
+    assert read_map("model='a,b=c', sample_id=x.y", NAMES) == {"model": ("a,b=c", True), "sample_id": ("x.y", False)}
+
+
+def test_model_names_the_model_of_a_file_without_one_and_of_one_with_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sample_id,completion\n1,a\n")
+    assert read_recordings([path], model="m").frame["model"].to_list() == ["m"]
+    path.write_text("model,sample_id,completion\na,1,a\nb,1,a\n")
+    with pytest.raises(UsageError, match=r"--model m: .*a\.csv has answers of 2 models already: a, b"):
+        read_recordings([path], model="m")
+
+
+# ---------------------------------------------------------------- what is broken
+def log(
+    path: Path, *, member: bytes = b"", name: str = "samples/x_epoch_1.json", method: int = zipfile.ZIP_DEFLATED
+) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("header.json", json.dumps({"eval": {"model": "m", "task": "t"}}))
+        archive.writestr(name, member)
+    return path
+
+
+def test_a_log_is_not_unpacked_to_disk_and_a_path_is_no_sample(tmp_path: Path) -> None:
+    path = log(tmp_path / "log.eval", member=b"{}", name="../../samples/x_epoch_1.json")
+    assert as_recorded(path).answers == []
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_member_larger_than_the_limit_is_refused_while_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "MAX_MEMBER", 1_000_000)
+    path = log(tmp_path / "bomb.eval", member=b" " * 50_000_000)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(DataError, match=r"bomb\.eval samples/x_epoch_1\.json: more than 1,000,000 bytes when unpacked"):
+        as_recorded(path)
+
+
+@pytest.mark.parametrize(
+    ("member", "message"),
+    [
+        (b"{", r"log\.eval samples/x_epoch_1\.json: not JSON"),
+        (b"[" * 100_000, r"log\.eval samples/x_epoch_1\.json: (JSON nested too deep to be read|not JSON)"),
+        (b"[]", r"log\.eval samples/x_epoch_1\.json: an object is wanted, found list"),
+        (b"{}", r"log\.eval samples/x_epoch_1\.json: id: a value is wanted, found nothing"),
+        (b'{"id": 1, "input": "a", "output": []}', r"log\.eval: no answers|not a sample of inspect_ai"),
+        (
+            b'{"id": 1, "input": "a", "output": {"choices": [3]}}',
+            r"samples/x_epoch_1\.json: not a sample of inspect_ai",
+        ),
+    ],
+)
+def test_a_broken_sample_of_a_log_is_named(tmp_path: Path, member: bytes, message: str) -> None:
+    if member.endswith(b'"output": []}'):
+        assert as_recorded(log(tmp_path / "log.eval", member=member)).answers[0].completion is None
+        return
+    with pytest.raises(DataError, match=message):
+        as_recorded(log(tmp_path / "log.eval", member=member))
+
+
+def test_a_damaged_zip_is_one_line(tmp_path: Path) -> None:
+    path = log(tmp_path / "log.eval", member=b'{"id": 1}')
+    content = bytearray(path.read_bytes())
+    place = content.rindex(b"samples/x_epoch_1.json", 0, content.index(b"PK\x01\x02")) + len("samples/x_epoch_1.json")
+    content[place : place + 4] = struct.pack("<I", 0xFFFFFFFF)
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"log\.eval samples/x_epoch_1\.json: (cannot be unpacked|its bytes are not)"):
+        as_recorded(path)
+    path.write_bytes(content[:60])
+    with pytest.raises(DataError, match=r"log\.eval: not a readable zip"):
+        read_recordings([path])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "samples_t_2026-01-01T00-00-00.jsonl",
+            '{"doc_id": 1, "doc": {}, "arguments": [], "resps": []}\n',
+            r"row 1: not a sample of lm-evaluation-harness: IndexError",
+        ),
+        (
+            "out.json",
+            '{"evalId": "e", "results": {"results": [3]}}',
+            r"out\.json row 1: not a result of promptfoo: TypeError",
+        ),
+        (
+            "out.json",
+            '{"evalId": "e", "results": []}',
+            r"no list results\.results, so it is not what `promptfoo eval -o` writes",
+        ),
+        (
+            "scenario_state.json",
+            '{"adapter_spec": {"method": "generation"}, "request_states": [{}]}',
+            r"row 1: not a request state of HELM: KeyError 'instance'",
+        ),
+        (
+            "rows.jsonl",
+            json.dumps(
+                dict.fromkeys(("evaluation_id", "model", "prompt_config", "instance", "output", "evaluation"), "x")
+            ),
+            r"rows\.jsonl row 1: not a row of DOVE: AttributeError",
+        ),
+        (
+            "rows.jsonl",
+            json.dumps({**eee(1, "p", "s"), "input": 3}),
+            r"rows\.jsonl row 1: not a row of every_eval_ever",
+        ),
+        ("rows.jsonl", json.dumps(eee(1, "p", "s")) + "\n{oops\n", r"rows\.jsonl row 2: not JSON"),
+        ("rows.json", "3", r"rows\.json"),
+    ],
+)
+def test_a_malformed_file_is_one_line_that_names_file_and_row(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_recordings([tmp_path / name], model="m")
+
+
+def test_a_letter_is_found_by_letter_or_text() -> None:
+    assert letter_of("b", ["x", "y"]) == "B"
+    assert letter_of("y", ["x", "y"]) == "B"
+    assert letter_of("z", ["x", "y"]) is None
+    assert letter_of("x", ["x", "x"]) is None
