@@ -3,73 +3,103 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from flows.display.figures import NAME, count, cut
-from flows.report.answers_grid.section import answers_grid
+from flows.report import page_size
+from flows.report.answers_grid import section as answers_grid
 from flows.report.blocks.blocks import Section
 from flows.report.blocks.filters import environment, trace_links
+from flows.report.charts import parts
 from flows.report.charts.drawing import COMMON
 from flows.report.charts.parts import only, parted
 from flows.report.charts.script import Alive, script
 from flows.report.gather import ReportData
-from flows.report.sections import guide, identity
+from flows.report.sections import findings, guide, identity
 from flows.report.sections.agreement import agreement
 from flows.report.sections.designs import part_of_grid
 from flows.report.sections.disagreements import disagreements
 from flows.report.sections.format_gate import gate
 from flows.report.sections.gate_rules import checked
+from flows.report.sections.heat import heat
 from flows.report.sections.missing_answers import missing_answers
 from flows.report.sections.nights import trend
 from flows.report.sections.order import measured
 from flows.report.sections.rankings import rankings
 from flows.report.sections.reasons import why_in_part
-from flows.report.sections.run_changes import by_base, changes, counts_of
+from flows.report.sections.run_changes import changes
 from flows.report.sections.scoring import scoring
 from flows.report.sections.scoring_across_tasks import scoring_across_tasks
 from flows.report.sections.wavering_samples import samples
-from flows.report.summary_causes import base_of
 from flows.warehouse import Row
 from models_registry.mart_columns import MartColumn, scorecard_columns
 
 TEMPLATE = "report.html.j2"
-MOST_SCORECARD = 1000
+MOST_SCORECARD = 120
+MOST_CAUSES = 5
 NO_SAMPLES = "No sample changes its label with the wording, or none was asked under two wordings."
 
 
 def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
     """Returns the page as text, whole. Data reach the template as values: escaped, made visible, isolated; never as markup.
 
+    Of a run of many tasks it has the charts and tables of those whose answers depend most on the wording.
     traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
     """
-    return _rendered(data, sections(data), traces, base)
+    content = sections(data)
+    page = ""
+    for most in page_size.fewer(parts.MOST_GROUPS):
+        first, *others = _parts(data, content, most)
+        n_left_out = sum(map(len, others))
+        draw = partial(_rendered, data, content.of(first if others else None), traces, base, n_left_out=n_left_out)
+        page, _ = page_size.drawn_to_fit(draw)
+        if page_size.fits(page):
+            break
+    return answers_grid.filled_in(page, data)
 
 
 def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
     """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
     content = sections(data)
-    parts = parted(data.scorecard, {row["model_id"] for row in data.references})
-    if len(parts) == 1:
-        return [_rendered(data, content, traces)]
-    # a block of no task of the scorecard is on all of the run
-    rest = frozenset(block.task_id for section in content.measured for block in section.blocks) - frozenset().union(
-        *parts
-    )
-    return [
-        _rendered(
-            data,
-            dataclasses.replace(content, measured=only(content.measured, tasks if place > 1 else tasks | rest)),
-            traces,
-            part=Part(place, parts),
-        )
-        for place, tasks in enumerate(parts, start=1)
-    ]
+    pages: list[str] = []
+    for most in page_size.fewer(parts.MOST_GROUPS):
+        tasks_of, pages = _parts(data, content, most), []
+        rows: Sequence[int] = page_size.ROWS
+        for place, tasks in enumerate(tasks_of, start=1):
+            part = Part(place, tasks_of) if len(tasks_of) > 1 else None
+            draw = partial(_rendered, data, content.of(tasks if part else None), traces, "", part=part)
+            page, n = page_size.drawn_to_fit(draw, rows)
+            rows = tuple(each for each in rows if each <= n)  # all pages are much alike
+            pages.append(page)
+        if all(map(page_size.fits, pages)):
+            break
+    return [answers_grid.filled_in(pages[0], data), *pages[1:]]
 
 
-def _rendered(
-    data: ReportData, content: Content, traces: frozenset[str], base: str = "", part: Part | None = None
+def _parts(data: ReportData, content: Content, most: int) -> list[frozenset[str]]:
+    """The tasks of each page; what is of no task of the scorecard is on all of the run, and stands on the first."""
+    first, *others = parted(data.scorecard, {row["model_id"] for row in data.references}, most)
+    known = first.union(*others)
+    rest = frozenset(block.task_id for section in content.measured for block in section.blocks) - known
+    return [first | rest, *others]
+
+
+def _rendered(  # noqa: PLR0913 - what a page is made of
+    data: ReportData,
+    content: Content,
+    traces: frozenset[str],
+    base: str,
+    most_rows: int,
+    *,
+    part: Part | None = None,
+    n_left_out: int = 0,
 ) -> str:
+    is_first = part is None or part.place == 1
+    checks = gate(data)
+    checks.finding = findings.format_checks(data)
     return (
         environment(Path(__file__).parent)
         .get_template(TEMPLATE)
@@ -77,18 +107,28 @@ def _rendered(
             trace=trace_links(data.run["audit_run_id"], traces, base),
             run=data.run,
             part=part,
-            is_first=part is None or part.place == 1,
+            is_first=is_first,
+            most_rows=most_rows,
+            n_left_out=n_left_out,
             title=cut(data.run["audit_id"], NAME),
-            scorecard=data.scorecard[:MOST_SCORECARD],
+            opening=data.summary,
+            most_causes=MOST_CAUSES,
+            heat=heat(data),
+            scorecard=_scorecard(data),
             n_scorecard=len(data.scorecard),
             scorecard_measures=_measures_of(data.scorecard),
-            summary=summary(data),
+            scope=scope(data),
+            finding_of={
+                "scorecard": findings.scorecard(data),
+                "samples": findings.samples(data),
+                "run": identity.line(data),
+            },
             first=content.first,
-            sections=content.others if part is None or part.place == 1 else content.measured,
+            sections=content.others if is_first else content.measured,
             samples=samples(data),
             no_samples=why_in_part(data.scorecard) or NO_SAMPLES,
-            gate=gate(data),
-            grid=answers_grid(data),
+            gate=checks,
+            grid_script=answers_grid.script(),
             facts=identity.facts(data),
             identity_tables=identity.tables(data),
             measures=content.measures,
@@ -99,6 +139,20 @@ def _rendered(
             alive=Alive(COMMON),
         )
     )
+
+
+def _scorecard(data: ReportData) -> list[Row]:
+    """The rows there is room for, in their order: those whose answers depend most on the wording."""
+    references = {row["model_id"] for row in data.references}
+    ranked = sorted(
+        range(len(data.scorecard)),
+        key=lambda place: (
+            data.scorecard[place]["model_id"] in references,
+            -(data.scorecard[place]["sensitivity"] or 0.0),
+            place,
+        ),
+    )
+    return [data.scorecard[place] for place in sorted(ranked[:MOST_SCORECARD])]
 
 
 def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
@@ -124,6 +178,10 @@ class Content:
     measured: list[Section]
     measures: tuple[guide.Measure, ...]
 
+    def of(self, tasks: frozenset[str] | None) -> Content:
+        """Returns it with what is measured of these tasks; None: of all."""
+        return self if tasks is None else dataclasses.replace(self, measured=only(self.measured, tasks))
+
     @property
     def others(self) -> list[Section]:
         """Returns everything after the scorecard."""
@@ -137,9 +195,11 @@ def sections(data: ReportData) -> Content:
     over_nights = trend(data)
     of_run = [*changes(data.changes), *missing_answers(data.scorecard), *over_nights, *judged[n_first:]]
     measures = (*guide.measures(), *(guide.NIGHTS if over_nights else ()), *(guide.SCORING if judged else ()))
-    return Content(
+    content = Content(
         first=[*checked(data.gate), *judged[:n_first]], of_run=of_run, measured=measured(data), measures=measures
     )
+    findings.say_findings([*content.first, *content.others], data)
+    return content
 
 
 def judged_sections(data: ReportData) -> list[Section]:
@@ -148,7 +208,7 @@ def judged_sections(data: ReportData) -> list[Section]:
     return [section for section in sections if section.blocks]
 
 
-def summary(data: ReportData) -> list[str]:
+def scope(data: ReportData) -> list[str]:
     """Returns what was asked and what came back, in a few sentences."""
     card: list[Row] = data.scorecard
     if not card:
@@ -166,9 +226,6 @@ def summary(data: ReportData) -> list[str]:
     out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {wordings}, {frequency}."]
     out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
     out += part_of_grid(data.designs)
-    if data.gate is not None and data.gate.rules:
-        out.append(f"The gate has {data.gate.counts}.")
-    out += [f"Against {base_of(own[0])}: {counts_of(own)}." for own in by_base(data.changes)[:1]]
     if data.run["state"] != "complete":
         out.append(f"The run is marked {cut(data.run['state'], 20)}.")
     return out

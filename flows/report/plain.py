@@ -12,13 +12,15 @@ from flows.report.blocks.blocks import Section, Table
 from flows.report.blocks.cells import Cell, Printed, Traced, cells_of, parts, plain
 from flows.report.charts.drawing import undrawn
 from flows.report.gather import ReportData
-from flows.report.page import MOST_SCORECARD, sections, summary
+from flows.report.page import scope, sections
 from flows.report.sections.format_gate import gate
+from flows.report.summary import Summary
 from flows.warehouse.figure_names import grains, parse_figure
 from models_registry.mart_columns import MartColumn, compact_measures, mart_columns, scorecard_columns
 
 MOST_LINES = 8  # of a table, in chat
 MOST_FINDINGS = 8
+MOST_SCORECARD = 1000  # rows that are figures in CSV
 COLUMNS = ("figure", "run", "model", "task", "strategy", "of", "measure", "value", "low", "high")
 _NAMED = ("audit_run_id", "model_id", "task_id", "strategy")
 
@@ -31,7 +33,12 @@ def markdown(data: ReportData) -> str:
     if seal := run.get("seal"):
         lines += [f"Seal {code(seal)}", ""]
     # a sentence may hold a name
-    lines += [*(f"- {_sentence(sentence)}" for sentence in summary(data)), "", "### Scorecard", ""]
+    lines += [
+        *(f"- {_sentence(sentence)}" for sentence in (*opening(data.summary), *scope(data))),
+        "",
+        "### Scorecard",
+        "",
+    ]
     shown_rows = [_score(Traced("rpt_audit", row)) for row in data.scorecard[:MOST_LINES]]
     if shown_rows:
         lines += [*table(_headings(), shown_rows, 1 + len(compact_measures())), *_rest(len(data.scorecard)), ""]
@@ -43,6 +50,15 @@ def markdown(data: ReportData) -> str:
     for section in (*content.first, *content.others[:n_changes], gate(data), *content.others[n_changes:]):
         lines += _section(section)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def opening(summary: Summary) -> list[str]:
+    """Returns the outcome, what changed, what is worst and the next command, a sentence each."""
+    outcome = summary.outcome
+    lines = [f"{outcome.word}: {outcome.reason}", *outcome.rules, *(cause.sentence for cause in summary.causes)]
+    if summary.worst is not None:
+        lines.append(f"Worst: {summary.worst.group}, {summary.worst.label} {summary.worst.printed}.")
+    return [*lines, f"Next: {summary.next_command}"]
 
 
 def _headings() -> list[str]:

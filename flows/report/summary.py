@@ -133,7 +133,11 @@ def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: 
     rules = () if gate is None else gate.rules
     helps = [rule.look_closer[0] for rule in rules if rule.outcome == "unmeasured" and rule.look_closer]
     if helps and not any(rule.outcome == "failed" for rule in rules):
-        return helps[0].replace(" pin RUN ", f" pin {name} ")
+        return (
+            _command("check", name)
+            if helps[0].startswith("promptaudit sql")
+            else helps[0].replace(" pin RUN ", f" pin {name} ")
+        )
     if worst is None:
         return _command("check", name)
     if worst.measure in ("cost_usd", "latency_ms", "label_churn") and last:

@@ -55,6 +55,7 @@ def opened(browser: Any, page: Path, width: int, scheme: str) -> tuple[Any, list
     view.on("request", lambda request: asked.append(request.url))
     view.route("**/*", lambda route: route.continue_() if route.request.url.startswith("file://") else route.abort())
     view.goto(page.as_uri())
+    view.evaluate("document.querySelectorAll('.fold > details').forEach((fold) => { fold.open = true; })")
     return view, said, asked
 
 
@@ -201,21 +202,22 @@ def test_print_opens_what_is_shut_and_fits_the_sheet(browser: Any, judged: Repor
 def test_a_hundred_thousand_samples_are_a_small_page_that_is_ready_at_once(
     browser: Any, ordinary: Reported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows.report import gather as gathering
+    from flows.report import ask_copy
+    from flows.report.gather import gather
     from flows.report.page import render
 
     read = []
-    of_copy = gathering.rows_of
+    of_copy = ask_copy.rows_of
 
     def counted(*asked: Any, **values: Any) -> Any:
         rows = of_copy(*asked, **values)
         read.append(len(rows))
         return rows
 
-    monkeypatch.setattr(gathering, "rows_of", counted)
+    monkeypatch.setattr(ask_copy, "rows_of", counted)
     warehouse, run = large(ordinary.warehouse, ordinary.audit_run_id, tmp_path)
     page = tmp_path / "report.html"
-    page.write_text(render(gathering.gather(Warehouse(warehouse), run)), encoding="utf-8")
+    page.write_text(render(gather(Warehouse(warehouse), run)), encoding="utf-8")
     assert sum(read) < 5_000
     assert page.stat().st_size < 5_000_000
     ordinary_view, *_ = opened(browser, ordinary.page, 1280, "light")

@@ -68,7 +68,7 @@ def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> Non
     _, rows = table(
         ordinary.warehouse, f"select count(*) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}'"
     )
-    card = ordinary.words.partition('<section id="scorecard">')[2].partition("</section>")[0]
+    card = ordinary.words.partition('id="scorecard">')[2].partition("</section>")[0]
     names = [parse_figure(figure)[1] for _, figure, _ in DATA.findall(card)]
     for column in ("sensitivity", "sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter",
                    "wording_share", "invalid_rate", "cost_usd", "n_samples", "n_variants"):  # fmt: skip
@@ -88,12 +88,12 @@ def test_a_row_links_to_its_page_only_where_there_is_one(hostile_judged: Reporte
     assert "traces/" not in render(found)
 
 
-def test_the_seal_stands_in_the_header_and_in_full(hostile_judged: Reported) -> None:
+def test_the_seal_stands_in_the_heading_of_the_run_and_in_full(hostile_judged: Reported) -> None:
     found = gather(Warehouse(hostile_judged.warehouse), hostile_judged.audit_run_id)
     seal = "3f2a" * 16
     found.run["seal"] = seal
     page = render(found)
-    assert f"seal <code>{seal[:12]}…</code>" in page
+    assert f"UTC, seal {seal[:12]}</h2>" in page
     assert f"Seal <code>{seal}</code>" in page
     assert "Without a copy of it kept elsewhere the chain proves order only." in page
     assert f"Seal `{seal}`" in markdown(found)
@@ -132,6 +132,6 @@ def test_the_csv_holds_the_figures_of_the_page(ordinary: Reported) -> None:
         assert line["run"] == row["audit_run_id"]
         assert line["task"] == row.get("task_id", line["task"])
         assert line["measure"] == f"{mart}.{column}"
-    on_page = {figure for _, figure, _ in DATA.findall(ordinary.words.partition('<section id="samples">')[0])}
+    on_page = {figure for _, figure, _ in DATA.findall(ordinary.words.partition('id="samples">')[0])}
     left_out = {figure for figure in on_page - by_figure.keys() if not figure.split(".")[1].endswith(("_low", "_high"))}
     assert left_out == set()

@@ -22,8 +22,8 @@ def sections_of(pages: Iterable[Path]) -> dict[str, Held]:
     """Returns what every section holds, by its heading."""
     held: dict[str, Held] = {}
     for page in pages:
-        for text in page.read_text("utf-8").split('<section id="')[1:]:
-            heading = re.search(r"<h2>(.*?)</h2>", text)
+        for text in page.read_text("utf-8").split('<section class="fold">')[1:]:
+            heading = re.search(r'<span class="kicker">(.*?)</span>', text) or re.search(r"<h2>(.*?)</h2>", text)
             assert heading is not None, text[:200]
             section = held.setdefault(html.unescape(heading[1]), Held())
             section.n_charts += text.count('<div class="chart"')

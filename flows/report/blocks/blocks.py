@@ -33,6 +33,12 @@ class Table:
     note: str = ""
     has_traces: bool = True  # whether a last column names the rows behind a line; without it each figure says its name
     file: str = ""  # under which `report --charts` writes it too; empty: it does not
+    n_in_all: int = 0  # rows that there are, where these are the first of them
+
+    def rest(self, most: int) -> str:
+        """Returns a sentence on the rows that are not among the first `most` that are printed; nothing where all are."""
+        n_shown, n_all = min(len(self.rows), most), max(len(self.rows), self.n_in_all)
+        return "" if n_shown == n_all else f"The first {n_shown} of {n_all:,} rows; `promptaudit sql` has the rest."
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +116,13 @@ class Block:
 
 @dataclass(slots=True)
 class Section:
-    """A heading of the report with its blocks."""
+    """A heading of the report with its blocks; `finding` is what they say in a sentence, and stands as the heading."""
 
     anchor: str
     title: str
     intro: str
     blocks: list[Block] = field(default_factory=list)
+    finding: str = ""
 
     @property
     def shown(self) -> list[Block]:

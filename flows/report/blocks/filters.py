@@ -68,8 +68,8 @@ def _figure(part: str | Cell, *, is_named: bool) -> str:
     return f'<span title="{name}">{figure}</span>' if is_named else figure
 
 
-def lines(table: Table, trace: Callable[[str], Markup]) -> Markup:
-    """Returns the rows of a table, with the names of the rows behind them where it prints a figure that has a name."""
+def lines(table: Table, trace: Callable[[str], Markup], most: int) -> Markup:
+    """Returns the first `most` rows of a table, with the names of the marts' rows where it prints a figure that has a name."""
     n_text = len(table.columns) - table.n_figures
     opened = [
         '<th scope="row">' if place < table.n_heads else "<td>" if place < n_text else '<td class="n">'
@@ -78,7 +78,7 @@ def lines(table: Table, trace: Callable[[str], Markup]) -> Markup:
     closed = ["</th>" if place < table.n_heads else "</td>" for place in range(len(table.columns))]
     with_names = is_traced(table)
     out = []
-    for row in table.rows:
+    for row in table.rows[:most]:
         cells = [
             start + _printed(cell, is_named=not table.has_traces) + end
             for start, cell, end in zip(opened, row, closed, strict=False)

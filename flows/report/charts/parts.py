@@ -9,16 +9,18 @@ from collections.abc import Collection, Sequence
 from flows.report.blocks.blocks import Section, by
 from flows.warehouse import Row
 
-MOST_GROUPS = 36  # models and strategies of tasks that a page tells of: some 90 kB each, beside 0.9 MB of script
+MOST_GROUPS = 36  # models and strategies of tasks that a page tells of, beside 0.9 MB of script
 
 
-def parted(scorecard: Sequence[Row], references: Collection[str] = ()) -> list[frozenset[str]]:
+def parted(
+    scorecard: Sequence[Row], references: Collection[str] = (), most_groups: int | None = None
+) -> list[frozenset[str]]:
     """Returns the tasks of each page, those with the highest sensitivity first; no task stands on two pages.
 
     The sensitivity of `references`, models that answer by chance or err on purpose, counts only where there is no other.
     """
     by_name = by(scorecard, "task_id")
-    n_pages = max(1, math.ceil(len(scorecard) / MOST_GROUPS))
+    n_pages = max(1, math.ceil(len(scorecard) / (most_groups or MOST_GROUPS)))
     room = math.ceil(len(scorecard) / n_pages)
     pages: list[frozenset[str]] = [frozenset()]
     n_groups = 0

@@ -79,12 +79,11 @@ def table(  # noqa: PLR0913 - what a table has
     note: str = "",
     most: int = MOST_ROWS,
 ) -> Table:
-    """Returns a table of the first `most` rows; behind the note a sentence tells how many there are beyond them.
+    """Returns a table of the first `most` rows, which knows how many there are beyond them.
 
     `mart` is what the rows are of, or says so of each row; rows without one have no columns of named figures.
     """
     mart_of = mart if callable(mart) else lambda _: mart
-    rest = "" if len(rows) <= most else f"The first {most} of {len(rows):,} rows; `promptaudit sql` has the rest."
     n_until_figures = max((place for place, column in enumerate(columns, 1) if not column.is_figure), default=0)
     return Table(
         caption=caption,
@@ -93,7 +92,8 @@ def table(  # noqa: PLR0913 - what a table has
         n_heads=n_heads,
         n_figures=len(columns) - n_until_figures,
         is_open=is_open,
-        note=" ".join(filter(None, (note, rest))),
+        note=note,
+        n_in_all=len(rows),
     )
 
 

@@ -17,6 +17,14 @@ MOST_FILES = 50
 Fact = tuple[str, str]
 
 
+def line(data: ReportData) -> str:
+    """Returns the run, when it started and its seal, as the heading of what made it."""
+    seal = data.run.get("seal")
+    return f"{data.run['audit_run_id'][:12]} of {when(data.run['started_at'])}" + (
+        f", seal {seal[:12]}" if seal else ""
+    )
+
+
 def facts(data: ReportData) -> list[Fact]:
     """Returns the run's identity as (name, value)."""
     run = data.run

@@ -37,11 +37,6 @@ def pivoted(pivot: Pivot, rows: Sequence[Row]) -> Table:
     lines: dict[Key, dict[str, Row]] = {}
     for row in rows:
         lines.setdefault(tuple(row[name] for name in pivot.heads.values()), {})[row[pivot.across]] = row
-    rest = (
-        ""
-        if len(lines) <= MOST_ROWS
-        else f"The first {MOST_ROWS} of {len(lines):,} lines; `promptaudit sql` has the rest."
-    )
     headings = [cut(name, NAME) + (" (reference)" if is_reference else "") for name, is_reference in across.items()]
     return Table(
         caption=pivot.caption,
@@ -57,7 +52,8 @@ def pivoted(pivot: Pivot, rows: Sequence[Row]) -> Table:
         n_heads=len(pivot.heads),
         n_figures=len(across) + len(pivot.last),
         is_open=pivot.is_open,
-        note=" ".join(filter(None, (pivot.note, rest))),
+        note=pivot.note,
+        n_in_all=len(lines),
         has_traces=False,
         file=pivot.file,
     )

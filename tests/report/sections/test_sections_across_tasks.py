@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -22,6 +22,7 @@ from flows.report.chart_files import _as_svg, _charts, _colours
 from flows.report.charts.drawing import Drawing
 from flows.report.charts.parts import only
 from flows.report.gather import ReportData
+from flows.report.gather_answers import GridAnswers
 from flows.report.gather_judging import JudgingData
 from flows.report.joint_charts import PANEL_WIDTH, joined
 from flows.report.plain import _table as as_markdown
@@ -29,6 +30,7 @@ from flows.report.sections.measures_across_tasks import measures_across_tasks
 from flows.report.sections.room import unlimited
 from flows.report.sections.scoring_across_tasks import scoring_across_tasks
 from flows.report.sections.stability_across_tasks import stability_across_tasks
+from flows.report.summary import Outcome, Summary
 from flows.report.table_files import as_csv, as_latex
 from flows.warehouse.figure_names import figure_id
 from models_registry.mart_columns import dbt_project, mart_columns
@@ -39,10 +41,25 @@ RUN = {"audit_run_id": "r", "audit_id": "paper"}
 
 def report_data(**rows: Any) -> ReportData:
     judging = rows.pop("judging", JudgingData())
-    not_read: dict[str, Any] = {"gate": None, "summary": None, "answers": None}
     return ReportData(
-        run=RUN, texts=Texts(), judging=judging, nights=Nights(), n_checks=0, has_formats_page=False, **not_read, **rows
+        run=RUN,
+        texts=Texts(),
+        gate=None,
+        summary=empty_summary(),
+        judging=judging,
+        answers=cast("GridAnswers", None),  # no section reads it
+        nights=Nights(),
+        n_checks=0,
+        has_formats_page=False,
+        **rows,
     )
+
+
+def empty_summary() -> Summary:
+    return Summary(
+        audit_run_id="run", audit_id="audit", outcome=Outcome(state="no gate", word="No gate", reason=""), compared_with=None,
+        causes=(), worst=None, example=None, next_command="promptaudit run",
+    )  # fmt: skip
 
 
 def measured(measure: str, task: str, values: Mapping[str, float | None], *, unread: str = "") -> list[Row]:
@@ -117,7 +134,7 @@ def test_each_figure_is_that_of_its_row() -> None:
         for cell in cells:
             if ".value." in cell.figure:
                 assert cell.value == names[cell.figure]
-        page = str(lines(table, lambda _: pytest.fail("no column of traces")))
+        page = str(lines(table, lambda _: pytest.fail("no column of traces"), 200))
         assert re.findall(r'<span title="([^"]+)">[^/]*data-figure="\1"', page) == [cell.figure for cell in cells]
         assert page.count("<strong><data") == len(strong(table))
     assert "| **0.250** ± 0.125 | 0.500 ± 0.125 |" in "\n".join(

@@ -1,0 +1,183 @@
+"""The picture of the first screen: models across, tasks and strategies down, a shade for how much answers depend on wordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from flows.display.figures import number
+from flows.history.nights import differs
+from flows.report.blocks.cells import Cell, Printed, Traced, parts
+from flows.report.gather import ReportData
+from flows.report.sections.reasons import why_in_part
+from flows.report.summary_causes import last_comparable
+from flows.warehouse import Row
+from models_registry.mart_columns import mart_columns
+
+MOST_CELLS = 800
+MOST_MODELS = 40
+MANY_TASKS = 6  # are not all in sight at once
+NO_FIGURE = "No task was asked under two wordings, so nothing tells how far answers depend on them."
+SHADES = {
+    "sensitivity_corrected": (0.05, 0.1, 0.2, 0.35, 0.6),
+    "accuracy_std_corrected": (0.01, 0.02, 0.04, 0.08, 0.16),
+}
+"""From which figure on each shade beyond the first is painted."""
+
+MEANS = {
+    "sensitivity_corrected": "0: every wording gives a sample the same label. Brackets are 95 % intervals.",
+    "accuracy_std_corrected": "0: accuracy is the same under every template. Brackets are 95 % intervals.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatCell:
+    """One group: its figure, interval and the figure of the last comparable night; shade 0 (steady) to 5."""
+
+    shade: int
+    figure: Cell
+    bounds: Printed
+    before: Cell | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatLine:
+    """One task and strategy, a cell a model; None: no figure. `is_first` of its task, which then stands above it."""
+
+    task_id: str
+    strategy: str
+    is_first: bool
+    cells: tuple[HeatCell | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """The picture; `absent` says why there is none. `steps` are where shades begin, `notes` what is not in it."""
+
+    label: str = ""
+    models: tuple[tuple[str, bool], ...] = ()  # name, whether it answers by chance or errs on purpose
+    lines: tuple[HeatLine, ...] = ()
+    has_strategies: bool = False
+    has_before: bool = False
+    steps: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
+    absent: str = ""
+
+    @property
+    def legend(self) -> list[str]:
+        """Returns what each shade stands for."""
+        edges = [f"{step:g}" for step in self.steps]
+        between = [f"{low}–{high}" for low, high in pairwise(edges)]
+        return [f"below {edges[0]}", *between, f"{edges[-1]} and more"]
+
+
+def heat(data: ReportData) -> Heat:
+    """Returns the picture: corrected sensitivity, or where no labels are measured the corrected spread of accuracy."""
+    rows = [row for row in data.scorecard if row.get("sensitivity_corrected") is not None]
+    if rows:
+        before = {_key(row, "strategy"): row for row in _before(data)}
+        return _drawn(data, rows, "rpt_audit", "sensitivity_corrected", "strategy", before)
+    spreads = [row for row in data.judging.spreads if row["accuracy_std_corrected"] is not None]
+    if spreads:
+        return _drawn(data, spreads, "fct_scoring_sensitivity", "accuracy_std_corrected", "scoring_method", {})
+    return Heat(
+        absent=why_in_part(data.scorecard) or NO_FIGURE
+        if data.scorecard
+        else "Nothing of this run has been measured yet."
+    )
+
+
+def _before(data: ReportData) -> Iterable[Row]:
+    """The rows of the last comparable night: the one this run was compared with, else the last of the same numbers."""
+    now = {_key(row, "strategy"): row for row in data.scorecard}
+    last = last_comparable(data.changes)
+    nights = [run["audit_run_id"] for run in data.nights.runs if run["audit_run_id"] != data.run["audit_run_id"]]
+    base = last[0]["base_run_id"] if last and last[0]["base_run_id"] in nights else next(reversed(nights), None)
+    for row in data.nights.figures:
+        own = now.get(_key(row, "strategy"))
+        if row["audit_run_id"] == base and own is not None and not differs(row, own):
+            yield row
+
+
+def _drawn(  # noqa: PLR0913 - whose figures, and what is beside them
+    data: ReportData, rows: Sequence[Row], mart: str, column: str, beside: str, before: dict[tuple[str, ...], Row]
+) -> Heat:
+    references = {row["model_id"] for row in data.references}
+    everyone = sorted(dict.fromkeys(row["model_id"] for row in rows), key=lambda model: model in references)
+    models = everyone[:MOST_MODELS]
+    by_key = {_key(row, beside): row for row in rows}
+    lines = dict.fromkeys((row["task_id"], row[beside]) for row in rows)
+    most = max(1, MOST_CELLS // max(1, len(models)))
+    worst: dict[str, float] = {}  # of each task, by the models that are audited where there are any
+    for row in [row for row in rows if row["model_id"] not in references] or rows:
+        worst[row["task_id"]] = max(worst.get(row["task_id"], -1.0), row[column])
+    kept = list(lines)
+    if len(worst) > MANY_TASKS:  # those that depend most on the wording first
+        kept.sort(key=lambda line: (-worst.get(line[0], -1.0), line[0]))
+    kept = kept[:most]
+    steps = SHADES[column]
+    drawn, task = [], None
+    for task_id, other in kept:
+        cells = tuple(
+            _cell(by_key.get((model, task_id, other)), before.get((model, task_id, other)), mart, column, steps)
+            for model in models
+        )
+        drawn.append(HeatLine(task_id=task_id, strategy=other, is_first=task_id != task, cells=cells))
+        task = task_id
+    notes = [MEANS[column]]
+    if any(cell is not None and cell.before is not None for line in drawn for cell in line.cells):
+        notes[0] += " Was: the last comparable night."
+    if len(models) < len(everyone):
+        notes.append(f"{len(models)} of {len(everyone)} models are shown; promptaudit sql has the others.")
+    if len(kept) < len(lines):
+        notes.append(
+            f"The {len(kept)} lines of {len(lines)} that depend most on the wording; promptaudit sql has the others."
+        )
+    label = (
+        mart_columns("rpt_audit")[column].label
+        if mart == "rpt_audit"
+        else "Corrected spread of accuracy between templates"
+    )
+    return Heat(
+        label=label,
+        models=tuple((model, model in references) for model in models),
+        lines=tuple(drawn),
+        has_strategies=len({other for _, other in kept}) > 1 or beside != "strategy",
+        has_before=any(cell is not None and cell.before is not None for line in drawn for cell in line.cells),
+        steps=steps,
+        notes=tuple(notes),
+    )
+
+
+def _key(row: Row, beside: str) -> tuple[str, ...]:
+    return row["model_id"], row["task_id"], row[beside]
+
+
+def _cell(row: Row | None, before: Row | None, mart: str, column: str, steps: Sequence[float]) -> HeatCell | None:
+    if row is None:
+        return None
+    of, defined = Traced(mart, row), mart_columns(mart)[column]
+    known = before is not None and before.get(column) is not None
+    return HeatCell(
+        shade=sum(row[column] >= step for step in steps),
+        figure=_printed(of, column, defined.clipped(row[column])),
+        bounds=_bounds(of, column),
+        before=_printed(Traced(mart, before), column, defined.clipped(before[column]))
+        if known and before is not None
+        else None,
+    )
+
+
+def _printed(of: Traced, column: str, value: float | None) -> Cell:
+    return of.cell(column, number(value))
+
+
+def _bounds(of: Traced, column: str) -> Printed:
+    """The interval, cut where the figure is: nothing where it has none."""
+    defined = mart_columns(of.mart)[column]
+    low, high = f"{column}_low", f"{column}_high"
+    if of.row.get(low) is None and of.row.get(high) is None:
+        return ""
+    ends = [_printed(of, end, defined.clipped(of.row[end])) for end in (low, high)]
+    return ("[", ends[0], ", ", *parts(ends[1]), "]")

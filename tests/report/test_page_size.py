@@ -1,0 +1,64 @@
+"""However many models, tasks and rows a run has, its page stays small, and says what it leaves out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from flows.report import page_size
+from flows.report.gather import gather
+from flows.report.page import render, render_parts
+from flows.warehouse import Warehouse
+from tests.report.conftest import Reported
+from tests.report.test_page import Seen
+from tests.support.many_groups import many_groups
+
+
+@pytest.mark.slow
+def test_a_run_of_600_groups_is_one_small_page_with_the_worst_task_told_and_all_in_the_picture(
+    ordinary: Reported, tmp_path: Path
+) -> None:
+    group = ("harbour-small", "colours", "simple")
+    warehouse = many_groups(ordinary.warehouse, ordinary.audit_run_id, group, tmp_path, n_models=20, n_tasks=30)
+    found = gather(warehouse, ordinary.audit_run_id)
+    assert len(found.scorecard) == 600
+    page = render(found)
+    assert page_size.PAGE_BYTES - page_size.GRID_BYTES < len(page.encode()) <= page_size.PAGE_BYTES
+    assert len(re.findall(r'<td class="h\d">', page)) == 600
+    text = Seen(page).text
+    assert "writes pages of the other 29," in text
+    worst = max(found.scorecard, key=lambda row: row["sensitivity_corrected"])
+    assert f"<h3>{worst['task_id']}</h3>" in page
+    assert "The 120 of 600 rows whose answers depend most on the wording" in text
+
+
+def test_tables_have_fewer_rows_until_the_page_fits_and_say_so(
+    ordinary: Reported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
+    whole = render(found)
+    monkeypatch.setattr(page_size, "PAGE_BYTES", len(whole.encode()) - 100_000)
+    monkeypatch.setattr(page_size, "GRID_BYTES", 40_000)
+    smaller = render(found)
+    assert len(smaller.encode()) <= page_size.PAGE_BYTES
+    assert "`promptaudit sql` has the rest." in smaller
+    assert smaller.count("<tr>") < whole.count("<tr>")
+    assert render_parts(found)[0] == smaller
+
+
+def test_the_first_number_of_rows_with_which_a_page_fits_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_size, "PAGE_BYTES", 250)
+    monkeypatch.setattr(page_size, "GRID_BYTES", 200)
+    drawn: list[int] = []
+
+    def draw(most: int) -> str:
+        drawn.append(most)
+        return "ä" * most  # two bytes each
+
+    assert page_size.drawn_to_fit(draw) == ("ä" * 20, 20)
+    assert drawn == [100, 40, 20]
+    monkeypatch.setattr(page_size, "PAGE_BYTES", 201)
+    assert page_size.drawn_to_fit(draw)[1] == 10  # nothing fits: as small as there is
+    assert list(page_size.fewer(36)) == [36, 18, 9, 4, 2, 1]
