@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flows.display.figures import NAME, count, cut
 from flows.report import page_size
-from flows.report.answers_grid.section import AnswersGrid, answers_grid
+from flows.report.answers_grid import section as answers_grid
 from flows.report.blocks.blocks import Section
 from flows.report.blocks.filters import environment, trace_links
 from flows.report.charts import parts
@@ -60,7 +60,7 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
         page, _ = page_size.drawn_to_fit(draw)
         if page_size.fits(page):
             break
-    return page
+    return answers_grid.filled_in(page, data)
 
 
 def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
@@ -78,7 +78,7 @@ def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> l
             pages.append(page)
         if all(map(page_size.fits, pages)):
             break
-    return pages
+    return [answers_grid.filled_in(pages[0], data), *pages[1:]]
 
 
 def _parts(data: ReportData, content: Content, most: int) -> list[frozenset[str]]:
@@ -131,7 +131,7 @@ def _rendered(  # noqa: PLR0913 - what a page is made of
             samples=samples(data),
             no_samples=why_in_part(data.scorecard) or NO_SAMPLES,
             gate=checks,
-            grid=grid,
+            grid_script=answers_grid.script(),
             facts=identity.facts(data),
             identity_tables=identity.tables(data),
             measures=content.measures,

@@ -32,9 +32,9 @@ from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
 
 SECTIONS = {
-    "scorecard", "answers", "sensitivity", "classes", "telling", "clouds", "consistency", "alike", "pairs", "numbers", "repetition",
-    "paraphrase", "between", "subsamples", "variety", "formats", "accuracy", "wordings", "costs", "enough", "samples",
-    "gate", "identity", "guide",
+    "scorecard", "answers", "sensitivity", "classes", "telling", "clouds", "consistency", "alike", "pairs",
+    "numbers", "repetition", "paraphrase", "between", "subsamples", "variety", "formats", "accuracy", "wordings",
+    "costs", "enough", "samples", "gate", "identity", "guide",
 }  # fmt: skip
 
 JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels

@@ -12,6 +12,7 @@ from flows.report.answers_grid.content import GridContent
 from flows.report.gather_answers import GridAnswers
 from flows.report.page_size import GRID_BYTES
 
+BUDGET = 2_000_000  # characters of the page at most
 PROBED = 4_000  # answers, from which the size of all is estimated
 ROOM = 0.95  # of the budget, since an estimate misses
 MOST_TRIES = 5
@@ -47,6 +48,6 @@ def packed(grid: GridAnswers, content: GridContent, budget: int = GRID_BYTES) ->
         if size <= budget and (n == most or size >= budget * ROOM**2):
             return tried
         n = min(most, int(n * ROOM * budget / size))
-    while len(tried.deflated) > budget:
+    while len(tried.deflated) > budget and tried.n_samples:
         tried = of(tried.n_samples // 2)
     return tried

@@ -9,12 +9,18 @@ from pathlib import Path
 from markupsafe import Markup
 
 from flows.display.figures import count
+from flows.report import page_size
 from flows.report.answers_grid.content import GridContent
-from flows.report.answers_grid.pack import packed
+from flows.report.answers_grid.pack import BUDGET, packed
+from flows.report.blocks.filters import environment
 from flows.report.charts.script import Script, as_json, inline
 from flows.report.gather import ReportData
 from flows.report.page_size import GRID_BYTES
 
+PLACE = "<!--answers-->"  # nothing that a page is told of can hold it: what is escaped has no such sign
+TEMPLATE = "answers_grid.html.j2"
+BESIDE = 30_000  # characters of the section beside the packed answers, most of them its script
+FINDING = "{n} answers, wordings by samples"
 ALL = "All {of} answers are here, those to the samples whose answers differ most first."
 PART = (
     "{n} of {of} answers are here, those to the samples whose answers differ most: the worst sample of each model, task and "
@@ -30,6 +36,7 @@ class AnswersGrid:
 
     packed: Markup
     script: Script
+    finding: str
     summary: str
     texts: str
     query: str  # that has every answer
@@ -52,11 +59,20 @@ def answers_grid(data: ReportData, budget: int = GRID_BYTES) -> AnswersGrid:
     return AnswersGrid(
         packed=as_json({"deflated": grid.deflated}),
         script=script(),
+        finding=(FINDING if grid.n_answers else NONE).format(n=count(grid.n_answers)),
         summary=sentence.format(n=count(grid.n_answers), of=count(n_landed)),
         texts=data.texts.summary,
         query=REST.format(run=data.run["audit_run_id"]),
         is_empty=not grid.n_answers,
     )
+
+
+def filled_in(page: str, data: ReportData) -> str:
+    """Returns the page with the grid in its place, of as many answers as the page has room for."""
+    room = page_size.PAGE_BYTES - len(page.encode()) - BESIDE
+    grid = answers_grid(data, max(0, min(BUDGET, room)))
+    section = environment(Path(__file__).parents[1]).get_template(TEMPLATE).render(grid=grid)
+    return page.replace(PLACE, section, 1)
 
 
 @functools.cache

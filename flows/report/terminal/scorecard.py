@@ -57,7 +57,7 @@ def drawn(
         yield "no figures yet: nothing of this run has been measured"
         return
     notes = Footnotes()
-    columns = [(SIZE, [_size(row) for row in scores])]
+    columns = [(SIZE, [size(row) for row in scores])]
     for measure in compact_measures():
         column = [_cell(row, measure, notes, is_open=row["task_id"] in open_tasks) for row in scores]
         columns.append((_heading(measure), column))
@@ -93,7 +93,8 @@ def _heading(measure: MartColumn) -> str:
     return f"{measure.label}{' (corrected)' if measure.interval is not None else ''}"
 
 
-def _size(row: Row) -> str:
+def size(row: Row) -> str:
+    """Returns how many samples a row is of, and under how many wordings each was asked; `39 of 40` where some are not."""
     samples = counted_of(row["n_samples"], row.get("n_samples_planned"))
     return f"{samples} × {counted_of(row.get('wordings_per_sample') or row['n_variants'], row['n_variants'])}"
 

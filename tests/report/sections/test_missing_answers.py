@@ -54,11 +54,5 @@ def test_the_terminal_has_both_bounds(width: int) -> None:
 
 
 def test_samples_measured_stand_before_those_planned_where_they_differ() -> None:
-    bare = row("m") | dict.fromkeys(
-        f"{measure}{end}"
-        for measure in ("sensitivity_corrected", "consistency", "micro_f1", "pss_intra", "pss_inter")
-        for end in ("", "_low", "_high")
-    )
-    bare |= {"micro_f1": row("m")["micro_f1"], "wording_share": None, "cost_usd": None}
-    assert scorecard.cells(bare)[0] == "39 of\n40 ×\n30"
-    assert scorecard.cells({**bare, "n_samples": 40})[0] == "40 ×\n30"
+    assert scorecard.size(row("m")) == "39 of 40 × 30"
+    assert scorecard.size(row("m", n_samples=40)) == "40 × 30"

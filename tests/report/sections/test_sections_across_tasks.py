@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -22,6 +22,7 @@ from flows.report.chart_files import _as_svg, _charts, _colours
 from flows.report.charts.drawing import Drawing
 from flows.report.charts.parts import only
 from flows.report.gather import ReportData
+from flows.report.gather_answers import GridAnswers
 from flows.report.gather_judging import JudgingData
 from flows.report.joint_charts import PANEL_WIDTH, joined
 from flows.report.plain import _table as as_markdown
@@ -46,7 +47,7 @@ def report_data(**rows: Any) -> ReportData:
         gate=None,
         summary=empty_summary(),
         judging=judging,
-        answers=None,
+        answers=cast("GridAnswers", None),  # no section reads it
         nights=Nights(),
         n_checks=0,
         has_formats_page=False,

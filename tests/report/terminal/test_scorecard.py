@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 from rich.console import Console
@@ -47,9 +48,30 @@ def test_every_figure_is_printed_at_every_width(ordinary: Reported, width: int) 
         assert percent(row["invalid_rate"]) in text
 
 
-def test_one_table_holds_all_of_it_in_126_columns(ordinary: Reported) -> None:
-    assert printed(ordinary, 126).count("task · strategy") == 1
-    assert "Cost" in printed(ordinary, 126)
+def test_a_row_takes_a_line_of_each_table(ordinary: Reported) -> None:
+    for width, n_tables in ((170, 1), (80, 3)):
+        lines = printed(ordinary, width).splitlines()
+        assert (
+            sum(line.startswith("  harbour-small ") for line in lines) == 3 * n_tables
+        )  # two strategies, and another task
+        assert sum(set(line) == {"─"} for line in lines) == n_tables
+    assert len(lines) < 60  # of nine rows; 75 before each took one line
+
+
+def test_a_dash_has_its_reason_below(ordinary: Reported, judged: Reported) -> None:
+    text = printed(ordinary, 80)
+    (moods,) = {
+        " ".join(line.split())
+        for line in text.partition("moods · simple")[2].splitlines()
+        if line.startswith("  harbour-small") and "20 × 1" in line
+    }
+    assert moods == "harbour-small 20 × 1 –¹ –²"
+    assert "\n¹ Only one wording was asked, and sensitivity needs two.\n" in text
+    assert "\n² No sample of this task has a gold label, so there are no classes to compare.\n" in text
+    assert "\nIn every row: cost –⁷.\n" in text
+    assert "\n⁷ No price of these answers is known.\n" in text
+    assert set(re.findall("–(.)", text)) == set("¹²³⁴⁵⁶⁷")
+    assert "An open-ended task has no labels to measure this by." in printed(judged, 80)
 
 
 @pytest.mark.parametrize("width", [200, 100, 60])

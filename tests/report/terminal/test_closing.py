@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import dataclasses
+import shlex
+
+import pytest
+
+from flows.report.summary import summary_of
+from flows.report.terminal.closing import closing_lines
+from flows.warehouse import Warehouse
+from tests.report.conftest import Reported
+from tests.support.published_copy import table
+
+
+@pytest.mark.parametrize("name", ["ordinary", "hostile", "judged", "hostile_judged"])
+@pytest.mark.parametrize("width", [80, 50])
+def test_it_fits_and_its_command_reads_back(name: str, width: int, request: pytest.FixtureRequest) -> None:
+    run: Reported = request.getfixturevalue(name)
+    summary = summary_of(Warehouse(run.warehouse), run.audit_run_id)
+    lines = closing_lines(summary, width)
+    text = "\n".join(lines)
+    assert max(map(len, lines)) <= max(width, *(11 + len(word) + 4 for word in shlex.split(summary.next_command)))
+    assert text.isprintable() or set(filter(lambda char: not char.isprintable(), text)) == {"\n"}
+    command = text.rpartition("next       ")[2]
+    assert shlex.split(command.replace("\\\n", "")) == shlex.split(summary.next_command)
+
+
+def test_it_names_the_worst_group_with_its_interval_and_an_example(ordinary: Reported) -> None:
+    lines = closing_lines(summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id), 80)
+    query = (
+        "select model_id, task_id, strategy, printf('%.3f [%.3f, %.3f]', sensitivity_corrected, sensitivity_corrected_low, "
+        f"sensitivity_corrected_high) from marts.rpt_audit where audit_run_id = '{ordinary.audit_run_id}' "
+        "and sensitivity_corrected is not null order by sensitivity_corrected desc limit 1"
+    )
+    ((*group, figure),) = table(ordinary.warehouse, query)[1]
+    text = " ".join(" ".join(lines).split())
+    assert text.startswith(f"worst {', '.join(group)}: ")
+    assert figure in text
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["worst", "example", "next"]
+
+
+def test_a_command_is_parted_between_its_words_alone(ordinary: Reported) -> None:
+    summary = summary_of(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
+    long = dataclasses.replace(summary, next_command=f"promptaudit diagnose abc --model '{'a model ' * 5}' --task t")
+    assert closing_lines(long, 70)[-2:] == [
+        "next       promptaudit diagnose abc --model \\",
+        f"             '{'a model ' * 5}' --task t",
+    ]
