@@ -49,14 +49,12 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
     Of a run of many tasks it has the charts and tables of those whose answers depend most on the wording.
     traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
     """
-    content, grid = sections(data), answers_grid(data)
+    content = sections(data)
     page = ""
     for most in page_size.fewer(parts.MOST_GROUPS):
         first, *others = _parts(data, content, most)
         n_left_out = sum(map(len, others))
-        draw = partial(
-            _rendered, data, content.of(first if others else None), grid, traces, base, n_left_out=n_left_out
-        )
+        draw = partial(_rendered, data, content.of(first if others else None), traces, base, n_left_out=n_left_out)
         page, _ = page_size.drawn_to_fit(draw)
         if page_size.fits(page):
             break
@@ -65,14 +63,14 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
 
 def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
     """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
-    content, grid = sections(data), answers_grid(data)
+    content = sections(data)
     pages: list[str] = []
     for most in page_size.fewer(parts.MOST_GROUPS):
         tasks_of, pages = _parts(data, content, most), []
         rows: Sequence[int] = page_size.ROWS
         for place, tasks in enumerate(tasks_of, start=1):
             part = Part(place, tasks_of) if len(tasks_of) > 1 else None
-            draw = partial(_rendered, data, content.of(tasks if part else None), grid, traces, "", part=part)
+            draw = partial(_rendered, data, content.of(tasks if part else None), traces, "", part=part)
             page, n = page_size.drawn_to_fit(draw, rows)
             rows = tuple(each for each in rows if each <= n)  # all pages are much alike
             pages.append(page)
@@ -92,7 +90,6 @@ def _parts(data: ReportData, content: Content, most: int) -> list[frozenset[str]
 def _rendered(  # noqa: PLR0913 - what a page is made of
     data: ReportData,
     content: Content,
-    grid: AnswersGrid,
     traces: frozenset[str],
     base: str,
     most_rows: int,

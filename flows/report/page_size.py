@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 PAGE_BYTES = 5_000_000
 GRID_BYTES = 1_500_000
-"""What of it the answers grid may take: everything else has the rest."""
+"""What of it is kept for the answers grid: everything else has the rest."""
 
 ROWS = (100, 40, 20, 10)
 """How many rows a table may have: the first of these with which the page fits."""
@@ -15,8 +15,8 @@ Draw = Callable[[int], str]
 
 
 def fits(page: str) -> bool:
-    """Returns whether a page is small enough."""
-    return len(page.encode()) <= PAGE_BYTES
+    """Returns whether a page without its answers grid is small enough."""
+    return len(page.encode()) <= PAGE_BYTES - GRID_BYTES
 
 
 def drawn_to_fit(draw: Draw, rows: Sequence[int] = ROWS) -> tuple[str, int]:

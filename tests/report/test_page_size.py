@@ -49,7 +49,8 @@ def test_tables_have_fewer_rows_until_the_page_fits_and_say_so(
 
 
 def test_the_first_number_of_rows_with_which_a_page_fits_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_size, "PAGE_BYTES", 50)
+    monkeypatch.setattr(page_size, "PAGE_BYTES", 250)
+    monkeypatch.setattr(page_size, "GRID_BYTES", 200)
     drawn: list[int] = []
 
     def draw(most: int) -> str:

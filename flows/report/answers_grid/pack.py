@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from flows.report.answers_grid.content import GridContent
 from flows.report.gather_answers import GridAnswers
-from flows.report.page_size import GRID_BYTES
 
 BUDGET = 2_000_000  # characters of the page at most
 PROBED = 4_000  # answers, from which the size of all is estimated
@@ -27,7 +26,7 @@ class Packed:
     n_answers: int
 
 
-def packed(grid: GridAnswers, content: GridContent, budget: int = GRID_BYTES) -> Packed:
+def packed(grid: GridAnswers, content: GridContent, budget: int = BUDGET) -> Packed:
     """Returns as many answers as fit, the largest disagreement first; a sample has all of a group's answers or none."""
     ranks = grid.answers["rank"].to_list()
 

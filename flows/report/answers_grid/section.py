@@ -15,7 +15,6 @@ from flows.report.answers_grid.pack import BUDGET, packed
 from flows.report.blocks.filters import environment
 from flows.report.charts.script import Script, as_json, inline
 from flows.report.gather import ReportData
-from flows.report.page_size import GRID_BYTES
 
 PLACE = "<!--answers-->"  # nothing that a page is told of can hold it: what is escaped has no such sign
 TEMPLATE = "answers_grid.html.j2"
@@ -43,7 +42,7 @@ class AnswersGrid:
     is_empty: bool
 
 
-def answers_grid(data: ReportData, budget: int = GRID_BYTES) -> AnswersGrid:
+def answers_grid(data: ReportData, budget: int = BUDGET) -> AnswersGrid:
     """Returns the grid of a run with as many answers as fit `budget` characters."""
     content = GridContent(
         data.answers,
