@@ -13,7 +13,8 @@ from typing import Any
 from flows.display.spreadsheet import CsvRows, cell_of
 from flows.settings import Settings
 from flows.system.keys import content_id
-from flows.warehouse import Warehouse
+from flows.warehouse import Published, Warehouse
+from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, nearest
 
@@ -21,6 +22,7 @@ COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_ma
 JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and judge disagree", "rules disagree"
 UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
 STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
+ORDERS = "select prompt_variant_id, sample_id, option_order from raw.option_orders where audit_run_id = $run"
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 
 
@@ -78,7 +80,11 @@ def write_sheet(  # noqa: PLR0913 - one option each
         raise DataError(msg)
     strata = {row["item"]: stratum_of(row["rules"] or (), row["judges"] or (), row["is_unscored"]) for row in answers}
     items = choose(strata, n, seed) if questions is None else of_questions(answers, questions, seed)
-    texts = {row["item"]: row for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)}
+    orders = _option_orders(published, audit_run_id)
+    texts = {
+        row["item"]: {**row, "option_order": orders.get((row["prompt_variant_id"], row["sample_id"]))}
+        for row in published.read(sql("annotation", "texts"), run=audit_run_id, items=items)
+    }
     _write(path, [sheet_row(texts[item]) for item in items], force=force)
     n_answers, n_rows = Counter(strata.values()), Counter(strata[item] for item in items)
     counts = {name: Stratum(n_rows=n_rows[name], n_answers=n_answers[name]) for name in STRATA if n_answers[name]}
@@ -134,6 +140,15 @@ def of_questions(answers: Sequence[Mapping[str, Any]], n: int, seed: int) -> lis
         chosen |= {(task_id, sample_id) for sample_id in sorted(ranks, key=ranks.__getitem__)[:n]}
     items = [row["item"] for row in answers if (row["task_id"], row["sample_id"]) in chosen]
     return sorted(items, key=lambda item: _rank("shuffle", seed, item))
+
+
+def _option_orders(published: Published, run: str) -> dict[tuple[str, str], list[int]]:
+    """The orders in which options were shown where it was not the data's; a copy of an earlier version has none."""
+    if "raw.option_orders" not in {row["name"] for row in published.read(TABLES)}:
+        return {}
+    return {
+        (row["prompt_variant_id"], row["sample_id"]): row["option_order"] for row in published.read(ORDERS, run=run)
+    }
 
 
 def _rank(what: str, seed: int, item: str) -> str:

@@ -101,7 +101,8 @@ def _in_turns(variants: Sequence[Variant]) -> list[Variant]:
 
 
 def _distinct(variants: Sequence[Variant]) -> list[Variant]:
-    seen: dict[tuple[str, str | None], Variant] = {}
+    seen: dict[tuple[str | None, ...], Variant] = {}
     for variant in variants:
-        seen.setdefault((variant.instruction, variant.answer_schema), variant)
+        setting = None if variant.is_worded_alone else variant.setting
+        seen.setdefault((variant.instruction, variant.answer_schema, setting), variant)
     return list(seen.values())

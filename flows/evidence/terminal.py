@@ -25,7 +25,10 @@ ANSWER = (
 DESIGN = ("twice", "wordings_per_sample", "stop", "base_run_id", "seed")
 LOOK = ("model_id", "task_id", "strategy", "look", "subject", "decision", "figure", "low", "high", "is_stopped")
 DEALT = ("prompt_variant_id", "repetition", "n_samples")
-VARIANT = ("prompt_variant_id", "variant_index", "paraphrase_temperature", "instruction")
+VARIANT = (
+    "prompt_variant_id", "variant_index", "paraphrase_temperature", "variation", "setting", "instruction", "prompt",
+)  # fmt: skip
+ORDER = ("prompt_variant_id", "sample_id", "option_order")
 MODEL = ("model_id", "engine", "model", "fingerprint", "input_usd_per_mtok", "output_usd_per_mtok")
 
 
@@ -71,6 +74,8 @@ def tree_of(trace: Trace) -> Tree:
     _add_rows(top, f"{trace.n_answers:,} predictions{retired}", raw["predictions"], ANSWER)
     _add_rows(top, f"{len(raw['samples']):,} samples", raw["samples"], ("sample_id", "gold_label", "input"))
     _add_rows(top, f"{len(raw['prompt_variants'])} prompt variants", raw["prompt_variants"], VARIANT)
+    orders = raw["option_orders"]
+    _add_rows(top, f"options of {len(orders):,} samples and variants in another order than the data", orders, ORDER)
     if raw["grid"] or raw["sample_batches"]:
         _add_rows(top, "design", raw["designs"], DESIGN)
     if raw["sample_batches"]:

@@ -232,7 +232,7 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
             create table marts.fct_predictions as
                 select *, case when completion is null then 'error' when not regexp_matches(completion, '\S') then 'empty'
                     else 'valid' end
-                    as answer_status, completion = 'quarantined' as is_quarantined
+                    as answer_status, trim(completion) as label, completion = 'quarantined' as is_quarantined
                 from raw.predictions;
             create table marts.fct_scores (
                 audit_run_id varchar, prediction_id varchar, scoring_method varchar, is_correct boolean, score_state varchar

@@ -116,6 +116,18 @@ def test_a_judge_sees_the_options_as_the_model_saw_them(tmp_path: Path) -> None:
     assert (question.signs, question.gold_index, question.completion) == (signs, 2, "{references}")
 
 
+def test_a_judge_sees_the_options_in_the_order_that_the_model_saw(tmp_path: Path) -> None:
+    design = design_audit(load_registry([registry_of(tmp_path)]), "a")
+    ruling = Ruling(
+        prediction_id="p", control_id=None, task_id="q", sample_id="2", signs=("1", "2", "3"), completion="1",
+        option_order=(2, 0, 1),
+    )  # fmt: skip
+    sample = design.samples["q"].samples[1]
+    ((_, prompt),), question = rulings_of(design.tasks["q"], design.judges["one"], sample, ruling)
+    assert "Options:\n1. a carp {question}\n2. a hen\n3. a gull\nReference answers:\n- 1. a carp {question}\n" in prompt
+    assert (question.options[0], question.gold_index) == ("a carp {question}", 0)
+
+
 def test_a_rubric_without_marks_is_sent_as_it_is_but_for_marks_around_the_answer(tmp_path: Path) -> None:
     design = design_audit(load_registry([registry_of(tmp_path)]), "a")
     rubric = "Q: {question}\nKey: {references}\nSaid: {completion}\nGrade: A or B?"

@@ -1,7 +1,7 @@
 """A small audit over HTTP as far as its answers: cards, run, wordings and asking, without Prefect, dbt or a report.
 
-`python -m tests.support.http_audit WAREHOUSE REGISTRY [ask N | judge]` asks what is missing of the audit's newest run, by N
-askers, or has it judged, in a process of its own, which a test may kill.
+`python -m tests.support.http_audit WAREHOUSE REGISTRY [ask N [AUDIT] | judge]` asks what is missing of the audit's newest run, by
+N askers, or has it judged, in a process of its own, which a test may kill.
 """
 
 from __future__ import annotations
@@ -163,4 +163,5 @@ if __name__ == "__main__":
     if rest == ["judge"]:
         have_judged(Path(warehouse), Path(registry))
     else:
-        ask(Path(warehouse), Path(registry), n_askers=int(rest[1]) if rest else 1)
+        _, n_askers, audit_id = (*rest, *("ask", "1", AUDIT)[len(rest) :])
+        ask(Path(warehouse), Path(registry), n_askers=int(n_askers), audit_id=audit_id)

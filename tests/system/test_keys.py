@@ -12,6 +12,10 @@ from models_registry.cards import ModelCard
 def test_golden_ids() -> None:
     variant = prompt_variant_id("question_type", "simple", None, 0, "Classify the question by the type of its answer.")
     assert variant == "0965677fa488fe194d67b9c33780ef26"
+    reversed_options = prompt_variant_id(
+        "general_knowledge", "simple", None, 12, "x", setting='{"option_order": "reversed"}'
+    )
+    assert reversed_options == "ad332aaa731020810ebe0279f3c023ca"
     request = request_sha256({"model": "m"}, (("user", "Who?"),), 1)
     assert request == "d9f3461e14ec44a06abe0fbb1d6ae5684b44655e798d02a0e070d1c00b023962"
     assert prediction_id("run", "m", variant, "qt-001", 1, request) == "ad776cecdb38ad5f9dc12ff31f9f537e"

@@ -156,7 +156,7 @@ def shares_of_disagreement(
     return structs(rows, DisagreementShares._fields)
 
 
-def variation_effects(  # noqa: PLR0917 - parallel lists
+def variation_effects(
     sample: Column,
     variant: Column,
     label: Column,

@@ -1,4 +1,4 @@
--- one row an answer, as judges have it: equal answers to a sample under equal signs and order of its options are one
+-- one row an answer, as judges have it: equal answers to a sample under equal signs of its options that mean the same are one
 with answers as (
     select
         min(predictions.prediction_id) as item,
@@ -10,11 +10,6 @@ with answers as (
         on
             predictions.audit_run_id = variants.audit_run_id
             and predictions.prompt_variant_id = variants.prompt_variant_id
-    left join raw.option_orders as orders
-        on
-            predictions.audit_run_id = orders.audit_run_id
-            and predictions.prompt_variant_id = orders.prompt_variant_id
-            and predictions.sample_id = orders.sample_id
     where
         predictions.audit_run_id = $run
         and list_contains($tasks, predictions.task_id)
@@ -25,7 +20,7 @@ with answers as (
         predictions.task_id,
         predictions.sample_id,
         coalesce(variants.reader, ''),
-        orders.option_order,
+        predictions.label,
         md5(predictions.completion)
 )
 

@@ -24,7 +24,8 @@ def check_variations(cards: AuditCards) -> Errors:
             why = misfit(kind, task, first, cards.audit.strategies) or _without_levels(cards, kind, task_id)
             if why is not None:
                 where = cards.where("audits", cards.audit_id, "rephrasing", "kinds", _place(cards, kind))
-                yield CardError(f"{where}: rephrasing.kinds: {kind} does not fit task '{task_id}': {why}")
+                apart = "; leave it out, or give the task an audit of its own" if len(cards.tasks) > 1 else ""
+                yield CardError(f"{where}: rephrasing.kinds: {kind} does not fit task '{task_id}': {why}{apart}")
             elif kind == "language" and first is not None:
                 yield from _check_translations(cards, task_id, task, first)
 

@@ -32,5 +32,10 @@ inner join unstable
         )
         -- a copy of an earlier version has no such column, and every model was asked
         and coalesce(list_contains(from_json(to_json(variants) -> '$.model_ids', '["VARCHAR"]'), unstable.model_id), true)
-where variants.audit_run_id = $run and variants.refused_because is null and variants.template is null
+where
+    variants.audit_run_id = $run
+    and variants.refused_because is null
+    and variants.template is null
+    -- what is edited is a wording; a copy of an earlier version has wordings alone
+    and coalesce(to_json(variants) ->> '$.variation', 'wording') in ('original', 'wording')
 order by variants.task_id, own_of nulls first, variants.paraphrase_temperature nulls first, variants.variant_index

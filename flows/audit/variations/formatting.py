@@ -50,7 +50,8 @@ _FIELD = re.compile(
 """The head of a field: a line that begins with a descriptor and a placeholder, or with either alone."""
 _NAMES = {"input": "Input", "question": "Question"}
 """Descriptors of placeholders that a line begins with and that have none."""
-_OPTIONS_NAMED = re.compile(r"(?i)\b(?:letters?|numbers?|numerals?)\b|\b[B-H]\b")
+_NUMBERS_NAMED = re.compile(r"(?i)\b(?:numbers?|numbered|numerals?)\b|(?-i:\b[B-H]\b)")
+_LETTERS_NAMED = re.compile(r"(?i)\bletters?\b")
 MOST_TRIES = 50  # a level
 
 
@@ -95,11 +96,12 @@ def _fields(original: Original) -> dict[str, Sequence[str]]:
         return dict(FIELDS)
     of_options = dict(OF_OPTIONS)
     most = max((len(sample.options) for sample in original.chosen.samples), default=len(original.task.labels))
-    named = any(_OPTIONS_NAMED.search(text) for text in (prompt.text, prompt.system or "", prompt.answer))
-    if named or prompt.examples or not isinstance(prompt.enumerators, str):
+    texts = (prompt.text, prompt.system or "", prompt.answer)
+    if prompt.examples or not isinstance(prompt.enumerators, str) or any(_NUMBERS_NAMED.search(text) for text in texts):
         del of_options["enumerators"]  # the prompt speaks of its own
     else:
-        of_options["enumerators"] = tuple(name for name in of_options["enumerators"] if len(SIGNS[name]) >= most)
+        signs = ("upper", "lower") if any(_LETTERS_NAMED.search(text) for text in texts) else of_options["enumerators"]
+        of_options["enumerators"] = tuple(name for name in signs if len(SIGNS[name]) >= most)
     return {**FIELDS, **of_options}
 
 

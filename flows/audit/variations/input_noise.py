@@ -21,6 +21,8 @@ from models_registry.samples import Sample
 NOISES = ("typos", "case", "white_space")
 LEAST_LETTERS = 4  # of a word that gets a typing error
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_GAP = re.compile(r"(?<!\S)(\S++)( ++)(?=(\S++))")  # a gap and the words around it, in time linear in the text
+_MARKS = ".,:;!?()[]\"'"
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEAR = {
     key: "".join(
@@ -47,7 +49,7 @@ def levels(original: Original, n: int) -> list[Level]:
 
 
 def shown(sample: Sample, level: Level, task: TaskCard) -> Sample:
-    """Returns a sample with noise in its text: of the words that may change the share of the rate, at least one."""
+    """Returns a sample with noise in its text: of the words, or gaps, that may change the share of the rate, at least one."""
     key = (level["noise"], level["seed"], sample.sample_id)
     return replace(sample, text=noisy(sample.text, level["noise"], level["rate"], kept_words(task), key))
 
@@ -60,18 +62,27 @@ def kept_words(task: TaskCard) -> frozenset[str]:
 
 def noisy(text: str, noise: str, rate: float, kept: frozenset[str], key: Sequence[str | int]) -> str:
     """Returns a text with one noise at a rate; `key` is what its draws depend on."""
-    spans = [match.span() for match in _WORD.finditer(text) if _may_change(text, match.span(), kept)]
-    change: Callable[..., str] = {"typos": _mistyped, "case": _recased, "white_space": _spaced}[noise]
-    if noise == "typos":
-        spans = [(start, end) for start, end in spans if end - start >= LEAST_LETTERS]
+    if noise == "white_space":
+        spans = [match.span(2) for match in _GAP.finditer(text) if _may_widen(match[1], match[3], kept)]
+    else:
+        words = (match.span() for match in _WORD.finditer(text))
+        least = LEAST_LETTERS if noise == "typos" else 1
+        spans = [span for span in words if span[1] - span[0] >= least and _may_change(text, span, kept)]
     if not spans:
         return text
+    change: Callable[..., str] = {"typos": _mistyped, "case": _recased, "white_space": _widened}[noise]
     ranked = sorted(spans, key=lambda span: uniform("word", *key, *span))
     parts, place = [], 0
     for start, end in sorted(ranked[: max(1, round(rate * len(spans)))]):
         parts += [text[place:start], change(text[start:end], *key, start)]
         place = end
     return "".join((*parts, text[place:]))
+
+
+def _may_widen(before: str, after: str, kept: frozenset[str]) -> bool:
+    """Whether a gap stands beside no number, and not between two words that are kept."""
+    words = [word.strip(_MARKS).casefold() for word in (before, after)]
+    return all(word.isalpha() for word in words) and not kept.issuperset(words)
 
 
 def _may_change(text: str, span: tuple[int, int], kept: frozenset[str]) -> bool:
@@ -98,7 +109,6 @@ def _recased(word: str, *key: str | int) -> str:
     return choice(changed, "case", *key) if changed else word
 
 
-def _spaced(word: str, *key: str | int) -> str:
-    """One to three blanks more behind the word, or before it."""
-    blanks = " " * (1 + int(uniform("blanks", *key) * 3))
-    return word + blanks if uniform("side", *key) < 0.5 else blanks + word  # noqa: PLR2004 - either is as likely
+def _widened(gap: str, *key: str | int) -> str:
+    """One to three blanks more."""
+    return gap + " " * (1 + int(uniform("blanks", *key) * 3))

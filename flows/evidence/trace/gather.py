@@ -161,7 +161,7 @@ def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, lis
             f"(({names}) in (select ({names}) from marts.fct_predictions where {where}) or ({bool(known)} and {own})) "
             "order by all limit $most"
         )
-        most = listed["most"] if table == "samples" else ALL
+        most = listed["most"] if table in ("samples", "option_orders") else ALL
         tables[table] = rows_of(con, query, **{**listed, **known, "most": most})
     return tables
 

@@ -1,7 +1,8 @@
 with answers as (
     select
         ruled.*,
-        md5(concat_ws(chr(0), ruled.task_id, ruled.sample_id, variants.reader, ruled.completion)) as answer
+        -- the same letter means another option where options were shown in another order
+        md5(concat_ws(chr(0), ruled.task_id, ruled.sample_id, variants.reader, ruled.completion, ruled.label)) as answer
     from ruled
     inner join marts.dim_prompt_variants as variants
         on variants.audit_run_id = $run and ruled.prompt_variant_id = variants.prompt_variant_id

@@ -79,7 +79,9 @@ def finding(rows: Sequence[Row]) -> str:
     first = largest[0]
     on = f" on {cut(first['task_id'], NAME)}" if len({row["task_id"] for row in rows}) > 1 else ""
     rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
-    return f"{kind(first)} moves those of {cut(first['model_id'], NAME)}{on} most, {_effect(first)} beyond repeating{rest}"
+    return (
+        f"{kind(first)} moves those of {cut(first['model_id'], NAME)}{on} most, {_effect(first)} beyond repeating{rest}"
+    )
 
 
 def _effect(row: Row) -> str:
@@ -102,7 +104,9 @@ def _ranges(rows: list[Row], who: str, *, series: Sequence[str], domain: panels.
     own = [row for row in rows if row["strategy"] in series]
     points = [point(MART, row, "effect", name=kind(row), series=row["strategy"]) for row in own]
     strongest = max(own, key=lambda row: row["effect"])
-    label = f"{who}: effect of each kind of variation beyond repeating; {kind(strongest)} {number(strongest['effect'])}."
+    label = (
+        f"{who}: effect of each kind of variation beyond repeating; {kind(strongest)} {number(strongest['effect'])}."
+    )
     drawing = panels.ranges(
         points, list(series), domain, "beyond repeating", label, "strategy", level=0.0, names_what="kind"
     )

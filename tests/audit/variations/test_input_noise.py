@@ -31,9 +31,10 @@ def test_the_share_of_words_that_may_change_is_the_rate(rate: float) -> None:
         assert n_changed(TEXT, noisy(TEXT, noise, rate, frozenset(), ("x", 1))) == round(rate * n)
     spaced = noisy(TEXT, "white_space", rate, frozenset(), ("x", 1))
     assert spaced.split() == words
-    # each place gets one to three blanks more
-    more = len(spaced) - len(TEXT)
-    assert round(rate * len(words)) <= more <= 3 * round(rate * len(words))
+    # each gap gets one to three blanks more
+    wider = [len(gap) - 1 for gap in re.findall(r" +", spaced) if len(gap) > 1]
+    assert len(wider) == round(rate * (len(words) - 1))
+    assert set(wider) <= {1, 2, 3}
 
 
 def test_a_typing_error_is_a_neighbouring_key_or_two_letters_swapped() -> None:
@@ -60,13 +61,15 @@ def test_short_texts_change_in_one_word_and_texts_without_words_in_none() -> Non
 
 def test_labels_numbers_and_protected_words_stay() -> None:
     assert kept_words(CARD) == {"very", "good", "bad", "zurich"}
-    text = "Very GOOD food, bad service at 12b Zurich street in 2024 for 7.50 francs; see b2b and {name} here."
+    text = (
+        "Very GOOD, very good food, bad service at 12b Zurich street in 2024 for 7.50 francs; see b2b and {name} here."
+    )
     for noise in NOISES:
         for seed in range(40):
             shown = input_noise.shown(
                 Sample(str(seed), text, None, {}), {"noise": noise, "rate": 1.0, "seed": seed}, CARD
             )
-            for kept in ("Very", "GOOD", "bad", "12b", "Zurich", "2024", "7.50", "b2b", "{name}"):
+            for kept in ("Very GOOD", "very good", "bad", "12b", "Zurich", "2024", "7.50", "b2b", "{name}"):
                 assert re.search(rf"(?<!\w){re.escape(kept)}(?!\w)", shown.text), (noise, kept, shown.text)
 
 
@@ -78,6 +81,15 @@ def test_noise_depends_on_level_and_sample_alone() -> None:
     for noise in NOISES:
         assert shown(noise, 1, "a") == shown(noise, 1, "a")
         assert len({shown(noise, seed, sample) for seed in (1, 2) for sample in ("a", "b")}) == 4
+
+
+def test_golden_noise() -> None:
+    text = "Which of these rivers flows through the old town of Zurich?"
+    assert [noisy(text, noise, 0.3, frozenset(), (noise, 1, "gk-001")) for noise in NOISES] == [
+        "Which of these rivers flwos through the old tkwn of Zurich?",
+        "Which Of these rivers flows THROUGH the Old town of Zurich?",
+        "Which of   these    rivers flows through the old   town of Zurich?",
+    ]
 
 
 @given(st.text(max_size=80), st.sampled_from(NOISES), st.floats(0.01, 1))

@@ -80,6 +80,11 @@ def test_seeded_orders_differ_by_sample_and_seed_and_each_place_is_as_likely() -
     assert orders[:50] != [order_of("seeded 2", 4, None, "option_order", f"s{number}") for number in range(50)]
 
 
+def test_golden_orders() -> None:
+    orders = [order_of(f"seeded {seed}", 4, None, "option_order", "gk-001") for seed in (1, 2, 3)]
+    assert orders == [(0, 2, 3, 1), (0, 1, 2, 3), (3, 1, 0, 2)]
+
+
 def test_orders_of_labels_are_all_different_and_those_of_fewer_begin_alike() -> None:
     of = original(SORTED, Sample("s", "x", "bad", {}))
     names = label_order.levels(of, 10)

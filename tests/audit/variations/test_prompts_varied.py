@@ -87,7 +87,7 @@ def test_no_two_forms_make_the_same_prompt_and_those_of_fewer_begin_alike(task: 
 @pytest.mark.parametrize(
     "template",
     [
-        Template(text="{question}\n{options}\nAnswer with the letter."),
+        Template(text="{question}\n{options}\nAnswer with the number.", enumerators="numbers"),
         Template(text="{question}\n{options}\nSay A or B."),
         Template(text="{examples}\n{question}\n{options}", examples=(Example(question="Q", answer="B"),)),
         Template(text="{question}\n{options}", enumerators=("x", "y", "z")),
@@ -95,6 +95,12 @@ def test_no_two_forms_make_the_same_prompt_and_those_of_fewer_begin_alike(task: 
 )
 def test_signs_that_a_prompt_speaks_of_stay(template: Template) -> None:
     assert all("enumerators" not in level for level in formatting.levels(original(CHOICE, template=template), 20))
+
+
+def test_letters_that_a_prompt_speaks_of_stay_letters() -> None:
+    template = Template(text="{question}\n{options}\nAnswer with the letter.")
+    found = formatting.levels(original(CHOICE, template=template), 20)
+    assert {level["enumerators"] for level in found} == {"upper", "lower"}
 
 
 def test_a_sign_there_is_for_every_option() -> None:
