@@ -83,8 +83,8 @@ def test_the_kind_that_moves_is_named_and_none_where_none_does(rows: dict[tuple[
     assert named == {("by_format", "format"), ("by_option_order", "option_order")}
     for key in named:
         row = rows[key]
-        # of .3 moved samples the original and a variant differ in .3, two variants in about .3 * .7 * 2 + .09 * 2 / 3 = .48: of the
-        # ten pairs of five prompts four are of the former; the answers' own noise is less where labels are certain
+        # the original and a variant differ in .3 of the samples, two variants in about .3 * .7 * 2 + .09 * 2 / 3 = .48, six of
+        # the ten pairs of five prompts: .41 where answers have no noise of their own
         assert 0.25 < row["effect"] < 0.55
         assert 0 < row["effect_low"] < row["effect"] < row["effect_high"]
         assert row["effect_share"] > 0.85

@@ -228,14 +228,14 @@ class _Kind:
         in_unit[is_other, unit] = 1
         disagreeing, effect = np.zeros(n_samples), np.zeros(n_samples)
         less = np.zeros((n_samples, in_unit.shape[1]))
-        for chunk, disagreement in table.disagreements(members):
-            disagreement *= pairs
-            disagreeing[chunk] = disagreement.sum(axis=(1, 2))
+        for chunk, of_all in table.disagreements(members):
+            of_pairs = of_all * pairs
+            disagreeing[chunk] = of_pairs.sum(axis=(1, 2))
             both = pairs * asked[chunk][:, :, None] * asked[chunk][:, None, :]
             half = own_noise[chunk] / 2
-            disagreement -= both * (half[:, :, None] + half[:, None, :])
-            effect[chunk] = disagreement.sum(axis=(1, 2))
-            less[chunk] = _without_each(disagreement, in_unit)
+            beyond = of_pairs - both * (half[:, :, None] + half[:, None, :])
+            effect[chunk] = beyond.sum(axis=(1, 2))
+            less[chunk] = _without_each(beyond, in_unit)
         n_less = _n_without_each(asked, pairs, in_unit)
         with np.errstate(divide="ignore", invalid="ignore"):
             effects, effects_less = effect / n_pairs, less / n_less
@@ -282,10 +282,11 @@ class _Kind:
         of_samples = float(difference.var(ddof=1)) / len(difference)
         of_variants = sum(part.variants for part in parts)
         total = max(of_samples + of_variants - sum(part.both for part in parts), of_samples, of_variants)
-        free = len(difference) - 1
-        # the parts over variants of both kinds have the degrees of freedom of their sum
-        variants_free = _free(parts)
-        free = max(min(free, variants_free), satterthwaite(of_samples, of_variants, free, variants_free, total))
+        samples_free, variants_free = len(difference) - 1, _free(parts)
+        free = max(
+            min(samples_free, variants_free),
+            satterthwaite(of_samples, of_variants, samples_free, variants_free, total),
+        )
         free = min(free, MOST_FREE * variants_free)
         return bool(difference.mean() > t_quantile(free, tail) * np.sqrt(total))
 

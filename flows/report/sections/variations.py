@@ -79,7 +79,9 @@ def finding(rows: Sequence[Row]) -> str:
     first = largest[0]
     on = f" on {cut(first['task_id'], NAME)}" if len({row["task_id"] for row in rows}) > 1 else ""
     rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
-    return f"{kind(first)} moves those of {cut(first['model_id'], NAME)}{on} most, {_effect(first)} beyond repeating{rest}"
+    return (
+        f"{kind(first)} moves those of {cut(first['model_id'], NAME)}{on} most, {_effect(first)} beyond repeating{rest}"
+    )
 
 
 def _effect(row: Row) -> str:

@@ -1,5 +1,5 @@
--- One row per run, model, task, strategy and kind of variation: the measures over what differs in this kind alone, and its share in
--- how often answers move.
+-- One row per run, model, task, strategy and kind of variation: the measures over what differs in this kind alone, and how often
+-- it moves answers.
 with variations as (
     select * from {{ ref('int_variations') }}
     where {{ in_this_build() }}
