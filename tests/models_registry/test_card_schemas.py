@@ -169,8 +169,8 @@ def test_what_pydantic_refuses_is_refused(kind: str, text: str, tmp_path: Path) 
   max_age: 36 parsecs
 """,
         ),
-        ("models", f"{MODEL}, price: fre, limits: {{max_connections: -1, rpm: 3}}, sampling: {{top_p: 2, temperature: warm}}}}"),
-        ("tasks", f"{TASK}, level: nominl, reader: {{regexp: a}}, scoring: [nope], sensitive: perhaps, stratgy: a}}"),
+        ("models", f"{MODEL}, price: cheap, limits: {{max_connections: -1, rpm: 3}}, sampling: {{top_p: 2, temperature: warm}}}}"),
+        ("tasks", f"{TASK}, level: nominl, reader: {{regexp: a}}, scoring: [nope], sensitive: perhaps, kinds: a}}"),
     ],
 )  # fmt: skip
 def test_a_card_with_five_faults_shows_five(kind: str, text: str) -> None:

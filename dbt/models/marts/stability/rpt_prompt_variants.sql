@@ -1,6 +1,6 @@
--- One row per run, model, task, strategy and prompt variant: how many of its answers could not be read, over all its asks, and
--- how far its labels differ from those of the other variants. Of a sample: 1 less the chance that the variant and another one
--- give it the same label, N/A among them; variants weigh equally whatever their repetitions.
+-- One row per run, model, task, strategy and prompt variant: its text, how many of its answers could not be read, over all its
+-- asks, and how far its labels differ from those of the other variants. Of a sample: 1 less the chance that the variant and
+-- another one give it the same label, N/A among them; variants weigh equally whatever their repetitions.
 with answers as (
     select * from {{ ref('int_labels_counted') }}
     where {{ in_this_build() }}
@@ -17,7 +17,7 @@ formats as (
 ),
 
 variants as (
-    select * from {{ ref('stg_prompt_variants') }}
+    select * from {{ ref('dim_prompt_variants') }}
     where {{ in_this_build() }}
 ),
 
@@ -82,6 +82,12 @@ final as (
         counted.task_id,
         counted.strategy,
         counted.prompt_variant_id,
+        variants.paraphrase_temperature,
+        variants.variant_index,
+        variants.is_original,
+        variants.instruction,
+        variants.output_format,
+        variants.prompt,
         counted.n_answers,
         counted.n_invalid,
         counted.n_invalid / nullif(counted.n_answers, 0) as invalid_rate,
@@ -90,7 +96,7 @@ final as (
         variants.variation,
         {{ measure_version() }}
     from counted
-    left join variants using (audit_run_id, prompt_variant_id)
+    inner join variants using (audit_run_id, prompt_variant_id)
     left join differing using (audit_run_id, model_id, prompt_variant_id)
 )
 
