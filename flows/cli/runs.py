@@ -81,7 +81,7 @@ def import_(
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="The model's name, for files that name none.")
+        str | None, typer.Option(envvar="PROMPTAUDIT_IMPORT_MODEL", help="The model's name, for files that name none.")
     ] = None,
     labels: Annotated[
         str | None,
