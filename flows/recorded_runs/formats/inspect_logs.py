@@ -21,10 +21,11 @@ from flows.recorded_runs.formats.answers import (
     text_of,
     whole_of,
 )
-from flows.recorded_runs.formats.source import ZipMembers, json_file
+from flows.recorded_runs.formats.source import ZipMembers, head_of, json_file
 from models_registry.errors import DataError
 
 PROGRAM = "inspect_ai"
+_ZIP = b"PK\x03\x04"
 _SAMPLE = re.compile(r"samples/[^/]+(\.json|/sample\.json)")
 _JSON_LOG = (b'"eval"', b'"version"', b'"task"')
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # as inspect_ai's value_to_float reads them
@@ -33,7 +34,7 @@ _STOPS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "con
 
 def is_of_inspect(path: Path, head: bytes) -> bool:
     """Returns whether a file is a zip with the members of a log, or begins as a JSON log."""
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(_ZIP):
         names = ZipMembers(path).names
         return "header.json" in names or "_journal/start.json" in names
     return head.lstrip().startswith(b"{") and all(name in head for name in _JSON_LOG) and b'"eval_id"' in head
@@ -41,7 +42,7 @@ def is_of_inspect(path: Path, head: bytes) -> bool:
 
 def as_recorded(path: Path) -> RecordedAnswers:
     """Returns the answers of a log; raises DataError naming file and sample."""
-    spec, samples = _of_zip(path) if path.read_bytes()[:2] == b"PK" else _of_json(path)
+    spec, samples = _of_zip(path) if head_of(path).startswith(_ZIP) else _of_json(path)
     model, task = text_of(spec.get("model")), text_of(spec.get("task"))
     if not model or not task:
         msg = f"{path}: its header names no model and task: not a log of inspect_ai"
