@@ -194,6 +194,10 @@ def test_a_member_larger_than_the_limit_is_refused_while_it_is_unpacked(
         (b"{", r"log\.eval samples/x_epoch_1\.json: not JSON"),
         (b"[" * 100_000, r"log\.eval samples/x_epoch_1\.json: (JSON nested too deep to be read|not JSON)"),
         (b"[]", r"log\.eval samples/x_epoch_1\.json: an object is wanted, found list"),
+        (
+            b'{"id": 1, "message_refs": 3}',
+            r"log\.eval samples/x_epoch_1\.json: input: a value is wanted, found nothing",
+        ),
         (b"{}", r"log\.eval samples/x_epoch_1\.json: id: a value is wanted, found nothing"),
         (b'{"id": 1, "input": "a", "output": []}', r"log\.eval: no answers|not a sample of inspect_ai"),
         (
@@ -284,6 +288,14 @@ def test_a_file_larger_than_the_limit_is_refused(tmp_path: Path, monkeypatch: py
 
 
 # ---------------------------------------------------------------- what else the formats hold
+def test_a_log_in_chunks_says_the_same() -> None:
+    whole, in_chunks = (
+        read_recordings([FILES / f"inspect_ai/{name}.eval"]).frame.drop("file", "place")
+        for name in ("question_type_plain", "question_type_plain_in_chunks")
+    )
+    assert in_chunks.sort("sample_id").equals(whole.sort("sample_id"))
+
+
 def helm(path: Path, change: Any) -> Path:
     """The scenario state that HELM wrote, changed."""
     document = json.loads((FILES / "helm/simple_mcqa/scenario_state.json").read_text())

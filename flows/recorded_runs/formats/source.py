@@ -99,12 +99,19 @@ class ZipMembers:
         if len(members) > MAX_MEMBERS:
             msg = f"{path}: {len(members):,} members, at most {MAX_MEMBERS:,} are read"
             raise DataError(msg)
+        self._folders: dict[str, list[str]] = {}
         self._members = {member.filename: member for member in members}  # the last of a name counts, as in every reader
+        for name in self._members:
+            self._folders.setdefault(name.rpartition("/")[0] + "/", []).append(name)
 
     @property
     def names(self) -> list[str]:
         """Returns the names of the members, in the order of the directory."""
         return list(self._members)
+
+    def under(self, folder: str) -> list[str]:
+        """Returns the names of the members in a folder, whose name ends with a slash."""
+        return self._folders.get(folder, [])
 
     def json(self, name: str) -> Any:  # noqa: ANN401
         """Returns the JSON value of a member; raises DataError naming the file and the member."""
