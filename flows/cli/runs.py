@@ -81,7 +81,7 @@ def import_(
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="The model's name, for files that name none.")
+        str | None, typer.Option(envvar="PROMPTAUDIT_IMPORT_MODEL", help="The model's name, for files that name none.")
     ] = None,
     labels: Annotated[
         str | None,
@@ -131,6 +131,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
     """Writes the closing scorecard and the paths of what was written."""
     from flows.audit.terminal import lines_of
     from flows.display.encode import encoded
+    from flows.display.progress import visible
     from flows.report import comparison_rows
     from flows.report.terminal.scorecard import scorecard, scorecard_rows
 
@@ -146,7 +147,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> None:
     with warehouse.published.connect():
         screen.print(scorecard(warehouse, result.audit_run_id, screen.width))
         for line in lines_of(result):
-            sys.stdout.write(line + "\n")
+            sys.stdout.write(visible(line) + "\n")
         show_closing(warehouse, result.audit_run_id)
 
 

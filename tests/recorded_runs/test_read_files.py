@@ -194,6 +194,10 @@ def test_a_member_larger_than_the_limit_is_refused_while_it_is_unpacked(
         (b"{", r"log\.eval samples/x_epoch_1\.json: not JSON"),
         (b"[" * 100_000, r"log\.eval samples/x_epoch_1\.json: (JSON nested too deep to be read|not JSON)"),
         (b"[]", r"log\.eval samples/x_epoch_1\.json: an object is wanted, found list"),
+        (
+            b'{"id": 1, "message_refs": 3}',
+            r"log\.eval samples/x_epoch_1\.json: input: a value is wanted, found nothing",
+        ),
         (b"{}", r"log\.eval samples/x_epoch_1\.json: id: a value is wanted, found nothing"),
         (b'{"id": 1, "input": "a", "output": []}', r"log\.eval: no answers|not a sample of inspect_ai"),
         (
@@ -275,3 +279,81 @@ def test_a_letter_is_found_by_letter_or_text() -> None:
     assert letter_of("y", ["x", "y"]) == "B"
     assert letter_of("z", ["x", "y"]) is None
     assert letter_of("x", ["x", "x"]) is None
+
+
+def test_a_file_larger_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MAX_FILE", 100)
+    with pytest.raises(DataError, match=r"rows\.jsonl: \d+ bytes, at most 100 are read; split it"):
+        read_recordings([write(tmp_path / "rows.jsonl", eee(1, "p", "s"))])
+
+
+# ---------------------------------------------------------------- what else the formats hold
+def test_a_log_in_chunks_says_the_same() -> None:
+    whole, in_chunks = (
+        read_recordings([FILES / f"inspect_ai/{name}.eval"]).frame.drop("file", "place")
+        for name in ("question_type_plain", "question_type_plain_in_chunks")
+    )
+    assert in_chunks.sort("sample_id").equals(whole.sort("sample_id"))
+
+
+def helm(path: Path, change: Any) -> Path:
+    """The scenario state that HELM wrote, changed."""
+    document = json.loads((FILES / "helm/simple_mcqa/scenario_state.json").read_text())
+    change(document)
+    path.mkdir()
+    (path / "scenario_state.json").write_text(json.dumps(document))
+    return path / "scenario_state.json"
+
+
+def test_a_perturbation_of_helm_is_a_variant_of_the_same_samples(tmp_path: Path) -> None:
+    def change(document: dict[str, Any]) -> None:
+        again = json.loads(json.dumps(document["request_states"]))
+        for state in again:
+            state["instance"]["perturbation"] = {"name": "typos", "prob": 0.1}
+            state["instance"]["input"]["text"] = state["instance"]["input"]["text"].upper()
+        document["request_states"] += again
+
+    frame = read_recordings([helm(tmp_path / "run", change)]).frame
+    variants = frame.select("variant_index", "instruction").unique(maintain_order=True)["instruction"].to_list()
+    assert len(variants) == 2
+    assert variants[1].endswith('\n(perturbation {"name": "typos", "prob": 0.1})')
+    assert frame.group_by("variant_index").agg(pl.col("sample_id").n_unique())["sample_id"].to_list() == [6, 6]
+    assert set(frame["repetition"]) == {"1"}
+
+
+def test_an_option_asked_alone_in_helm_is_chosen_where_it_is_the_likeliest(tmp_path: Path) -> None:
+    def change(document: dict[str, Any]) -> None:
+        document["adapter_spec"]["method"] = "multiple_choice_separate_original"
+        (first, *_) = document["request_states"]
+        document["request_states"] = []
+        for index, logprob in enumerate((-3.5, -1.25)):
+            state = json.loads(json.dumps({**first, "reference_index": index}))
+            state.pop("output_mapping")
+            state["result"]["completions"][0]["logprob"] = logprob
+            document["request_states"].append(state)
+
+    frame = read_recordings([helm(tmp_path / "run", change)]).frame
+    assert frame.select("completion", "choices").rows() == [("B", '["Even", "Odd"]')]
+    assert [each["nats"] for each in json.loads(frame["option_loglikelihoods"][0])] == [-3.5, -1.25]
+
+
+def test_another_order_of_options_in_dove_is_a_task_of_its_own(tmp_path: Path) -> None:
+    def row(order: str, choices: list[str]) -> dict[str, Any]:
+        options = [{"id": sign, "text": text} for sign, text in zip("AB", choices, strict=True)]
+        return {
+            "evaluation_id": order, "model": {"model_info": {"name": "m"}},
+            "prompt_config": {"dimensions": {"instruction_phrasing": {"text": "Choose."}, "choices_order": {"method": order}}},
+            "instance": {
+                "raw_input": "Q", "sample_identifier": {"dataset_name": "facts", "hf_index": 1},
+                "classification_fields": {"question": "Q", "choices": options, "ground_truth": {"id": "x", "text": "Paris"}},
+            },
+            "output": {"response": "A"}, "evaluation": {"score": 1.0},
+        }  # fmt: skip
+
+    path = write(tmp_path / "d.jsonl", row("none", ["Paris", "Rome"]), row("reverse_alphabetical", ["Rome", "Paris"]))
+    read = read_recordings([path])
+    assert read.frame.select("task", "gold_label").rows() == [
+        ("facts", "A"),
+        ("facts (options: reverse_alphabetical)", "B"),
+    ]
+    assert any("1 rows have their options in another order" in note for note in read.notes)

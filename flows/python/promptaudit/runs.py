@@ -168,7 +168,7 @@ def import_answers(  # noqa: PLR0913 - one option of the command each
         answers: a frame with the columns of a recorded-predictions file: `model`, `sample_id`, `completion`, and where they
             apply `task`, `strategy`, `variant_index`, `is_original`, `instruction`, `paraphrase_temperature`, `repetition`,
             `gold_label`, `input`, `choices`.
-        labels: the label set in order, unless the task has a card.
+        labels: the label set in order; default: the card's, else the gold labels or the letters of options, where there are some.
         level: nominal, ordinal or interval; default: the card's, else nominal.
         task: a task card, or a name for the task of answers without one.
         strategy: the strategy of answers without one; default: simple.

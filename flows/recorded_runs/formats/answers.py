@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,10 +111,10 @@ def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[t
             "model": answer.model, "task": answer.task, "sample_id": answer.sample_id, "completion": completion,
             "variant_index": str(index), "instruction": instruction, "repetition": str(repetitions[cell]),
             "gold_label": answer.gold_label, "input": answer.input,
-            "references": as_json(list(answer.references)) if answer.references else None,
-            "choices": as_json(list(answer.choices)) if answer.choices else None,
-            "option_signs": as_json(list(answer.option_signs)) if answer.option_signs else None,
-            "labels": as_json(list(answer.labels)) if answer.labels else None,
+            "references": _listed(tuple(answer.references)),
+            "choices": _listed(tuple(answer.choices)),
+            "option_signs": _listed(tuple(answer.option_signs)),
+            "labels": _listed(tuple(answer.labels)),
             "option_loglikelihoods": _weights(answer), "prompt_tokens": _shown(answer.prompt_tokens),
             "completion_tokens": _shown(answer.completion_tokens), "cost_usd": _shown(answer.cost_usd),
             "latency_ms": _shown(answer.latency_ms), "finish_reason": answer.finish_reason,
@@ -124,6 +125,11 @@ def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[t
         for name in rows[0]
     }
     return pl.DataFrame(columns)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _listed(texts: tuple[str, ...]) -> str | None:
+    return as_json(list(texts)) if texts else None
 
 
 def _weights(answer: Answer) -> str | None:

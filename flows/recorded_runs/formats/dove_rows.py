@@ -8,6 +8,7 @@ the same within one order of options only, so each further order is a task of it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def begins_as_dove(head: bytes) -> bool:
 def as_recorded(path: Path) -> RecordedAnswers:
     """Returns the answers of a file; raises DataError naming file, row and field."""
     answers: list[Answer] = []
-    orders: dict[tuple[str, str], str] = {}
+    orders: dict[tuple[str, str], tuple[str, ...]] = {}
     apart: dict[str, int] = {}
     for number, row in rows_of(path):
         place = f"{path} row {number}"
@@ -45,23 +46,17 @@ def as_recorded(path: Path) -> RecordedAnswers:
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             msg = f"{place}: not a row of DOVE: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
-        first = orders.setdefault((answer.task or "", answer.sample_id), as_json(answer.choices))
-        if first != as_json(answer.choices):
+        options = tuple(answer.choices)
+        if orders.setdefault((answer.task or "", answer.sample_id), options) != options:
             name = f"{answer.task} (options: {order})"
             apart[name] = apart.get(name, 0) + 1
-            answer = _of_task(answer, name)
+            answer = replace(answer, task=name)
         answers.append(answer)
     notes = tuple(
         f"{path}: {n} rows have their options in another order, where a letter is another option: task '{name}'"
         for name, n in apart.items()
     )
     return RecordedAnswers(program=PROGRAM, answers=answers, task=path.stem, notes=notes)
-
-
-def _of_task(answer: Answer, task: str) -> Answer:
-    from dataclasses import replace
-
-    return replace(answer, task=task)
 
 
 def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:

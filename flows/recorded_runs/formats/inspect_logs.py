@@ -1,8 +1,8 @@
 """Reads logs of inspect_ai: `.eval` files, which are zips of JSON, and its JSON logs.
 
-As `inspect_ai.log` lays them out: `header.json` (eval, plan, results) and one `samples/<id>_epoch_<n>.json` a sample; a log
-that was not finished has `_journal/start.json` instead of the header. A sample that was written in chunks has its own folder,
-whose `sample.json` holds all that is read here.
+As `inspect_ai.log` lays them out: `header.json` (eval, plan, results) and one `samples/<id>_epoch_<n>.json` a sample; a log that
+was not finished has `_journal/start.json` instead of the header. A sample that was written in chunks has a folder of its own:
+`sample.json`, whose `message_refs` are ranges of `messages/<start>.json`, and long texts in `attachments/<start>.json`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from flows.recorded_runs.formats.answers import (
     text_of,
     whole_of,
 )
-from flows.recorded_runs.formats.source import ZipMembers, json_file
+from flows.recorded_runs.formats.source import ZipMembers, head_of, json_file
 from models_registry.errors import DataError
 
 PROGRAM = "inspect_ai"
+_IN_CHUNKS = "/sample.json"
+_ZIP = b"PK\x03\x04"
 _SAMPLE = re.compile(r"samples/[^/]+(\.json|/sample\.json)")
 _JSON_LOG = (b'"eval"', b'"version"', b'"task"')
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # as inspect_ai's value_to_float reads them
@@ -33,7 +35,7 @@ _STOPS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "con
 
 def is_of_inspect(path: Path, head: bytes) -> bool:
     """Returns whether a file is a zip with the members of a log, or begins as a JSON log."""
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(_ZIP):
         names = ZipMembers(path).names
         return "header.json" in names or "_journal/start.json" in names
     return head.lstrip().startswith(b"{") and all(name in head for name in _JSON_LOG) and b'"eval_id"' in head
@@ -41,7 +43,7 @@ def is_of_inspect(path: Path, head: bytes) -> bool:
 
 def as_recorded(path: Path) -> RecordedAnswers:
     """Returns the answers of a log; raises DataError naming file and sample."""
-    spec, samples = _of_zip(path) if path.read_bytes()[:2] == b"PK" else _of_json(path)
+    spec, samples = _of_zip(path) if head_of(path).startswith(_ZIP) else _of_json(path)
     model, task = text_of(spec.get("model")), text_of(spec.get("task"))
     if not model or not task:
         msg = f"{path}: its header names no model and task: not a log of inspect_ai"
@@ -63,15 +65,40 @@ def _of_zip(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping[
     members = ZipMembers(path)
     header = members.json("header.json" if "header.json" in members.names else "_journal/start.json")
     names = [name for name in members.names if _SAMPLE.fullmatch(name)]
-    return _object(header, path, "header").get("eval") or {}, (
-        (name, _object(members.json(name), path, name)) for name in names
+    return _object(_object(header, path, "header").get("eval"), path, "header: eval"), (
+        (name, _whole_sample(members, name, _object(members.json(name), path, name))) for name in names
     )
+
+
+def _whole_sample(members: ZipMembers, name: str, sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a sample with the messages and long texts that stand in members of their own."""
+    if not name.endswith(_IN_CHUNKS):
+        return sample
+    folder = name.removesuffix(_IN_CHUNKS)
+    try:
+        messages = _sequence(members, f"{folder}/messages/")
+        asked = [message for start, stop in sample.get("message_refs") or () for message in messages[start:stop]]
+        texts = _sequence(members, f"{folder}/attachments/")
+    except (TypeError, ValueError) as error:
+        msg = f"{members.path} {name[:200]}: not a sample of inspect_ai: {str(error)[:80]}"
+        raise DataError(msg) from None
+    return {**sample, "messages": asked, "attachments": {str(place): text for place, text in enumerate(texts)}}
+
+
+def _sequence(members: ZipMembers, folder: str) -> list[Any]:
+    """Returns the items of all chunks of a folder, in the order of the numbers that they are called by."""
+    chunks = {name: re.fullmatch(r"(\d{1,12})\.json", name.removeprefix(folder)) for name in members.under(folder)}
+    numbered = sorted((int(found[1]), name) for name, found in chunks.items() if found)
+    return [item for _, name in numbered for item in members.json(name)]
 
 
 def _of_json(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping[str, Any]]]]:
     log = _object(json_file(path), path, "log")
     samples = log.get("samples") or []
-    return log.get("eval") or {}, (
+    if not isinstance(samples, list):
+        msg = f"{path} samples: a list is wanted, found {type(samples).__name__}"
+        raise DataError(msg)
+    return _object(log.get("eval"), path, "eval"), (
         (f"row {n}", _object(sample, path, f"row {n}")) for n, sample in enumerate(samples, start=1)
     )
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from models_registry.errors import DataError
 
 MAX_FILE = 1 << 30  # bytes of a JSON document or a JSONL file
@@ -101,12 +99,19 @@ class ZipMembers:
         if len(members) > MAX_MEMBERS:
             msg = f"{path}: {len(members):,} members, at most {MAX_MEMBERS:,} are read"
             raise DataError(msg)
+        self._folders: dict[str, list[str]] = {}
         self._members = {member.filename: member for member in members}  # the last of a name counts, as in every reader
+        for name in self._members:
+            self._folders.setdefault(name.rpartition("/")[0] + "/", []).append(name)
 
     @property
     def names(self) -> list[str]:
         """Returns the names of the members, in the order of the directory."""
         return list(self._members)
+
+    def under(self, folder: str) -> list[str]:
+        """Returns the names of the members in a folder, whose name ends with a slash."""
+        return self._folders.get(folder, [])
 
     def json(self, name: str) -> Any:  # noqa: ANN401
         """Returns the JSON value of a member; raises DataError naming the file and the member."""
@@ -126,7 +131,7 @@ class ZipMembers:
                 file.seek(n_name + n_extra, 1)
                 packed = file.read(min(member.compress_size, MAX_FILE))
             content = self._unpacked(packed, member.compress_type, shown)
-        except (OSError, zlib.error, struct.error, pa.ArrowException) as error:
+        except (OSError, ValueError, zlib.error, struct.error) as error:
             msg = f"{shown}: cannot be unpacked: {str(error)[:200]}"
             raise DataError(msg) from None
         if zlib.crc32(content) != member.CRC:
@@ -154,6 +159,8 @@ class ZipMembers:
 
 def _zstd(packed: bytes, limit: int) -> bytes:
     """Returns what Zstandard packed, of several frames too, up to one byte more than the limit."""
+    import pyarrow as pa  # its errors are those of files and values
+
     parts, n_bytes = [], 0
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
         while n_bytes <= limit and (part := stream.read(_CHUNK)):

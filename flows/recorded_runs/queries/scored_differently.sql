@@ -39,7 +39,7 @@ compared as (
         programs.is_correct != rules.is_correct as is_different,
         row_number() over (
             partition by programs.scoring_method
-            order by programs.is_correct != rules.is_correct desc, samples.sample_index, programs.prediction_id
+            order by programs.is_correct != rules.is_correct desc, samples.sample_index asc, programs.prediction_id asc
         ) as place
     from programs
     inner join rules

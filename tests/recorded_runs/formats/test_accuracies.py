@@ -65,6 +65,16 @@ def dove_row(question: int, variant: int, said: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def eee_row(sample: int, said: str, is_correct: bool) -> dict[str, Any]:
+    """An instance-level row of the schema every_eval_ever: yes is right for even samples."""
+    asked = {"raw": f"Is {sample} even?", "reference": [("yes", "no")[sample % 2]]}
+    return {
+        "schema_version": "0.3.0", "evaluation_id": "e", "model_id": "m", "evaluation_name": "t", "sample_id": str(sample),
+        "interaction_type": "single_turn", "input": asked, "output": {"raw": [said]}, "answer_attribution": [],
+        "evaluation": {"score": float(is_correct), "is_correct": is_correct},
+    }  # fmt: skip
+
+
 DOVE = [
     dove_row(0, 0, "A. two"),
     dove_row(1, 0, "C"),
@@ -83,6 +93,10 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     warehouse.apply_schema()
     (folder / "dove.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DOVE))
     pl.DataFrame(DOVE).write_parquet(folder / "dove.parquet")
+    # a program that takes "Yes, it is." for yes, as `includes` of inspect_ai would
+    said = ("yes", "no", "Yes, it is.", "no", "no")
+    lenient = [eee_row(n, text, text.lower().startswith("yes" if n % 2 == 0 else "no")) for n, text in enumerate(said)]
+    (folder / "lenient.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lenient))
     files: dict[str, Sequence[Path]] = {
         "inspect_ai": [INSPECT / "question_type_plain.eval", INSPECT / "question_type_polite.eval"],
         "inspect_ai_json": [INSPECT / "facts.json"],
@@ -92,6 +106,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         "helm_mcqa": [HELM / "simple_mcqa/scenario_state.json"],
         "helm_classification": [HELM / "simple_classification/scenario_state.json"],
         "every_eval_ever": [EEE / "question_type_polite_samples.jsonl"],
+        "lenient": [folder / "lenient.jsonl"],
         "dove": [folder / "dove.jsonl"],
         "dove_parquet": [folder / "dove.parquet"],
     }
@@ -250,4 +265,18 @@ class TestAccuracies:
         folder, results = imported
         warehouse = Warehouse(folder / "warehouse/audit.duckdb")
         for name, result in results.items():
-            assert differences(warehouse, result.audit_run_id) == [], name
+            if name != "lenient":
+                assert differences(warehouse, result.audit_run_id) == [], name
+
+    def test_what_a_program_scores_otherwise_is_said_and_kept(
+        self, imported: tuple[Path, dict[str, ImportResult]]
+    ) -> None:
+        folder, results = imported
+        (note,) = differences(Warehouse(folder / "warehouse/audit.duckdb"), results["lenient"].audit_run_id)
+        assert note == (
+            "1 of 5 answers are scored differently than by every_eval_ever, the first: task 't', sample '2', right there and not "
+            "right here: 'Yes, it is.'; its scores stand beside ours as scoring method judge:every_eval_ever"
+        )
+        # 0 yes, 1 no, 3 no are right here; 2 is so there too, and 4 nowhere
+        assert accuracies(imported, "lenient", "label_match") == [3 / 5]
+        assert accuracies(imported, "lenient", "judge:every_eval_ever") == [4 / 5]
