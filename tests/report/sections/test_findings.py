@@ -1,0 +1,119 @@
+"""Headings say what their sections find: each sentence from rows whose worst is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flows.display.policy import Texts
+from flows.history.nights import Nights
+from flows.report.blocks.blocks import Section
+from flows.report.gather import ReportData
+from flows.report.gather_judging import JudgingData
+from flows.report.sections.findings import FINDINGS, say_findings, scorecard
+from flows.report.sections.heat import heat
+from tests.report.sections.test_sections_across_tasks import empty_summary
+
+RUN = {"audit_run_id": "r"}
+
+
+def data(**rows: Any) -> ReportData:
+    nights = rows.pop("nights", Nights())
+    return ReportData(
+        run=RUN, texts=Texts(), gate=None, summary=empty_summary(), judging=JudgingData(), nights=nights, n_checks=0,
+        has_formats_page=False, **rows,
+    )  # fmt: skip
+
+
+def group(model: str, task: str = "t", strategy: str = "s", **figures: Any) -> dict[str, Any]:
+    return {**RUN, "model_id": model, "task_id": task, "strategy": strategy, **figures}
+
+
+def stability(model: str, temperature: float | None, pss: float) -> dict[str, Any]:
+    return group(
+        model, scope="inter", series="all", annotation_filter="valid", paraphrase_temperature=temperature, pss=pss
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([stability("lexical", 0.5, 0.95), stability("lexical", 2.1, 0.79), stability("other", 3.0, 0.2)],
+         "PSS falls below .8 from temperature 2.1 for lexical, t, s"),
+        ([stability("lexical", 0.5, 0.95), stability("lexical", 2.1, 0.81)],
+         "PSS stays at .8 or above at every paraphrase temperature, up to 2.1"),
+        ([stability("lexical", None, 0.75), stability("other", None, 0.5), stability("third", None, 0.9)],
+         "PSS over wordings is below .8 for 2 of 3 groups, lowest for other, t, s: 0.500"),
+        ([], "Only one wording was asked, so nothing tells how far answers agree between wordings"),
+    ],
+)  # fmt: skip
+def test_where_stability_falls(rows: list[dict[str, Any]], sentence: str) -> None:
+    assert FINDINGS["paraphrase"](data(stabilities=rows)) == sentence
+
+
+def test_wordings_that_cost_much_are_counted_against_the_original() -> None:
+    variants = [{"prompt_variant_id": f"v{place}", "is_original": place == 0} for place in range(4)]
+    rows = [
+        group("m", scoring_method="label_match", prompt_variant_id=f"v{place}", accuracy=accuracy)
+        for place, accuracy in enumerate((0.8, 0.75, 0.69, 0.5))  # .1 below the original is .7
+    ]
+    assert FINDINGS["wordings"](data(variants=variants, accuracies=rows)) == (
+        "2 of 4 wordings cost m, t, s more than 0.1 of the original's accuracy"
+    )
+    steady = [{**row, "accuracy": 0.8} for row in rows]
+    assert FINDINGS["wordings"](data(variants=variants, accuracies=steady)) == (
+        "No wording costs more than 0.1 of the original's accuracy"
+    )
+    assert FINDINGS["accuracy"](data(accuracies=rows)) == (
+        "Accuracy is 0.500 to 0.800 depending on the wording, for m, t, s"
+    )
+
+
+def test_models_by_chance_are_not_the_worst_of_others() -> None:
+    rows = [group("m", sensitivity_corrected=0.1), group("random", sensitivity_corrected=0.9)]
+    found = data(scorecard=rows, references=[{"model_id": "random", "kind": "random"}])
+    assert scorecard(found) == "Corrected sensitivity 0.100 for m, t, s"
+    assert scorecard(data(scorecard=rows)) == "Corrected sensitivity 0.100 (m, t, s) to 0.900 (random, t, s)"
+
+
+def test_a_section_without_figures_says_why_as_its_heading() -> None:
+    section = Section("classes", "By class", "")
+    section.add("t").absent.append("No sample has a gold label.")
+    say_findings([section], data())
+    assert section.finding == "No sample has a gold label"
+
+
+def row(model: str, task: str, figure: float | None, **others: Any) -> dict[str, Any]:
+    bounds = {f"sensitivity_corrected_{end}": figure for end in ("low", "high")}
+    return group(model, task, sensitivity_corrected=figure, **bounds, **others)
+
+
+def test_the_picture_has_a_cell_a_group_and_the_last_comparable_night_beside_it() -> None:
+    now = [row("m", "a", 0.3, n_variants=5), row("m", "b", 0.01, n_variants=5), row("n", "a", 0.7, n_variants=5)]
+    before = [
+        {**row("m", "a", 0.2, n_variants=5), "audit_run_id": "q"},
+        {**row("m", "b", 0.4, n_variants=9), "audit_run_id": "q"},
+    ]
+    nights = Nights(runs=[{"audit_run_id": "q"}, {"audit_run_id": "r"}], figures=[*before, *now])
+    drawn = heat(data(scorecard=now, nights=nights))
+    assert [model for model, _ in drawn.models] == ["m", "n"]
+    assert [
+        (line.task_id, [None if cell is None else (cell.shade, str(cell.figure)) for cell in line.cells])
+        for line in drawn.lines
+    ] == [
+        ("a", [(3, "0.300"), (5, "0.700")]),
+        ("b", [(0, "0.010"), None]),
+    ]
+    cells = [line.cells[0] for line in drawn.lines]
+    # of b the night before asked other wordings
+    assert [None if cell is None or cell.before is None else str(cell.before) for cell in cells] == ["0.200", None]
+    assert not drawn.has_strategies
+    assert drawn.legend[0] == "below 0.05"
+    assert drawn.legend[-1] == "0.6 and more"
+
+
+def test_a_picture_of_one_cell_and_of_none() -> None:
+    (line,) = heat(data(scorecard=[row("m", "a", 0.3)])).lines
+    assert len(line.cells) == 1
+    assert heat(data(scorecard=[])).absent == "Nothing of this run has been measured yet."
