@@ -100,7 +100,7 @@ def _outcome(run: Row, gate: GateResult | None, scorecard: Sequence[Row]) -> Out
         return _of("not measured", "Nothing of this run could be measured.")
     rules = () if gate is None else gate.rules
     if not rules:
-        return _of("no gate", "The audit's card has no rules to pass or fail.")
+        return _of("no gate", "No rules are set that this run could pass or fail.")
     failed = [rule for rule in rules if rule.outcome == "failed"]
     unmeasured = [rule for rule in rules if rule.outcome == "unmeasured"]
     if failed:
@@ -116,9 +116,14 @@ def _outcome(run: Row, gate: GateResult | None, scorecard: Sequence[Row]) -> Out
 
 
 def _of(state: OutcomeState, reason: str, rules: Sequence[RuleResult] = ()) -> Outcome:
-    named = [f"{cut(rule.rule, RULE)}: {cut(rule.reason, RULE)}" for rule in rules[:MOST_RULES]]
+    named = [f"{cut(rule.rule, RULE)}: {cut(_reason(rule), RULE)}" for rule in rules[:MOST_RULES]]
     more = [f"and {len(rules) - MOST_RULES} more"] if len(rules) > MOST_RULES else []
     return Outcome(state=state, word=WORDS[state], reason=reason, rules=(*named, *more))
+
+
+def _reason(rule: RuleResult) -> str:
+    """What a rule found, a run's id cut to what tells it from any other."""
+    return rule.reason if rule.base_run_id is None else rule.reason.replace(rule.base_run_id, rule.base_run_id[:ID])
 
 
 def _rules(n: int) -> str:

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from flows.alerts.alarms import Alarm, Key, StandingAlarm, changes
+from flows.alerts.alarms import Alarm, Key, changes
 from flows.alerts.from_comparisons import problems_of, summary
 from flows.alerts.message import WHY, told_together
+from flows.comparison.result import NEWS
 from flows.display.figures import ABSENT, cut, when
 from flows.gate.outcome import GateResult
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
 from flows.warehouse import Row
 
-Figure = tuple[str | None, str | None, str | None, str | None]
-"""Model, task, strategy and measure."""
+Noted = tuple[Alarm, str]
 CauseKind = Literal["regressed", "changed", "improved", "recorded", "alarm", "recovered"]
 
 NAME = 60
@@ -65,57 +65,58 @@ def base_of(row: Row) -> str:
 def causes_of(copy: Copy, compared: Sequence[Row], gate: GateResult | None) -> list[Cause]:
     """Returns what changed: figures that moved together as one, then what is recorded otherwise, then earlier alarms."""
     last = last_comparable(compared)
-    moved = list(_moved(last))
+    standing, over = _alarms(copy, compared, last, gate)
+    news = [row for row in last if row["verdict"] in NEWS and not _is_consistency_alone(row, last)]
+    groups = told_together(news, lambda row: (row["cause"], row["model_id"]))
+    recovered = {alarm.key.model_id for alarm, _ in over if alarm.key.is_compared}
+    better = {row["model_id"] for group in groups if _kind(group) == "improved" for row in group} & recovered
     recorded = copy.if_there(query("recorded_changes"), comparison=last[0]["comparison_id"]) if last else []
-    told = {row["cause"] for row in last if row["verdict"] in ("regressed", "changed", "improved")}
-    return [*moved, *_recorded(recorded, told), *_alarms(copy, compared, last, gate)]
+    return [
+        *(_moved(group, better) for group in groups),
+        *_recorded(recorded, {row["cause"] for row in news}),
+        *_folded("alarm", standing),
+        *_folded("recovered", [item for item in over if item[0].key.model_id not in better]),
+    ]
 
 
-def _moved(last: Sequence[Row]) -> Iterator[Cause]:
-    problems, _ = problems_of(last, {row["base_run_id"]: "last_night" for row in last})
-    for group in told_together(problems, lambda problem: (problem.cause, problem.model_id)):
-        worst = max(group, key=lambda problem: (problem.kind == "regressed", _size(problem.key, last)))
-        kind: CauseKind = "regressed" if worst.kind == "regressed" else "changed"
-        figures: list[Figure] = [(each.model_id, each.task_id, each.strategy, each.measure) for each in group]
-        of_worst = (worst.model_id, worst.task_id, worst.strategy, worst.measure)
-        yield Cause(kind=kind, sentence=_told(kind, figures, of_worst, worst.summary, worst.cause, worst.reason))
-    better = [row for row in last if row["verdict"] == "improved"]
-    for rows in told_together(better, lambda row: (row["cause"], row["model_id"])):
-        best = max(rows, key=lambda row: abs(row["difference"] or 0.0))
-        sentence = _told(
-            "improved", [_place(row) for row in rows], _place(best), summary(best), best["cause"], best["reason"]
-        )
-        yield Cause(kind="improved", sentence=sentence)
+def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
+    """Whether it is a consistency that regressed beside nothing else of its group, which is no alarm either."""
+    if row["verdict"] != "regressed" or row["measure"] != "consistency":
+        return False
+    return not any(
+        each["verdict"] == "regressed" and each["measure"] != "consistency" and _place(each)[:3] == _place(row)[:3]
+        for each in last
+    )
 
 
-def _place(row: Mapping[str, Any]) -> Figure:
+def _kind(group: Sequence[Row]) -> Literal["regressed", "improved", "changed"]:
+    """The gravest of a group's verdicts; that labels changed too is no news where a figure improved."""
+    verdicts = {row["verdict"] for row in group}
+    return "regressed" if "regressed" in verdicts else "improved" if "improved" in verdicts else "changed"
+
+
+def _moved(group: Sequence[Row], recovered: set[str]) -> Cause:
+    """Who, how, where most and by how much, how many figures more, and why."""
+    kind = _kind(group)
+    first = max((row for row in group if row["verdict"] == kind), key=_size)
+    models = list(dict.fromkeys(row["model_id"] for row in group))
+    who = cut(models[0], NAME) + (f" and {len(models) - 1} more" if len(models) > 1 else "")
+    places = [first[name] for name in ("model_id", "task_id", "strategy")][0 if len(models) > 1 else 1 :]
+    where = f"{first['measure']} of {', '.join(cut(place, NAME) for place in places)}"
+    more = f", and {_counted(len(group) - 1, 'more figure')}" if len(group) > 1 else ""
+    why = cut(first["reason"] or WHY.get(first["cause"] or "", ""), REASON)
+    end = "; its alarm is over" if set(models) <= recovered else ""
+    sentence = f"{who} {kind}: {where}, {summary(first)}{more}{f': {why}' if why else ''}{end}."
+    return Cause(kind="recovered" if end else kind, sentence=sentence)
+
+
+def _place(row: Mapping[str, Any]) -> tuple[str, ...]:
     return row["model_id"], row["task_id"], row["strategy"], row["measure"]
 
 
-def _size(key: Key, last: Sequence[Row]) -> float:
+def _size(row: Row) -> float:
     """How far a figure moved; of costs and times no more than of any other."""
-    sizes = (abs(row["difference"] or 0.0) for row in last if _place(row) == key[1:5])
-    return min(next(sizes, 0.0), 1.0)
-
-
-def _told(  # noqa: PLR0913 - what a sentence is made of
-    verb: str,
-    figures: Sequence[Figure],
-    first: Figure,
-    moved: str,
-    cause: str | None,
-    reason: str | None,
-) -> str:
-    """Who, how, where most and by how much, how many figures more, and why."""
-    models = list(dict.fromkeys(model or "a model" for model, *_ in figures))
-    who = cut(models[0], NAME) + (f" and {len(models) - 1} more" if len(models) > 1 else "")
-    of_model = f"{cut(first[0] or '', NAME)}, " if len(models) > 1 else ""
-    where = f"{first[3]} of {of_model}{cut(first[1] or '', NAME)}, {cut(first[2] or '', NAME)}"
-    more = f", and {_counted(len(figures) - 1, 'more figure')}" if len(figures) > 1 else ""
-    why = WHY.get(cause or "", "")
-    because = cut(reason or "", REASON)
-    because = f": {why} ({because})" if why and because and cause != "nothing_changed" else f": {because or why}"
-    return f"{who} {verb}: {where}, {moved}{more}{because if because != ': ' else ''}."
+    return min(abs(float(row["difference"] or 0)), 1.0)
 
 
 def _recorded(rows: Sequence[Row], told: set[str]) -> Iterator[Cause]:
@@ -136,30 +137,28 @@ def _value(text: str | None) -> str:
     return ABSENT if text is None else cut(text, VALUE)
 
 
-def _alarms(copy: Copy, compared: Sequence[Row], last: Sequence[Row], gate: GateResult | None) -> Iterator[Cause]:
+def _alarms(
+    copy: Copy, compared: Sequence[Row], last: Sequence[Row], gate: GateResult | None
+) -> tuple[list[Noted], list[Noted]]:
+    """The alarms of earlier nights that stand, and those that are over, with what there is to say of each."""
     alarms = [
         Alarm(key=Key(*(row.pop(part) for part in Key._fields)), **row)
         for row in map(dict, copy.if_there(query("alarms_before")))
     ]
-    if not alarms:
-        return
     # what a comparison with an alarm's own base says of it; the gate's rules that fail are told as the outcome
     problems, verdicts = problems_of(compared, {row["base_run_id"]: "last_night" for row in compared})
     settled = changes([alarm for alarm in alarms if alarm.key.is_compared], problems, verdicts)
     told = {row["base_run_id"] for row in last}  # as what moved
     standing = [
-        (item.alarm, _note(item)) for item in settled.standing if item.note or item.alarm.key.base_run_id not in told
+        (item.alarm, item.note or item.alarm.summary)
+        for item in settled.standing
+        if item.note or item.alarm.key.base_run_id not in told
     ]
-    yield from _folded("alarm", standing)
     over = [(item.alarm, item.reason) for item in settled.recovered]
-    yield from _folded("recovered", [*over, *_rules_that_hold(alarms, gate)])
+    return standing, [*over, *_rules_that_hold(alarms, gate)]
 
 
-def _note(item: StandingAlarm) -> str:
-    return item.note or item.alarm.summary
-
-
-def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[tuple[Alarm, str]]:
+def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[Noted]:
     """The alarms of rules that pass now; one on comparisons is told as the comparison that it rests on."""
     outcomes = {} if gate is None else {result.rule: result.outcome for result in gate.rules}
     return [
@@ -170,9 +169,9 @@ def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[t
     ]  # fmt: skip
 
 
-def _folded(kind: Literal["alarm", "recovered"], items: Sequence[tuple[Alarm, str]]) -> Iterator[Cause]:
+def _folded(kind: Literal["alarm", "recovered"], items: Sequence[Noted]) -> Iterator[Cause]:
     """A sentence for the alarms of one model, or of one rule, that were raised on the same night."""
-    groups: dict[tuple[str | None, ...], list[tuple[Alarm, str]]] = {}
+    groups: dict[tuple[str | None, ...], list[Noted]] = {}
     for alarm, note in items:
         of = alarm.key.model_id if alarm.key.is_compared else alarm.key.measure
         groups.setdefault((of, alarm.audit_run_id), []).append((alarm, note))

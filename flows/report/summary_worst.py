@@ -17,6 +17,7 @@ from models_registry.mart_columns import ENDS, mart_columns
 INSTRUCTION = 200
 COMPLETION = 160
 INPUT = 240
+MOST_LINES = 4
 LABEL = 60
 OF_LABELS = ("sensitivity_corrected", "sensitivity")
 LAST = ("pss_inter", "micro_f1", "invalid_rate")  # where nothing says how answers depend on wordings
@@ -221,7 +222,7 @@ def example_of(copy: Copy, worst: Worst, scorecard: Sequence[Row]) -> Example | 
                 strategy=strategy or "",
                 sample_id=first["sample_id"],
                 gold_label=None if first["gold_label"] is None else cut(first["gold_label"], LABEL),
-                lines=None if is_left_out or first["input"] is None else tuple(paragraph(first["input"], INPUT)),
+                lines=None if is_left_out or first["input"] is None else _lines(first["input"]),
                 is_left_out=is_left_out,
                 answers=(_answer(copy, pair[0]), _answer(copy, pair[1])),
             )
@@ -233,15 +234,24 @@ def _pair(rows: Sequence[Row]) -> tuple[Row, Row] | None:
     if not rows:
         return None
     first = rows[0]
-    others = [
-        row for row in rows if row["prompt_variant_id"] != first["prompt_variant_id"] and _ruling(row) != _ruling(first)
-    ]
+    others = [row for row in rows if _words(row) != _words(first) and _ruling(row) != _ruling(first)]
     if not others:
         return None
     times = Counter(row["label"] for row in others)
     return first, min(
         others, key=lambda row: (row["is_correct"] is first["is_correct"], row["label"] is None, -times[row["label"]])
     )
+
+
+def _words(row: Row) -> str:
+    """What an answer was asked by: each temperature has an original, which are one wording."""
+    text = row["instruction"]
+    return "" if row["is_original"] else str(row["prompt_variant_id"] if text in (None, LEFT_OUT) else text)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """The first lines of an input that are not blank."""
+    return tuple(line for line in paragraph(text, INPUT) if line.strip())[:MOST_LINES]
 
 
 def _ruling(row: Row) -> tuple[object, ...]:
@@ -268,7 +278,7 @@ def _wording(copy: Copy, row: Row) -> Wording:
         prompt_variant_id=row["prompt_variant_id"],
         name="the original wording" if row["is_original"] else f"wording {row['variant_index']}{at}",
         is_original=row["is_original"],
-        instruction=None if is_left_out else cut(instruction, INSTRUCTION),
+        instruction=None if is_left_out else cut(" ".join(instruction.split()), INSTRUCTION),
     )
 
 

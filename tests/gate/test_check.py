@@ -615,9 +615,11 @@ def test_the_report_begins_with_what_the_gate_says_whatever_the_age(tmp_path: Pa
     assert found.counts == "3 rules: 1 failed, 1 could not be measured, 1 passed"
     (section,) = verdict(found)
     (block,) = section.blocks
-    assert block.findings == [("Failed", "micro_f1 >= 0.5"), ("Could not be measured", "invalid_rate <= 0.1")]
-    outcomes = [(line[0], line[1]) for line in block.tables[0].rows]
-    assert outcomes == [*block.findings, ("Passed", "sensitivity <= 0.2")]
+    assert [(line[0], line[1]) for line in block.tables[0].rows] == [
+        ("Failed", "micro_f1 >= 0.5"),
+        ("Could not be measured", "invalid_rate <= 0.1"),
+        ("Passed", "sensitivity <= 0.2"),
+    ]
     assert "micro_f1 0.400" in str(block.tables[0].rows[0][2])
 
 

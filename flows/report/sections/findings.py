@@ -24,7 +24,9 @@ NEWS = ("regressed", "changed")
 def say_findings(sections: Iterable[Section], data: ReportData) -> None:
     """Writes into each section that has figures what it finds."""
     for section in sections:
-        if section.anchor in FINDINGS and section.blocks:
+        if section.blocks and all(block.is_absent for block in section.blocks):
+            section.finding = section.blocks[0].absent[0].rstrip(".")
+        elif section.anchor in FINDINGS and section.blocks:
             section.finding = FINDINGS[section.anchor](data)
 
 

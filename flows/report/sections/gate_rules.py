@@ -12,7 +12,6 @@ from flows.report.sections.columns import table, words
 if TYPE_CHECKING:
     from flows.gate.outcome import GateResult
 
-MOST_FINDINGS = 8
 LONGEST = 400  # characters of a rule, of what is found, of a command
 
 
@@ -40,10 +39,6 @@ def checked(outcome: GateResult | None) -> list[Section]:
     block = section.add()
     order = list(NAMED)  # the gravest first
     results = sorted(outcome.rules, key=lambda result: order.index(result.outcome))
-    worse = [result for result in results if result.outcome in order[:2]]
-    block.findings = [
-        (NAMED[result.outcome].capitalize(), cut(result.rule, LONGEST)) for result in worse[:MOST_FINDINGS]
-    ]
     lines = []
     for result in results:
         shown, n_more = shown_rows(result)

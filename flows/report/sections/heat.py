@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from flows.display.figures import number
+from flows.display.figures import cut, number
 from flows.history.nights import differs
 from flows.report.blocks.cells import Cell, Printed, Traced, parts
 from flows.report.gather import ReportData
@@ -17,6 +17,7 @@ from models_registry.mart_columns import mart_columns
 
 MOST_CELLS = 800
 MOST_MODELS = 40
+MOST_NAMED, NAME = 4, 60
 MANY_TASKS = 6  # are not all in sight at once
 NO_FIGURE = "No task was asked under two wordings, so nothing tells how far answers depend on them."
 SHADES = {
@@ -128,6 +129,11 @@ def _drawn(  # noqa: PLR0913 - whose figures, and what is beside them
     notes = [MEANS[column]]
     if any(cell is not None and cell.before is not None for line in drawn for cell in line.cells):
         notes[0] += " Was: the last comparable night."
+    beside_it = [task for task in dict.fromkeys(row["task_id"] for row in data.scorecard) if task not in worst]
+    if beside_it:
+        named = ", ".join(cut(task, NAME) for task in beside_it[:MOST_NAMED])
+        more = f" and {len(beside_it) - MOST_NAMED} more" if len(beside_it) > MOST_NAMED else ""
+        notes.append(f"Without such a figure: {named}{more}.")
     if len(models) < len(everyone):
         notes.append(f"{len(models)} of {len(everyone)} models are shown; promptaudit sql has the others.")
     if len(kept) < len(lines):

@@ -8,7 +8,7 @@ from flows.comparison.result import NEWS, VERDICTS
 from flows.display.figures import NAME, cut, number
 from flows.report.blocks.blocks import Section, by
 from flows.report.sections.columns import MODEL, STRATEGY, Column, bounds, figure, table, words
-from flows.report.summary_causes import base_of
+from flows.report.summary_causes import base_of, last_comparable
 from flows.warehouse import Row
 
 MOST_FINDINGS = 8  # a base
@@ -34,10 +34,11 @@ def changes(rows: list[Row]) -> list[Section]:
         "chance and more than the audit's smallest effect; changed: the same questions are answered otherwise than asking "
         "twice explains.",
     )
+    told = last_comparable(rows)  # as what changed, at the page's beginning
     for own in by_base(rows):
         block = section.add(base_of(own[0]))
         news = sorted((row for row in own if row["verdict"] in NEWS), key=lambda row: VERDICTS.index(row["verdict"]))
-        block.findings = _findings(news)
+        block.findings = [] if own == told else _findings(news)
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
         block.notes.append(f"{counts_of(own)}.")
@@ -46,7 +47,7 @@ def changes(rows: list[Row]) -> list[Section]:
             block.notes.append(
                 f"{n_unconfirmed} within noise because a third night does not confirm {_them(n_unconfirmed)}."
             )
-        if len({row["reason"] for row in news}) > MOST_FINDINGS:
+        if block.findings and len({row["reason"] for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
         block.tables.append(table("Measures compared", _COLUMNS, news or own, "rpt_run_comparisons", n_heads=5))
     return [section]
