@@ -84,6 +84,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_of_the_dbt_project(wheel
         "flows/warehouse/schema.sql",
         "flows/report/queries/disagreements.sql",
         "flows/report/judged.html.j2",
+        "flows/report/first_screen.html.j2",
         "flows/report/report.html.j2",
         "models_registry/templates/multiple_choice.yml",
         "flows/dbt_project/dbt_project.yml",

@@ -139,7 +139,10 @@ def test_without_scripts_everything_stands(browser: Any, ordinary: Reported) -> 
     view = context.new_page()
     view.goto(ordinary.page.as_uri())
     assert view.locator(".chart").count() == view.locator(".chart > svg[role=img][aria-label]").count() > 30
-    for section in PAGES["ordinary"]:
+    assert view.locator(".first").is_visible()
+    for section in PAGES["ordinary"]:  # a link to it opens its fold, and no other
+        assert not view.locator(f"#{section}").is_visible()
+        view.goto(f"{ordinary.page.as_uri()}#{section}")
         assert view.locator(f"#{section}").is_visible()
     context.close()
 
@@ -173,6 +176,9 @@ def test_a_keyboard_reaches_every_region_and_shelf(browser: Any, judged: Reporte
         == []
     )
     view.evaluate("document.querySelectorAll('details').forEach((shelf) => { shelf.open = false; })")
+    fold = view.locator("details:has(> #samples) > summary")
+    fold.focus()
+    view.keyboard.press("Enter")
     shelf = view.locator("#samples details summary").first
     shelf.focus()
     view.keyboard.press("Enter")
