@@ -95,8 +95,8 @@ create table if not exists raw.prompt_variants (
     rephrasing_key varchar, -- hash of instruction and rephraser: later runs reuse what has the same
     refused_because varchar,
     model_ids varchar[], -- who is asked, the model that reworded it for itself first; null: every model
-    variation varchar, -- in which respect it differs from the original: wording, format, option_order, ...; null: an earlier version's
-    setting varchar -- JSON: by kind of variation what it has in place of the original's; null: nothing but its wording or template
+    variation varchar, -- in which respect it differs from the original: wording, format, ...; null: an earlier version's
+    setting varchar -- JSON: by kind of variation what it has in place of the original's; null: an earlier version's
 );
 
 create table if not exists raw.option_orders ( -- of variants that show the options in another order than the data

@@ -48,7 +48,7 @@ mood:
   messages:
     - {role: system, content: You read letters.}
     - {role: user, content: "{instruction} {output_format}\\n\\nMessage: {input}"}
-  translations: {de: Ordne die Nachricht nach der Stimmung ein., fr: Classez le message selon son humeur.}
+  translations: {de: Welche Stimmung hat die Nachricht?, fr: Classez le message selon son humeur.}
   data: {path: datasets/mood.csv, id: id, input: text, gold_label: mood}
 quiz:
   kind: multiple_choice
@@ -331,7 +331,7 @@ def test_system_messages_are_those_of_the_setting(asked: Asked) -> None:
 
 
 def test_instructions_are_in_the_language_of_the_setting(asked: Asked) -> None:
-    words = {"de": "Ordne die Nachricht nach der Stimmung ein.", "fr": "Classez le message selon son humeur."}
+    words = {"de": "Welche Stimmung hat die Nachricht?", "fr": "Classez le message selon son humeur."}
     for cell, original in of_kind(asked, "mood", "language"):
         own = words[cell["setting"]["language"]]
         assert cell["instruction"] == own
