@@ -93,7 +93,7 @@ def variation_effects(
         `noise`, `effect` and what is made of it are NaN unless some sample has two variants that were asked twice.
         `verdict`: moves_most where the effect is told from zero and from that of every other kind, on the same samples, at
         5 % over the number of kinds; moves where it is told from zero; not_told; not_measured without bounds. A kind without
-        bounds is told from by its samples alone.
+        bounds is told from by its samples alone, one without an effect by nothing.
     """
     table = _Table.of(sample, variant, label, n_answers, stands_for)
     kinds = [_Kind.of(table, variation) for variation in variations]
