@@ -93,7 +93,7 @@ def variation_effects(
         `noise`, `effect` and what is made of it are NaN unless some sample has two variants that were asked twice.
         `verdict`: moves_most where the effect is told from zero and from that of every other kind, on the same samples, at
         5 % over the number of kinds; moves where it is told from zero; not_told; not_measured without bounds. A kind without
-        bounds is told from by its samples alone.
+        bounds is told from by its samples alone, one without an effect by nothing.
     """
     table = _Table.of(sample, variant, label, n_answers, stands_for)
     kinds = [_Kind.of(table, variation) for variation in variations]
@@ -117,7 +117,7 @@ def variation_effects(
                 effect=kind.effect,
                 effect_low=low,
                 effect_high=high,
-                effect_share=max(0.0, kind.effect) / total if any(moves) else np.nan,
+                effect_share=float(np.maximum(0, kind.effect)) / total if any(moves) else np.nan,
                 verdict=verdict,
             )
         )
@@ -277,7 +277,7 @@ class _Kind:
         difference = self.effects - other.effects
         difference = difference[~np.isnan(difference)]
         if len(difference) < 2:
-            return bool(np.isnan(other.effect))
+            return False
         parts = [kind.variance for kind in (self, other) if kind.variance is not None]
         of_samples = float(difference.var(ddof=1)) / len(difference)
         of_variants = sum(part.variants for part in parts)

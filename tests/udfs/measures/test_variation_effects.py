@@ -111,6 +111,19 @@ def test_without_repetitions_there_is_no_noise_and_no_effect() -> None:
     assert row.verdict == "not_measured"
 
 
+def test_a_kind_whose_effect_is_not_known_has_no_share_and_is_told_from_by_none() -> None:
+    # of 40 samples half change under either of two formats; wordings are asked once
+    cells: dict[Cell, Sequence[int]] = {
+        (s, v): [int(0 < v < 4 and s % 2 == 0)] * 2 if v < 4 else [0] for s in range(40) for v in range(6)
+    }
+    form, wording = effects(
+        cells, kind((0, 0, 0), (1, 0, 1), (2, 0, 2), (3, 0, 3)), kind((0, 0, 0), (4, 0, 1), (5, 0, 2), code=1)
+    )
+    assert (form.effect, form.effect_share, form.verdict) == (pytest.approx(0.25), 1, "moves")
+    assert np.isnan([wording.effect, wording.effect_share]).all()
+    assert wording.verdict == "not_measured"
+
+
 def test_nothing_that_differs_leaves_room_for_a_sample_that_would() -> None:
     cells: dict[Cell, Sequence[int]] = {(sample, variant): [0, 0] for sample in range(30) for variant in range(4)}
     (row,) = effects(cells, kind((0, 0, 0), (1, 0, 1), (2, 0, 2), (3, 0, 3)))
