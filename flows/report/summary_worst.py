@@ -10,6 +10,7 @@ from flows.display.figures import cut, in_unit, interval, paragraph
 from flows.display.policy import LEFT_OUT
 from flows.report.ask_copy import Copy
 from flows.report.queries import query
+from flows.report.variant_names import kind_of, named
 from flows.warehouse import Row
 from flows.warehouse.figure_names import figure_id
 from models_registry.mart_columns import ENDS, mart_columns
@@ -29,7 +30,7 @@ class Wording:
     """A prompt variant: its number as people say it, its instruction, None where texts are left out."""
 
     prompt_variant_id: str
-    name: str  # variant 3 at 0.5; the original wording
+    name: str  # wording 3 at 0.5; variant 7 (option order); the original wording
     is_original: bool
     instruction: str | None
 
@@ -271,14 +272,16 @@ def _answer(copy: Copy, row: Row) -> ExampleAnswer:
 
 
 def _wording(copy: Copy, row: Row) -> Wording:
-    temperature, instruction = row["paraphrase_temperature"], row["instruction"]
-    at = "" if temperature is None else f" at {temperature:g}"
+    instruction = row["instruction"]
     is_left_out = instruction in (None, LEFT_OUT) or copy.texts.of(row["task_id"]) == "none"
     return Wording(
         prompt_variant_id=row["prompt_variant_id"],
-        name="the original wording" if row["is_original"] else f"wording {row['variant_index']}{at}",
+        name=named(row),
         is_original=row["is_original"],
-        instruction=None if is_left_out else cut(" ".join(instruction.split()), INSTRUCTION),
+        # the instruction of what differs in another respect is the original's
+        instruction=None
+        if is_left_out or kind_of(row) is not None
+        else cut(" ".join(instruction.split()), INSTRUCTION),
     )
 
 

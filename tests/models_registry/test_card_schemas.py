@@ -169,7 +169,10 @@ def test_what_pydantic_refuses_is_refused(kind: str, text: str, tmp_path: Path) 
   max_age: 36 parsecs
 """,
         ),
-        ("models", f"{MODEL}, price: cheap, limits: {{max_connections: -1, rpm: 3}}, sampling: {{top_p: 2, temperature: warm}}}}"),
+        (
+            "models",
+            f"{MODEL}, price: cheap, limits: {{max_connections: -1, rpm: 3}}, sampling: {{top_p: 2, temperature: hot}}}}",
+        ),
         ("tasks", f"{TASK}, level: nominl, reader: {{regexp: a}}, scoring: [nope], sensitive: perhaps, kinds: a}}"),
     ],
 )  # fmt: skip

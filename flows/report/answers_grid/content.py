@@ -11,6 +11,7 @@ from flows.display.policy import Texts
 from flows.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
 from flows.report.answers_grid.signs import signs_of
 from flows.report.gather_answers import GridAnswers
+from flows.report.variant_names import OF_EACH_SAMPLE, kind_of
 from flows.warehouse import Row
 from flows.warehouse.figure_names import row_id
 
@@ -168,6 +169,8 @@ class GridContent:
 
     def _variant(self, row: Row) -> Mapping[str, Any]:
         variant = {name: row[name] for name in ("variant_index", "paraphrase_temperature", "is_original")}
+        variant["kind"] = kind_of(row)
+        variant["is_changed_by_sample"] = row["variation"] in OF_EACH_SAMPLE
         if self._texts.of(row["task_id"]) != "none":
             long = self._texts.long
             variant["messages"] = messages_of(row, long)

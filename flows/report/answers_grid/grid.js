@@ -102,9 +102,9 @@
 
   function columnName(column) {
     if (grid.by_repetition) return `repetition ${column + 1}`;
-    const { variant_index, paraphrase_temperature, is_original } = wordingOf(column);
+    const { variant_index, paraphrase_temperature, is_original, kind } = wordingOf(column);
     const temperature = paraphrase_temperature === null ? "" : ` at temperature ${paraphrase_temperature}`;
-    return `${is_original ? "original wording" : `wording ${variant_index}`}${temperature}`;
+    return `${is_original ? "original wording" : kind ? `variant ${variant_index}` : `wording ${variant_index}`}${temperature}${kind ? ` (${kind})` : ""}`;
   }
 
   function drawnCell(row, column) {
@@ -276,7 +276,8 @@
 
   function promptParts(wording, sample) {
     if (!task().told) return [make("p", "absent", "Its texts are left out of this report.")];
-    if (wording.messages.length) return promptOf(wording, sample).flatMap(([role, content]) => [make("p", "sub", role), block(content)]);
+    const changed = wording.is_changed_by_sample ? [make("p", "absent", `This variant (${wording.kind}) shows each sample in its own way, which is not drawn here; promptaudit trace has it as sent.`)] : [];
+    if (wording.messages.length) return [...changed, ...promptOf(wording, sample).flatMap(([role, content]) => [make("p", "sub", role), block(content)])];
     const known = [["instruction", wording.instruction], ["input", sample.values?.input]].filter(([, text]) => text);
     const why = known.length ? `The prompt is not recorded; ${known.map(([name]) => `its ${name}`).join(" and ")} ${known.length > 1 ? "are" : "is"}:` : "The prompt is not recorded.";
     return [make("p", "absent", why), ...known.flatMap(([name, text]) => [make("p", "sub", name), block(text)])];

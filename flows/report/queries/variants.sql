@@ -5,7 +5,8 @@ select
     paraphrase_temperature,
     variant_index,
     is_original,
+    to_json(variants) ->> 'variation' as variation, -- a copy of an earlier version has none
     left(instruction, $long) as instruction
-from marts.dim_prompt_variants
+from marts.dim_prompt_variants as variants
 where audit_run_id = $run and not is_refused
 order by task_id, strategy, paraphrase_temperature nulls first, variant_index, prompt_variant_id

@@ -9,6 +9,7 @@ from flows.display.figures import ABSENT, count, cut
 from flows.report.blocks.blocks import MOST_ROWS, Table
 from flows.report.blocks.cells import Printed, Traced
 from flows.report.gather_judging import JudgingData
+from flows.report.variant_names import numbered
 from flows.warehouse import Row
 
 LONG_WORDING = 160
@@ -98,11 +99,8 @@ def table(  # noqa: PLR0913 - what a table has
 
 
 def variant_number(variant: Row | None) -> str:
-    """Returns a variant as people number it: 3, or 3 at 0.5."""
-    if variant is None:
-        return "?"
-    temperature = variant["paraphrase_temperature"]
-    return str(variant["variant_index"]) if temperature is None else f"{variant['variant_index']} at {temperature:g}"
+    """Returns a variant as people number it: 3, 3 at 0.5, 7 (option order)."""
+    return "?" if variant is None else numbered(variant)
 
 
 def wording(variant: Row | None, longest: int = LONG_WORDING) -> str:

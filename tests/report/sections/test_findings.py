@@ -6,24 +6,13 @@ from typing import Any
 
 import pytest
 
-from flows.display.policy import Texts
 from flows.history.nights import Nights
 from flows.report.blocks.blocks import Section
-from flows.report.gather import ReportData
-from flows.report.gather_judging import JudgingData
 from flows.report.sections.findings import FINDINGS, say_findings, scorecard
 from flows.report.sections.heat import heat
-from tests.report.sections.test_sections_across_tasks import empty_summary
+from tests.report.sections.test_sections_across_tasks import report_data as data
 
 RUN = {"audit_run_id": "r"}
-
-
-def data(**rows: Any) -> ReportData:
-    nights = rows.pop("nights", Nights())
-    return ReportData(
-        run=RUN, texts=Texts(), gate=None, summary=empty_summary(), judging=JudgingData(), nights=nights, n_checks=0,
-        has_formats_page=False, **rows,
-    )  # fmt: skip
 
 
 def group(model: str, task: str = "t", strategy: str = "s", **figures: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ RUN = {"audit_run_id": "r", "audit_id": "paper"}
 
 
 def report_data(**rows: Any) -> ReportData:
-    judging = rows.pop("judging", JudgingData())
+    judging, nights = rows.pop("judging", JudgingData()), rows.pop("nights", Nights())
     return ReportData(
         run=RUN,
         texts=Texts(),
@@ -48,7 +48,7 @@ def report_data(**rows: Any) -> ReportData:
         summary=empty_summary(),
         judging=judging,
         answers=cast("GridAnswers", None),  # no section reads it
-        nights=Nights(),
+        nights=nights,
         n_checks=0,
         has_formats_page=False,
         **rows,

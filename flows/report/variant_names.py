@@ -1,0 +1,34 @@
+"""Names prompt variants for people: by number, temperature and, where it is not their wording that differs, their kind."""
+
+from __future__ import annotations
+
+from flows.warehouse import Row
+
+OF_ITS_WORDS = ("original", "wording", "template")
+"""Variations whose instruction or template says what differs."""
+OF_EACH_SAMPLE = ("option_order", "label_order", "input_noise", "crossed")
+"""Variations that may change a prompt sample by sample, so that its messages with open placeholders do not show it whole."""
+
+
+def numbered(variant: Row) -> str:
+    """Returns a variant's number as people say it: 3, 3 at 0.5, 7 (option order)."""
+    temperature = variant["paraphrase_temperature"]
+    number = str(variant["variant_index"]) if temperature is None else f"{variant['variant_index']} at {temperature:g}"
+    kind = kind_of(variant)
+    return number if kind is None else f"{number} ({kind})"
+
+
+def named(variant: Row) -> str:
+    """Returns a variant's name: the original wording, wording 3 at 0.5, variant 7 (option order)."""
+    if variant["is_original"]:
+        return "the original wording"
+    return f"{'wording' if kind_of(variant) is None else 'variant'} {numbered(variant)}"
+
+
+def kind_of(variant: Row) -> str | None:
+    """Returns in which respect a variant differs, in words; None where it is its wording or template.
+
+    A copy that an earlier version published has wordings and templates alone, and no column for it.
+    """
+    variation: str | None = variant.get("variation")
+    return None if variation is None or variation in OF_ITS_WORDS else variation.replace("_", " ")

@@ -1,0 +1,29 @@
+"""Variants are named by number, temperature and kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.report.variant_names import kind_of, named, numbered
+
+
+@pytest.mark.parametrize(
+    ("temperature", "variation", "number", "name"),
+    [
+        (None, None, "3", "wording 3"),  # of a copy that an earlier version published
+        (0.5, "wording", "3 at 0.5", "wording 3 at 0.5"),
+        (None, "template", "3", "wording 3"),
+        (None, "option_order", "3 (option order)", "variant 3 (option order)"),
+        (None, "crossed", "3 (crossed)", "variant 3 (crossed)"),
+    ],
+)
+def test_a_variant_of_another_kind_is_no_wording(
+    temperature: float | None, variation: str | None, number: str, name: str
+) -> None:
+    row = {"variant_index": 3, "paraphrase_temperature": temperature, "is_original": False, "variation": variation}
+    assert (numbered(row), named(row)) == (number, name)
+    assert named({**row, "is_original": True}) == "the original wording"
+
+
+def test_a_row_without_the_column_is_of_its_words() -> None:
+    assert kind_of({"variant_index": 1}) is None
