@@ -14,7 +14,7 @@ import yaml
 
 from flows.audit.task_of_data import DataColumns
 from models_registry.card_schemas import file_schema
-from models_registry.errors import UsageError
+from models_registry.errors import PromptauditError, UsageError
 from models_registry.registry import KINDS, SHIPPED, load_registry
 
 STARTER = SHIPPED / "starter"
@@ -32,14 +32,22 @@ class Endpoint:
 
     def card(self) -> dict[str, Any]:
         """Returns the model's card; the key of an endpoint elsewhere comes from OPENAI_API_KEY. Raises UsageError for no URL."""
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            msg = f"--url {self.url[:200]!r}: not an http or https address such as http://127.0.0.1:8000/v1"
-            raise UsageError(msg)
-        here = parts.hostname in LOOPBACK
+        here = _host_of(self.url) in LOOPBACK
         card: dict[str, Any] = {"engine": "openai_api", "model": self.model, "base_url": self.url}
         own = {"price": "free"} if here else {"api_key_env": "OPENAI_API_KEY"}
         return {**card, "sampling": {"temperature": 0, "max_tokens": 64}, **own}
+
+
+def _host_of(url: str) -> str:
+    """Returns the host of an http or https address; raises UsageError for another text."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts.hostname
+    except ValueError:  # of an address or a port that cannot be
+        pass
+    msg = f"--url {url[:200]!r}: not an http or https address such as http://127.0.0.1:8000/v1"
+    raise UsageError(msg)
 
 
 def scaffold_for(
@@ -51,6 +59,19 @@ def scaffold_for(
     """
     model = None if endpoint is None else endpoint.card()
     written = scaffold(folder)
+    try:
+        copied = _put_in(folder, data, columns, instruction, model)
+        load_registry([folder])
+    except (PromptauditError, OSError):
+        shutil.rmtree(folder)  # it was not there or empty, and half of it is of no use
+        raise
+    return [*written, *(() if copied in written else (copied,))]
+
+
+def _put_in(
+    folder: Path, data: Path, columns: DataColumns, instruction: str | None, model: dict[str, Any] | None
+) -> Path:
+    """Puts data and model into the starter's cards; returns where the data stands."""
     copied = folder / "datasets" / f"mine{data.suffix.lower()}"
     shutil.copyfile(data, copied)
     fields = {"path": f"datasets/{copied.name}", "input": columns.input}
@@ -70,8 +91,7 @@ def scaffold_for(
         _rewrite(folder / "rephrasers/mine.yml", rephrasers)
         audit = folder / "audits/mine.yml"
         _rewrite(audit, {"mine": _audit_of(audit)})
-    load_registry([folder])
-    return [*written, *(() if copied in written else (copied,))]
+    return copied
 
 
 def _audit_of(path: Path) -> dict[str, Any]:

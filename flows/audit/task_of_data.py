@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,9 @@ class DataColumns:
         """Returns what was found, for the person whose file it is."""
         gold = "no gold label" if self.gold_label is None else f"gold label '{self.gold_label}'"
         key = "the row's number as id" if self.id is None else f"id '{self.id}'"
-        return f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; labels: {', '.join(self.labels)}"
+        return (
+            f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; labels: {', '.join(map(_quoted, self.labels))}"
+        )
 
 
 def columns_of(path: Path, labels: Sequence[str] = ()) -> DataColumns:
@@ -61,29 +64,54 @@ def columns_of(path: Path, labels: Sequence[str] = ()) -> DataColumns:
     text = usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)
     found = tuple(labels) or (() if gold is None else tuple(_values(frame, gold)))
     if len(found) < 2:  # noqa: PLR2004 - one label is no question
-        msg = f"{path}: no column holds a few labels, of {_listed(frame)}; name them: --labels yes,no"
+        msg = f"{path}: no column holds a few labels, of {_listed(frame)}; name them: --labels yes,no{_parted(frame)}"
         raise UsageError(msg)
     return DataColumns(input=text, gold_label=gold, id=key, labels=found, n_rows=frame.height)
 
 
+def split_labels(text: str | None) -> tuple[str, ...]:
+    """Returns the labels of `a,b`, or of a JSON list, which may hold labels with commas."""
+    if not text:
+        return ()
+    if not text.lstrip().startswith("["):
+        return tuple(label.strip() for label in text.split(","))
+    try:
+        return tuple(str(label) for label in json.loads(text, parse_int=str, parse_float=str))
+    except ValueError as error:
+        msg = f"--labels {text[:80]}: not a JSON list: {error}"
+        raise UsageError(msg) from None
+
+
 def _listed(frame: pl.DataFrame) -> str:
-    """The first columns of a file, for a message."""
+    """Returns the first columns of a file, for a message."""
     shown = ", ".join(repr(name[:80]) for name in frame.columns[:MOST_SHOWN])
     return shown if frame.width <= MOST_SHOWN else f"{shown}, ..."
 
 
+def _parted(frame: pl.DataFrame) -> str:
+    """Returns a hint for a file of one column whose name has another separator than the comma in it."""
+    sign = next((sign for sign in (";", "\t", "|") if frame.width == 1 and sign in frame.columns[0]), None)
+    return "" if sign is None else f"; columns are parted by commas here, and this file has {sign!r}"
+
+
+def _quoted(label: str) -> str:
+    """Returns a label as it stands in a list, in quotes where it holds more than words."""
+    return label if label.replace(" ", "").isalnum() else repr(label[:80])
+
+
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """The columns that have one of the names, in the names' order."""
+    """Returns the columns that have one of the names, in the names' order."""
     return [column for name in names for column in frame.columns if column.strip().casefold() == name]
 
 
 def _values(frame: pl.DataFrame, column: str) -> list[str]:
-    """What a column holds, trimmed, in the order of its rows; what is missing left out."""
+    """Returns what a column holds, each value once, trimmed, in the order of its rows; what is missing left out."""
     values = frame[column].drop_nulls().str.strip_chars()
     return [value for value in values.unique(maintain_order=True) if value]
 
 
 def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | None:
+    """Returns the column of the gold label; None where no column holds labels alone."""
     usual = _named(frame, GOLD_NAMES)
     others = [column for column in reversed(frame.columns) if column not in usual]
     for column in (*usual, *others):
@@ -94,8 +122,8 @@ def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | 
             return column
         if not labels and 1 < len(values) <= min(MOST_LABELS, frame.height // 2):
             return column
-    if labels and usual:
-        wrong = next(value for value in _values(frame, usual[0]) if value not in labels)
+    wrong = next((value for column in usual for value in _values(frame, column) if value not in labels), None)
+    if labels and wrong is not None:
         msg = f"--labels: column '{usual[0]}' also holds {wrong[:80]!r}{nearest(wrong, labels)}"
         raise UsageError(msg)
     return None

@@ -31,7 +31,7 @@ def init(
         Path | None, typer.Option(help="A CSV, JSONL or Parquet file of yours, whose rows become the task.")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(help="Its label set, comma-separated; default: what its gold column holds.")
+        str | None, typer.Option(help="Its labels: a,b,c or a JSON list; default: what its gold column holds.")
     ] = None,
     instruction: Annotated[
         str | None, typer.Option(help="The instruction of your prompt: the part that is rephrased.")
@@ -41,7 +41,7 @@ def init(
 ) -> None:
     """Scaffold a folder of your own cards: a model, a task with data, a rephraser and an audit."""
     from flows.audit.new_cards import Endpoint, scaffold, scaffold_for
-    from flows.audit.task_of_data import columns_of
+    from flows.audit.task_of_data import columns_of, split_labels
 
     if (url is None) != (model is None):
         msg = "--url and --model go together: the endpoint, and the model's name there"
@@ -53,8 +53,7 @@ def init(
     if data is None:
         written = scaffold(folder)
     else:
-        named = tuple(label.strip() for label in (labels or "").split(",") if label.strip())
-        columns = columns_of(data, named)
+        columns = columns_of(data, split_labels(labels))
         endpoint = None if url is None or model is None else Endpoint(url=url, model=model)
         written = scaffold_for(folder, data, columns, instruction, endpoint)
         lines = [f"{data.name}: {columns.sentence}"]

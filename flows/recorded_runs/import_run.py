@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from flows.audit.execution import Execution
 from flows.audit.run_audit import RunResult, make_ready, nothing_done, result_of
 from flows.audit.runs import run_row
+from flows.audit.task_of_data import split_labels
 from flows.display.progress import Progress
 from flows.lineage.openlineage.tell import following
 from flows.marts.manifest import made_by
@@ -79,23 +80,10 @@ def options_of(  # noqa: PLR0913 - one option each
             msg = f"{option} {value}{nearest(value, known)}"
             raise UsageError(msg)
     return ImportOptions(
-        task=task, labels=_split_labels(labels), level=level, strategy=strategy, audit=audit, reader=reader,
+        task=task, labels=split_labels(labels), level=level, strategy=strategy, audit=audit, reader=reader,
         mapping=mapping, model=model, format_limits=FormatLimits.model_validate({"policy": policy}), seed=seed,
         resamples=resamples,
     )  # fmt: skip
-
-
-def _split_labels(text: str | None) -> tuple[str, ...]:
-    """Returns the labels of `a,b`, or of a JSON list, which may hold labels with commas."""
-    if not text:
-        return ()
-    if not text.lstrip().startswith("["):
-        return tuple(label.strip() for label in text.split(","))
-    try:
-        return tuple(str(label) for label in json.loads(text, parse_int=str, parse_float=str))
-    except ValueError as error:
-        msg = f"--labels {text[:80]}: not a JSON list: {error}"
-        raise UsageError(msg) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import pytest
 from flows.audit.check_cards import check_cards
 from flows.audit.new_cards import Endpoint, scaffold_for
 from flows.audit.task_of_data import columns_of
-from models_registry.errors import UsageError
+from models_registry.errors import CardError, UsageError
 from models_registry.registry import load_registry
 
 ROWS = "id,text,label\n" + "".join(f"{n:03},a text: {{x}} #{n},{'no' if n % 2 else 'on'}\n" for n in range(12))
@@ -53,4 +53,18 @@ def test_what_is_no_address_is_refused_before_anything_is_written(tmp_path: Path
     data.write_text(ROWS, encoding="utf-8")
     with pytest.raises(UsageError, match="--url 'file:///etc': not an http or https address"):
         scaffold_for(tmp_path / "registry", data, columns_of(data), None, Endpoint(url="file:///etc", model="m"))
+    assert not (tmp_path / "registry").exists()
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "http://h:99999/v1", "http:///v1"])
+def test_what_cannot_be_an_address_is_none(url: str) -> None:
+    with pytest.raises(UsageError, match="not an http or https address"):
+        Endpoint(url=url, model="m").card()
+
+
+def test_a_card_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    data = tmp_path / "mine.csv"
+    data.write_text(ROWS, encoding="utf-8")
+    with pytest.raises(CardError):
+        scaffold_for(tmp_path / "registry", data, columns_of(data), None, Endpoint(url="http://h/v1", model=""))
     assert not (tmp_path / "registry").exists()

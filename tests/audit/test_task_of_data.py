@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.audit.task_of_data import columns_of
+from flows.audit.task_of_data import columns_of, split_labels
 from models_registry.errors import DataError, UsageError
 
 
@@ -59,3 +59,18 @@ def test_what_cannot_be_told_is_said_in_a_line(tmp_path: Path, text: str, labels
         columns_of(written(tmp_path, text), labels)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_gold_column_without_values_is_none(tmp_path: Path) -> None:
+    found = columns_of(written(tmp_path, "text,label\nx,\ny,\n"), ["a", "c"])
+    assert (found.gold_label, found.labels) == (None, ("a", "c"))
+
+
+def test_another_separator_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="parted by commas here, and this file has ';'"):
+        columns_of(written(tmp_path, "text;label\nx;a\ny;b\n"))
+
+
+def test_labels_may_hold_commas() -> None:
+    assert split_labels('["a, b", "c"]') == ("a, b", "c")
+    assert split_labels("a, c") == ("a", "c")

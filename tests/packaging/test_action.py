@@ -31,8 +31,8 @@ RECORDER = """\
 #!/bin/sh
 echo "$*" >> "$CALLS"
 case "$1" in
-  run) mkdir -p warehouse/published && touch warehouse/published/audit.duckdb && cp registry/audits/mine.yml "$CALLS.$$.card" ;;
-  sql) printf 'audit_id\\n%s\\n%s\\n' mine mine ;;
+  run) echo mine >> "$CALLS.nights" && cp registry/audits/mine.yml "$CALLS.$$.card" ;;
+  sql) cat "$CALLS.nights" ;;
   check) exit "$GATE" ;;
 esac
 """
@@ -93,15 +93,16 @@ def test_the_base_is_run_from_its_own_cards_once_and_the_gate_decides(repository
         done = repository.step(name, **variables)
         assert done.returncode == 0, done.stderr
         assert "0.99" in card.read_text(), "the cards of the request stand again"
+    nights = "sql select audit_id from marts.dim_nights --format csv"
     assert calls.read_text().splitlines() == [
-        "validate mine", "run mine", "run mine --new", "sql select audit_id from marts.dim_nights --format csv",
+        nights, "validate mine", "run mine", "run mine --new", nights,
         "compare mine~1 mine", f"check mine --junit junit.xml --markdown {repository.summary}",
     ]  # fmt: skip
     (of_base,) = [path for path in repository.tools.glob("calls.*.card") if "0.99" not in path.read_text()]
     assert ">= 0" in of_base.read_text()
     calls.unlink()
     assert repository.step("baseline", **variables).returncode == 0
-    assert not calls.exists(), "there is a warehouse by now"
+    assert calls.read_text().splitlines() == [nights], "the audit has runs by now"
     assert repository.step("gate", CALLS=str(calls), GATE="1").returncode == 1
 
 
@@ -111,6 +112,18 @@ def test_a_base_without_the_audit_is_no_failure(repository: Repository) -> None:
     done = repository.step("baseline")
     assert done.returncode == 0, done.stderr
     assert "nothing to compare with" in done.stdout
+
+
+@pytest.mark.parametrize("trusted", ["[]", None])
+def test_a_request_cannot_trust_hosts_of_its_own(repository: Repository, trusted: str | None) -> None:
+    path = repository.folder / "trusted.json"
+    for text in (trusted, '["https://elsewhere.example"]'):
+        if text is not None:
+            path.write_text(text)
+            repository.git("add", "trusted.json")
+        repository.git("commit", "--quiet", "--allow-empty", "-m", "Hosts")
+    assert repository.step("trust", PROMPTAUDIT_TRUST_FILE="trusted.json").returncode == 0
+    assert (path.read_text() if path.exists() else None) == trusted
 
 
 @pytest.mark.slow

@@ -283,13 +283,15 @@
     return [make("p", "absent", why), ...known.flatMap(([name, text]) => [make("p", "sub", name), block(text)])];
   }
 
+  const tokens = (n) => (n === null ? "not recorded" : counted(n));
+
   function answerParts(at) {
     const label = grid.label[at] < 0 ? "N/A" : task().labels[grid.label[at]];
     const ruling = all.rulings[grid.ruling[at]];
     const cost = grid.costs[grid.cost[at]];
     const facts = [
       ["label", label], ["right or wrong", ruling ?? "not scored"], ["answer status", all.statuses[grid.status[at]]],
-      ["tokens", grid.completion_tokens[at] === null ? "not recorded" : `${counted(grid.prompt_tokens[at] ?? 0)} in, ${counted(grid.completion_tokens[at])} out`],
+      ["tokens", `${tokens(grid.prompt_tokens[at])} in, ${tokens(grid.completion_tokens[at])} out`],
       ["cost", cost === undefined ? "not recorded" : `$${Number(cost.toPrecision(4))}`],
     ];
     const said = grid.completion[at] >= 0 ? all.completions[grid.completion[at]] : "";

@@ -41,3 +41,8 @@ def test_a_prompt_without_an_answer_is_left_out() -> None:
     assert np.isnan(posix_of(whole[:1]))
     assert np.isnan(posix_of([]))
     assert np.isnan(posix_of([whole[0], landed(-1.0, -1.0)]))
+
+
+def test_likelihoods_of_options_without_counts_of_tokens_have_none() -> None:
+    landed = ['[{"nats": -0.1}, {"nats": -2.4}]', '[{"nats": -1.1}, {"nats": -0.4}]']
+    assert np.isnan(posix_of(landed))
