@@ -14,8 +14,8 @@ def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:
     r"""Returns the prompt sensitivity index of one sample, in nats a token, from 0 up.
 
     1 / (Q (Q - 1)) sum over i and j of | log P(y_j | x_i) - log P(y_j | x_j) | / L_j: y_j is what the model answers to
-    prompt x_j, here the option it finds likeliest, L_j its number of tokens. 0 where every prompt leaves the answers as
-    likely as they were.
+    prompt x_j, here the option it finds likeliest, as each prompt writes it, and L_j its number of tokens. 0 where every
+    prompt leaves the answers as likely as they were.
 
     Two prompts, two options of one token: log-likelihoods (-.1, -2.4) and (-1.1, -.4). The first answers 0, the second
     1: (|-1.1 - -.1| + |-2.4 - -.4|) / 2 = (1 + 2) / 2 = 1.5.

@@ -89,7 +89,7 @@ def variation_effects(
         Satterthwaite: for other samples and other variants of the kind. NaN below FEWEST units and two samples. Where
         fewer than FEWEST_BEARING samples bear V_samples, the bounds hold those of the same data with one added sample too,
         whose variants agree, or are split between two labels.
-        `effect_share`: of the sum of the kinds' effects, negative ones taken as 0; NaN where no kind is told from zero.
+        `effect_share`: of the sum of the effects that are told from zero; NaN of one that is not.
         `noise`, `effect` and what is made of it are NaN unless some sample has two variants that were asked twice.
         `verdict`: moves_most where the effect is told from zero and from that of every other kind, on the same samples, at
         5 % over the number of kinds; moves where it is told from zero; not_told; not_measured without bounds. A kind without
@@ -99,7 +99,7 @@ def variation_effects(
     kinds = [_Kind.of(table, variation) for variation in variations]
     tail = TAIL / max(1, len(kinds))
     moves = [kind.bounds(tail)[0] > 0 for kind in kinds]
-    total = sum(max(0.0, kind.effect) for kind in kinds if not np.isnan(kind.effect))
+    total = sum(kind.effect for kind, is_told in zip(kinds, moves, strict=True) if is_told)
     rows = []
     for place, kind in enumerate(kinds):
         low, high = kind.bounds(TAIL)
@@ -117,7 +117,7 @@ def variation_effects(
                 effect=kind.effect,
                 effect_low=low,
                 effect_high=high,
-                effect_share=float(np.maximum(0, kind.effect)) / total if any(moves) else np.nan,
+                effect_share=kind.effect / total if moves[place] else np.nan,
                 verdict=verdict,
             )
         )

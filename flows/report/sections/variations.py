@@ -32,6 +32,21 @@ def kind(row: Row) -> str:
     return str(row["variation"]).replace("_", " ")
 
 
+_WITHIN = {"effect": (-1.0, 1.0), "sensitivity": (0.0, 1.0), "pss_inter": (-1.0, 1.0)}
+"""What a figure can be: an interval from few variants may reach beyond, and is printed up to there, as the scorecard's are."""
+
+
+def _within(row: Row) -> Row:
+    """Returns a row with its intervals cut to what the figures can be."""
+    clipped = {
+        stem + end: min(max(row[stem + end], least), most)
+        for stem, (least, most) in _WITHIN.items()
+        for end in ("_low", "_high")
+        if row[stem + end] is not None
+    }
+    return {**row, **clipped}
+
+
 _COLUMNS = (
     MODEL, STRATEGY, Column("Kind", lambda of: kind(of.row)), Column("Verdict", lambda of: SAYS[of.row["verdict"]]),
     counted("Variants", "n_variants"), N_SAMPLES,
@@ -45,7 +60,7 @@ _POSIX = figure("POSIX", "posix")
 
 def variations(data: ReportData, room: Room) -> Section:
     """Returns the effect of each kind of variation of the tasks that were asked with several; no blocks where none was."""
-    rows = data.variations
+    rows = [_within(row) for row in data.variations]
     section = Section(
         "variations",
         f"{TITLE}: {finding(rows)}" if rows else TITLE,
@@ -72,8 +87,9 @@ def finding(rows: Sequence[Row]) -> str:
     """Returns in a sentence which kind moves the answers of which model most, that with the largest effect."""
     largest = sorted((row for row in rows if row["verdict"] == LARGEST), key=lambda row: -row["effect"])
     if not largest:
-        if any(row["verdict"] == "moves" for row in rows):
-            return "no kind of variation is told from all others"
+        moving = list(dict.fromkeys(kind(row) for row in rows if row["verdict"] == "moves"))
+        if moving:
+            return _moving(moving)
         is_measured = any(row["effect"] is not None for row in rows)
         return "no kind of variation is told from repeating" if is_measured else "not measured without repetitions"
     first = largest[0]
@@ -82,6 +98,12 @@ def finding(rows: Sequence[Row]) -> str:
     return (
         f"{kind(first)} moves those of {cut(first['model_id'], NAME)}{on} most, {_effect(first)} beyond repeating{rest}"
     )
+
+
+def _moving(kinds: Sequence[str]) -> str:
+    *most, last = kinds
+    listed = f"{', '.join(most)} and {last}" if most else last
+    return f"{listed} {'move' if most else 'moves'} answers, none told from all others"
 
 
 def _effect(row: Row) -> str:
@@ -95,7 +117,7 @@ def _said(rows: Sequence[Row]) -> str:
         return f"{kind(largest[0])} moves answers most, {_effect(largest[0])}"
     moving = [kind(row) for row in rows if row["verdict"] == "moves"]
     if moving:
-        return f"{' and '.join(moving)} {'move' if len(moving) > 1 else 'moves'} answers, none told from all others"
+        return _moving(moving)
     is_measured = any(row["effect"] is not None for row in rows)
     return "no kind told from repeating" if is_measured else "not measured"
 

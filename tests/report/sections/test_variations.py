@@ -32,7 +32,7 @@ def test_the_largest_effect_that_is_named_comes_first() -> None:
     ("verdicts", "effect", "said"),
     [
         (("not_told", "not_told"), 0.01, "no kind of variation is told from repeating"),
-        (("moves", "moves"), 0.2, "no kind of variation is told from all others"),
+        (("moves", "moves"), 0.2, "a and b move answers, none told from all others"),
         (("not_measured", "not_told"), 0.2, "no kind of variation is told from repeating"),
         (("not_measured", "not_measured"), None, "not measured without repetitions"),
     ],
