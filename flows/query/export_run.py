@@ -14,12 +14,13 @@ import polars as pl
 
 from flows.query.dove_rows import dove_rows
 from flows.settings import Settings
-from flows.warehouse import Warehouse
+from flows.warehouse import Published, Warehouse
 from flows.warehouse.run_names import resolve_id
+from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, WarehouseError, nearest
 
-TEXTS = ("input", "completion", "instruction", "output_format", "prompt", "choices", "references")
+TEXTS = ("input", "completion", "instruction", "setting", "output_format", "prompt", "choices", "references")
 """Columns that hold texts, which are left out of sensitive tasks unless asked for."""
 POLICIES = ("none", "full")
 _TEXT, _REAL, _WHOLE, _LIST = pl.String(), pl.Float64(), pl.Int64(), pl.List(pl.String)
@@ -27,13 +28,19 @@ SCHEMA: dict[str, pl.DataType] = {
     "prediction_id": _TEXT, "model": _TEXT, "task": _TEXT, "kind": _TEXT, "level": _TEXT, "labels": _LIST, "reader": _TEXT,
     "scoring": _LIST, "token_f1_threshold": _REAL, "refusal_pattern": _TEXT, "strategy": _TEXT,
     "paraphrase_temperature": _REAL, "variant_index": _WHOLE, "is_original": pl.Boolean(), "instruction": _TEXT,
-    "output_format": _TEXT, "prompt": _TEXT, "option_signs": _LIST, "sample_id": _TEXT, "input": _TEXT, "choices": _LIST,
+    "variation": _TEXT, "setting": _TEXT, "output_format": _TEXT, "prompt": _TEXT, "option_signs": _LIST, "sample_id": _TEXT,
+    "input": _TEXT, "choices": _LIST, "option_order": pl.List(_WHOLE),
     "references": _LIST, "repetition": _WHOLE, "completion": _TEXT, "finish_reason": _TEXT, "prompt_tokens": _WHOLE,
     "completion_tokens": _WHOLE, "cost_usd": _REAL, "latency_ms": _REAL, "gold_label": _TEXT, "label": _TEXT,
     "answer_status": _TEXT, "is_refused": pl.Boolean(), "is_correct": pl.Boolean(), "is_quarantined": pl.Boolean(),
 }  # fmt: skip
 _ABOUT = {
-    "prompt": "the messages as they were sent, JSON, with {placeholders} for what is the sample's",
+    "variation": "in which respect the prompt differs from the original",
+    "setting": "by kind of variation what the prompt has in place of the original's, JSON",
+    "prompt": "the variant's messages, JSON, with {placeholders} where each sample's parts were put in; nothing for a template",
+    "input": "the sample's text as the data has it; under input_noise the model was shown another spelling",
+    "choices": "the options in the order of the data",
+    "option_order": "for each place as shown the option's place in the data, from 0; nothing where they stood in the data's order",
     "gold_label": "what is right",
     "label": "what the completion was read as; nothing where it gave no label",
     "answer_status": "what became of the answer",
@@ -71,6 +78,9 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
     if not rows:
         msg = f"{warehouse.published.path}: run {audit_run_id} has no answers there; of a retired run: rebuild RUN --restore"
         raise DataError(msg)
+    orders = _option_orders(warehouse.published, audit_run_id)
+    for row in rows:
+        row["option_order"] = orders.get((row["prompt_variant_id"], row["sample_id"]))
     sensitive = sorted({row["task"] for row in rows if row["is_sensitive"]})
     for row in rows:
         if text == "none" or (text is None and row["is_sensitive"]):
@@ -78,6 +88,14 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
     _write(folder, lambda draft: FORMS[form](draft, rows, audit_run_id))
     left_out = tuple(sorted({row["task"] for row in rows})) if text == "none" else tuple(() if text else sensitive)
     return ExportResult(audit_run_id=audit_run_id, format=form, path=folder, n_rows=len(rows), left_out=left_out)
+
+
+def _option_orders(published: Published, run: str) -> dict[tuple[str, str], list[int]]:
+    """The orders in which options were shown where it was not the data's; a copy of an earlier version has none."""
+    if "raw.option_orders" not in {row["name"] for row in published.read(TABLES)}:
+        return {}
+    orders = published.read(sql("query", "option_orders"), run=run)
+    return {(row["prompt_variant_id"], row["sample_id"]): row["option_order"] for row in orders}
 
 
 def _refuse_filled(folder: Path) -> None:

@@ -20,8 +20,10 @@ from models_registry.tables import ESCAPED, escape, read_text_table
 
 REQUIRED = ("model", "sample_id", "completion")
 OPTIONAL = (
-    "task", "strategy", "variant_index", "is_original", "instruction", "paraphrase_temperature", "repetition",
-    "gold_label", "input", "choices", "references", "option_signs", "option_loglikelihoods", "finish_reason", "is_refused",
+    "task", "strategy", "variant_index", "is_original", "instruction", "variation", "setting",
+    "paraphrase_temperature", "repetition",
+    "gold_label", "input", "choices", "references", "option_signs", "option_order",
+    "option_loglikelihoods", "finish_reason", "is_refused",
     "kind", "level", "labels", "reader", "scoring", "token_f1_threshold", "refusal_pattern", *MEASURED,
 )  # fmt: skip
 DERIVED = (

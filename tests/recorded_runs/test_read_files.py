@@ -15,9 +15,12 @@ import pytest
 from flows.recorded_runs.formats import format_of, source
 from flows.recorded_runs.formats.answers import letter_of
 from flows.recorded_runs.formats.inspect_logs import as_recorded
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.recorded_runs.map_columns import guessed_map, read_map
 from flows.recorded_runs.read_files import OPTIONAL, REQUIRED, read_recordings
+from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError
+from models_registry.registry import load_registry
 from tests.support.shell import promptaudit
 
 FILES = Path(__file__).parent / "files"
@@ -337,7 +340,9 @@ def test_an_option_asked_alone_in_helm_is_chosen_where_it_is_the_likeliest(tmp_p
     assert [each["nats"] for each in json.loads(frame["option_loglikelihoods"][0])] == [-3.5, -1.25]
 
 
-def test_another_order_of_options_in_dove_is_a_task_of_its_own(tmp_path: Path) -> None:
+def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a_task_of_their_own(
+    tmp_path: Path,
+) -> None:
     def row(order: str, choices: list[str]) -> dict[str, Any]:
         options = [{"id": sign, "text": text} for sign, text in zip("AB", choices, strict=True)]
         return {
@@ -350,10 +355,55 @@ def test_another_order_of_options_in_dove_is_a_task_of_its_own(tmp_path: Path) -
             "output": {"response": "A"}, "evaluation": {"score": 1.0},
         }  # fmt: skip
 
-    path = write(tmp_path / "d.jsonl", row("none", ["Paris", "Rome"]), row("reverse_alphabetical", ["Rome", "Paris"]))
+    path = write(
+        tmp_path / "d.jsonl", row("none", ["Paris", "Rome"]), row("reverse_alphabetical", ["Rome", "Paris"]),
+        row("other", ["Oslo", "Paris"]),
+    )  # fmt: skip
     read = read_recordings([path])
-    assert read.frame.select("task", "gold_label").rows() == [
-        ("facts", "A"),
-        ("facts (options: reverse_alphabetical)", "B"),
+    assert read.frame.select("task", "gold_label", "choices", "option_order").rows() == [
+        ("facts", "A", '["Paris", "Rome"]', None),
+        ("facts", "A", '["Paris", "Rome"]', "[1, 0]"),  # its A was the second of the first row
+        ("facts (options: other)", "B", '["Oslo", "Paris"]', None),
     ]
-    assert any("1 rows have their options in another order" in note for note in read.notes)
+    assert any("1 rows have other options than the first of their sample" in note for note in read.notes)
+
+
+# ---------------------------------------------------------------- in what prompts differ
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"option_order": "[0, 0]"},
+            r"row 1: option_order: the options' places in the data are wanted, from 0, each once, found '\[0, 0\]'",
+        ),
+        ({"option_order": "[2, 1, 0]"}, r"row 1: option_order: the options' places in the data are wanted"),
+        (
+            {"variation": "option_ordr"},
+            r"variant 0 of task 'q': variation: 'option_ordr' is none; nearest: option_order",
+        ),
+        ({"setting": '{"mood": 1}'}, r"variant 0 of task 'q': setting: .* is none; a JSON object by kind is wanted"),
+    ],
+)
+def test_what_no_prompt_can_differ_in_is_refused(tmp_path: Path, columns: dict[str, str], message: str) -> None:
+    row = {"model": "m", "task": "q", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "B"}
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    with pytest.raises(DataError, match=message):
+        import_predictions(
+            warehouse, [write(tmp_path / "a.jsonl", {**row, **columns})], load_registry(), ImportOptions()
+        )
+
+
+def test_an_order_of_options_is_landed_beside_the_variants_kind(tmp_path: Path) -> None:
+    row = {"model": "m", "task": "q", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "B"}
+    varied = {"variation": "option_order", "setting": '{"option_order": "reversed"}', "option_order": [1, 0]}
+    path = write(tmp_path / "a.jsonl", {**row, "variant_index": 0}, {**row, "variant_index": 1, **varied})
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    import_predictions(warehouse, [path], load_registry(), ImportOptions())
+    assert warehouse.read("select sample_id, option_order from raw.option_orders") == [
+        {"sample_id": "1", "option_order": [1, 0]}
+    ]
+    assert warehouse.read("select variation, setting from raw.prompt_variants order by variant_index") == [
+        {"variation": None, "setting": None}, {name: varied[name] for name in ("variation", "setting")},
+    ]  # fmt: skip

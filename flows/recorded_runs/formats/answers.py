@@ -40,6 +40,7 @@ class Answer:
     input: str | None = None
     choices: Sequence[str] = ()
     option_signs: Sequence[str] = ()
+    option_order: Sequence[int] = ()  # for each place as shown the place in `choices`, where it is another
     labels: Sequence[str] = ()  # every class there is, where the file lists them
     loglikelihoods: Sequence[float] = ()
     score: float | None = None
@@ -114,6 +115,7 @@ def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[t
             "references": _listed(tuple(answer.references)),
             "choices": _listed(tuple(answer.choices)),
             "option_signs": _listed(tuple(answer.option_signs)),
+            "option_order": as_json(list(answer.option_order)) if answer.option_order else None,
             "labels": _listed(tuple(answer.labels)),
             "option_loglikelihoods": _weights(answer), "prompt_tokens": _shown(answer.prompt_tokens),
             "completion_tokens": _shown(answer.completion_tokens), "cost_usd": _shown(answer.cost_usd),

@@ -1,13 +1,14 @@
 """Reads rows of the DOVE dataset: a prediction a row, with what its prompt varied in (`prompt_config.dimensions`).
 
 The rows are nested (`model.model_info.name`, `instance.sample_identifier`, `output.response`, `evaluation.score`), in Parquet,
-JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own. An option's letter means
-the same within one order of options only, so each further order is a task of its own.
+JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own. Options that stand in
+another order than in the sample's first row are mapped back to it, so a letter means the same option in every row; where they
+are not the same options, each once, the row is of a task of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,16 +48,27 @@ def as_recorded(path: Path) -> RecordedAnswers:
             msg = f"{place}: not a row of DOVE: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
         options = tuple(answer.choices)
-        if orders.setdefault((answer.task or "", answer.sample_id), options) != options:
+        first = orders.setdefault((answer.task or "", answer.sample_id), options)
+        if first != options and sorted(first) == sorted(options) and len(set(first)) == len(first):
+            answer = _mapped_back(answer, first)
+        elif first != options:
             name = f"{answer.task} (options: {order})"
             apart[name] = apart.get(name, 0) + 1
             answer = replace(answer, task=name)
         answers.append(answer)
     notes = tuple(
-        f"{path}: {n} rows have their options in another order, where a letter is another option: task '{name}'"
+        f"{path}: {n} rows have other options than the first of their sample, where a letter is another option: task '{name}'"
         for name, n in apart.items()
     )
     return RecordedAnswers(program=PROGRAM, answers=answers, task=path.stem, notes=notes)
+
+
+def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
+    """Returns the answer with the options in the order given, and beside them the order in which they were shown."""
+    order = [options.index(text) for text in answer.choices]
+    letters = letters_of(len(options))
+    gold = letters[order[letters.index(answer.gold_label)]] if answer.gold_label in letters else None
+    return replace(answer, choices=options, option_order=order, gold_label=gold)
 
 
 def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
