@@ -40,7 +40,7 @@ _ABOUT = {
     "prompt": "the variant's messages, JSON, with {placeholders} where each sample's parts were put in; nothing for a template",
     "input": "the sample's text as the data has it; under input_noise the model was shown another spelling",
     "choices": "the options in the order of the data",
-    "option_order": "for each place as shown the option's place in the data, from 0; nothing where they stood in the data's order",
+    "option_order": "for each place as shown the option's place in the data, from 0; nothing where that is the data's order",
     "gold_label": "what is right",
     "label": "what the completion was read as; nothing where it gave no label",
     "answer_status": "what became of the answer",

@@ -15,6 +15,7 @@ from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promp
 from flows.recorded_runs.formats.rows import rows_of
 from flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
 from flows.recorded_runs.prompt_templates import variants_of_answers
+from flows.recorded_runs.tell_apart import told_apart
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import ESCAPED, escape, read_text_table
 
@@ -65,13 +66,15 @@ def read_recordings(
             continue
         frame = mapped_frame(path, wanted) if wanted is not None else _own(path)
         frames.append(_checked(frame, path, model, notes))
+    foreign, apart = told_apart(foreign)
+    notes += apart
     for (path, read), variants in zip(foreign, variants_of_answers([each for _, each in foreign]), strict=True):
         frame = frame_of_answers(read.answers, path, variants).with_columns(program=pl.lit(read.program))
         frames.append(frame.with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file")))
     frame = pl.concat(frames, how="diagonal")
     if foreign:
-        frame = _numbered_on(frame)
-        notes += _variant_notes(frame)
+        frame, more = _numbered_on(frame)
+        notes += [*more, *_variant_notes(frame)]
     return Recordings(frame=frame, notes=tuple(notes), beside=tuple(b for _, read in foreign for b in read.beside))
 
 
@@ -132,13 +135,19 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
     return frame.drop(unknown).with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file"))
 
 
-def _numbered_on(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with repetitions numbered on where several files of another program answer the same cell."""
+def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Returns the rows with repetitions numbered on where several files of another program answer the same cell, and notes."""
     cell = [pl.col(name) for name in ("model", "task", "variant_index", "sample_id")]
     again = pl.int_range(1, pl.len() + 1).over(cell).cast(pl.String)
     is_foreign = pl.col("program").is_not_null()
     repetition = pl.col("repetition") if "repetition" in frame.columns else pl.lit(None, dtype=pl.String)
-    return frame.with_columns(pl.when(is_foreign).then(again).otherwise(repetition).alias("repetition"))
+    first = pl.col("file").first().over(cell)
+    more = frame.filter(is_foreign & (pl.col("file") != first)).group_by("file", maintain_order=True)
+    notes = [
+        f"{file}: {n} answers are to prompts and samples that an earlier file has answers to, and count as repetitions"
+        for file, n in more.len().iter_rows()
+    ]
+    return frame.with_columns(pl.when(is_foreign).then(again).otherwise(repetition).alias("repetition")), notes
 
 
 def _variant_notes(frame: pl.DataFrame) -> list[str]:

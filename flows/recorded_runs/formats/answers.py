@@ -23,7 +23,8 @@ class Answer:
     """One answer as a program recorded it.
 
     `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
-    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `score` is the program's own.
+    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `sample_key` is what the sample consists
+of, where ids of several files may clash; `settings` are those that the model answered at. `score` is the program's own.
     """
 
     place: str
@@ -35,6 +36,8 @@ class Answer:
     fields: Mapping[str, str] = field(default_factory=dict)
     instruction: str | None = None
     variant: str | None = None
+    sample_key: str | None = None
+    settings: str | None = None
     gold_label: str | None = None
     references: Sequence[str] = ()
     input: str | None = None
@@ -68,14 +71,17 @@ def letters_of(n: int) -> list[str]:
 
 
 def letter_of(value: str | None, choices: Sequence[str]) -> str | None:
-    """Returns the letter of an option that is named by its letter or by its text; None where it is neither."""
+    """Returns the letter of an option that is named by its text or by its letter; None where it is neither.
+
+    A text that is an option and the letter of another means the option.
+    """
     if value is None:
         return None
     letters, text = letters_of(len(choices)), value.strip()
-    if text.upper() in letters:
-        return text.upper()
     same = [letter for letter, choice in zip(letters, choices, strict=False) if choice.strip() == text]
-    return same[0] if len(same) == 1 else None
+    if same:
+        return same[0] if len(same) == 1 else None
+    return text.upper() if text.upper() in letters else None
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
@@ -86,7 +92,10 @@ def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
 def number_of(value: Any) -> float | None:  # noqa: ANN401
     """Returns a finite number, of true and false 1 and 0; None for anything else."""
     if isinstance(value, bool | int | float):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            return None
         return number if abs(number) < float("inf") else None
     return None
 

@@ -48,7 +48,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
             msg = f"{place}: not a row of DOVE: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
         options = tuple(answer.choices)
-        first = orders.setdefault((answer.task or "", answer.sample_id), options)
+        first = orders.setdefault((answer.task or "", answer.sample_key or ""), options)
         if first != options and sorted(first) == sorted(options) and len(set(first)) == len(first):
             answer = _mapped_back(answer, first)
         elif first != options:
@@ -92,13 +92,14 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
     question = text_of(asked.get("question")) or text_of(instance.get("raw_input"))
     index = identifier.get("hf_index")
     sample_id = str(index) if index not in (None, -1) else str(question)[:200]
+    source = [identifier.get(name) for name in ("hf_repo", "hf_split", "hf_index")]
     order = dimensions.get("choices_order") or {}
     phrasing = dimensions.get("instruction_phrasing") or {}
     told = {name: value for name, value in dimensions.items() if name not in ("instruction_phrasing", "demonstrations")}
     score = number_of(row["evaluation"].get("score"))
     answer = Answer(
         place=place, model=_model_of(row["model"]), task=str(identifier.get("dataset_name") or "dove"),
-        sample_id=sample_id, completion=text_of(row["output"].get("response")),
+        sample_id=sample_id, sample_key=as_json([*source, question]), settings=_quantization_of(row["model"]), completion=text_of(row["output"].get("response")),
         prompt=text_of(instance.get("raw_input")), fields={"question": question or ""},
         instruction=text_of(phrasing.get("text") if isinstance(phrasing, dict) else phrasing),
         variant=as_json(told) if told else None, gold_label=gold,
@@ -106,6 +107,17 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
         input=question, choices=choices, option_signs=signs, score=score,
     )  # fmt: skip
     return answer, str(order.get("method") if isinstance(order, dict) else order)
+
+
+def _quantization_of(model: Any) -> str | None:  # noqa: ANN401
+    """Returns the bits that a model was reduced to, which makes it another model; None where it was not, or nothing says so."""
+    for name in ("inference_settings", "configuration"):
+        section = model.get(name) if isinstance(model, dict) else None
+        given = section.get("quantization") if isinstance(section, dict) else None
+        bits = given.get("bit_precision") if isinstance(given, dict) else given
+        if bits not in (None, "", "none"):
+            return str(bits)
+    return None
 
 
 def _model_of(model: Any) -> str:  # noqa: ANN401

@@ -14,6 +14,7 @@ from typing import Any
 
 from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of, letters_of, number_of, text_of
 from flows.recorded_runs.formats.source import MAX_BESIDE, first_line, json_file, json_lines
+from flows.system.keys import as_json
 from models_registry.errors import DataError
 
 PROGRAM = "lm_eval"
@@ -70,6 +71,7 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> li
         fields = {name: value for name, value in doc.items() if isinstance(value, str) and value not in targets}
         common: dict[str, Any] = {
             "place": place, "model": model, "task": task, "sample_id": str(row["doc_id"]),
+            "sample_key": as_json([row["doc_id"], doc]),
             "prompt": text_of(requests[0][0]), "input": _input_of(fields, text_of(requests[0][0])),
             "score": _score(row),
         }  # fmt: skip
