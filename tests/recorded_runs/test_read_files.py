@@ -407,3 +407,187 @@ def test_an_order_of_options_is_landed_beside_the_variants_kind(tmp_path: Path) 
     assert warehouse.read("select variation, setting from raw.prompt_variants order by variant_index") == [
         {"variation": None, "setting": None}, {name: varied[name] for name in ("variation", "setting")},
     ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- files whose names clash
+def promptfoo(path: Path, *questions: str, **changes: Any) -> Path:
+    """What promptfoo wrote, with one result a question, the provider's columns and the file's config as given."""
+    document = json.loads((FILES / "promptfoo/out.json").read_text())
+    first = document["results"]["results"][0]
+    columns = changes.pop("columns", (0,))
+    document["results"]["results"] = [
+        {**first, "testIdx": n, "promptIdx": column, "vars": {"question": question}}
+        for n, question in enumerate(questions) for column in columns
+    ]  # fmt: skip
+    path.write_text(json.dumps({**document, **changes}))
+    return path
+
+
+def test_other_questions_of_a_second_file_are_other_samples_and_equal_ones_the_same(tmp_path: Path) -> None:
+    first = promptfoo(tmp_path / "a.json", "a", "b", config={"description": "t"})
+    second = promptfoo(tmp_path / "b.json", "c", "a", config={"description": "t"})
+    read = read_recordings([first, second])
+    ids = read.frame["sample_id"].to_list()
+    assert (ids[0], ids[1], ids[3]) == ("0", "1", "0")  # the second file's "a" is the first's
+    assert ids[2].startswith("0~")
+    assert any(f"{second}: 1 samples have ids that other samples of {first} have" in note for note in read.notes)
+    assert read.frame["repetition"].to_list() == ["1", "1", "1", "2"]
+    assert any(f"{second}: 1 answers are to prompts and samples that an earlier file" in note for note in read.notes)
+
+
+def test_documents_of_lm_eval_that_differ_are_other_samples(tmp_path: Path) -> None:
+    rows = [lm_eval(doc={"question": question}) for question in ("a", "b")]
+    files = [write(tmp_path / f"{row['doc']['question']}.jsonl", row) for row in rows]
+    ids = read_recordings(files, model="m", task="t").frame["sample_id"].to_list()
+    assert ids[0] == "1"
+    assert ids[1].startswith("1~")
+
+
+def test_a_provider_named_twice_is_two_models(tmp_path: Path) -> None:
+    read = read_recordings([promptfoo(tmp_path / "a.json", "a", "b", columns=(0, 1))])
+    assert read.frame["model"].to_list() == ["mock-7b", "mock-7b (provider 2)"] * 2
+    assert set(read.frame["repetition"]) == {"1"}
+    assert any("model 'mock-7b' answered at 2 settings" in note for note in read.notes)
+
+
+def test_a_config_of_promptfoo_that_is_no_object_names_no_task(tmp_path: Path) -> None:
+    assert read_recordings([promptfoo(tmp_path / "a.json", "q", config=[1])]).frame["task"].to_list() == ["a"]
+
+
+def test_rows_of_dove_are_told_apart_by_split_and_quantization(tmp_path: Path) -> None:
+    def row(split: str, bits: str) -> dict[str, Any]:
+        return {
+            "evaluation_id": "e",
+            "model": {"model_info": {"name": "m"}, "inference_settings": {"quantization": {"bit_precision": bits}}},
+            "prompt_config": {"dimensions": {}},
+            "instance": {"raw_input": "Q", "sample_identifier": {"dataset_name": "d", "hf_index": 1, "hf_split": split}},
+            "output": {"response": "A"}, "evaluation": {"score": 1.0, "ground_truth": "A"},
+        }  # fmt: skip
+
+    rows = [row("test", "4bit"), row("test", "8bit"), row("train", "8bit")]
+    frame = read_recordings([write(tmp_path / "d.jsonl", *rows)]).frame
+    assert frame["model"].to_list() == ["m (4bit)", "m (8bit)", "m (8bit)"]
+    assert frame["sample_id"].n_unique() == 2
+    assert set(frame["repetition"]) == {"1"}
+
+
+# ---------------------------------------------------------------- what is right, as programs write it
+def lm_eval(**changes: Any) -> dict[str, Any]:
+    row = {
+        "doc_id": 1,
+        "doc": {"question": "Q"},
+        "arguments": {"gen_args_0": {"arg_0": "Q", "arg_1": {}}},
+        "resps": [["a"]],
+    }
+    return {**row, "target": "a", "filter": "none", **changes}
+
+
+def weighed(target: str, acc: float, *options: str, **changes: Any) -> dict[str, Any]:
+    """A question whose first option is the likeliest."""
+    asked = {f"gen_args_{n}": {"arg_0": "Q", "arg_1": f" {option}"} for n, option in enumerate(options)}
+    given = [[[str(-float(n)), "False"]] for n in range(len(options))]
+    return lm_eval(arguments=asked, resps=given, target=target, acc=acc, **changes)
+
+
+@pytest.mark.parametrize(
+    ("row", "golds", "references"),
+    [
+        (lm_eval(target="['Paris', 'paris']"), None, '["Paris", "paris"]'),
+        (lm_eval(target="[1, 2]"), "[1, 2]", '["[1, 2]"]'),  # the answer to a question may be written so
+        (lm_eval(target="['Paris'"), "['Paris'", """["['Paris'"]"""),
+        (weighed("[1]", 0.0, "x", "y"), "B", None),
+        (weighed("[0, 2]", 1.0, "x", "y", "z"), None, None),
+        (weighed("y", 0.0, "x", "y"), "B", None),
+        (weighed("1", 1.0, "1", "2"), "A", None),  # right there, and the likeliest is the text 1
+        (weighed("1", 0.0, "1", "2"), "B", None),
+        (weighed("1", 0.0, "3", "2", "1"), None, None),
+        (weighed("a", 0.0, "x", "y", "a"), "C", None),
+    ],
+)
+def test_targets_of_lm_eval_may_be_lists_places_and_texts(
+    tmp_path: Path, row: dict[str, Any], golds: str | None, references: str | None
+) -> None:
+    read = read_recordings([write(tmp_path / "s.jsonl", row)], model="m")
+    assert read.frame.select("gold_label", "references").rows() == [(golds, references)]
+    is_unsure = golds is None and references is None
+    assert any("1 questions have no gold label" in note for note in read.notes) == is_unsure
+
+
+def test_every_repeat_of_lm_eval_is_read_and_a_row_without_a_filter_among_others_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", lm_eval(resps=[["a"], ["b"]]))
+    assert read_recordings([path], model="m").frame["completion"].to_list() == ["a", "b"]
+    write(path, lm_eval(), {"doc_id": 1})
+    with pytest.raises(DataError, match=r"s\.jsonl row 2: filter: this row has none, and others have one"):
+        read_recordings([path], model="m")
+
+
+def test_a_number_too_large_for_any_machine_is_no_score(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(lm_eval(acc=0.5)).replace("0.5", "9" * 400) + "\n")
+    assert read_recordings([path], model="m").frame["program_score"].to_list() == [None]
+
+
+def test_a_sample_that_only_another_metric_scores_is_read(tmp_path: Path) -> None:
+    rows = [{**eee(n, f"p{n}", "s"), "evaluation_result_id": metric} for n, metric in ((1, "x"), (1, "y"), (2, "y"))]
+    read = read_recordings([write(tmp_path / "rows.jsonl", *rows)])
+    assert read.frame["sample_id"].to_list() == ["1", "2"]
+    assert any("1 rows score the same answers by another metric" in note for note in read.notes)
+
+
+def test_a_log_has_an_answer_a_choice_and_says_what_is_not_read(tmp_path: Path) -> None:
+    choices = [{"message": {"role": "assistant", "content": text}, "stop_reason": "stop"} for text in ("A", "B")]
+    sample = {
+        "id": 1, "input": "Q", "choices": ["x", "y"], "target": ["A", "B"], "output": {"choices": choices},
+        "scores": {"choice": {"value": "yes"}, "judge": {"value": 0}},
+    }  # fmt: skip
+    read = as_recorded(log(tmp_path / "log.eval", member=json.dumps(sample).encode()))
+    assert [(each.completion, each.score, each.gold_label) for each in read.answers] == [
+        ("A", 1.0, None),
+        ("B", None, None),
+    ]
+    assert [note.split(": ", 1)[1] for note in read.notes] == [
+        "the scores of 'choice' are read, those of judge are not",
+        "1 samples have several right options, which are not read: they have no gold label",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "score"), [("C", 1.0), ("1.0", 1.0), ("No", 0.0), ("true", 1.0), ("well", None), ("nan", None)]
+)
+def test_scores_of_inspect_are_read_as_it_reads_them(tmp_path: Path, value: str, score: float | None) -> None:
+    sample = {"id": 1, "input": "Q", "scores": {"s": {"value": value}}, "output": {"completion": "a"}}
+    (answer,) = as_recorded(log(tmp_path / "log.eval", member=json.dumps(sample).encode())).answers
+    assert answer.score == score
+
+
+def test_logs_at_other_settings_are_of_other_models(tmp_path: Path) -> None:
+    paths = []
+    for name, config in (("a", {}), ("b", {"temperature": 0.7})):
+        document = json.loads((FILES / "inspect_ai/facts.json").read_text())
+        document["eval"]["model_generate_config"] = config
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(document))
+    models = read_recordings(paths).frame["model"].unique(maintain_order=True).to_list()
+    assert models == ["mockllm/meta-llama/mock-7b", 'mockllm/meta-llama/mock-7b ({"temperature": 0.7})']
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_options_asked_alone_in_helm_are_all_wanted_and_models_kept_apart(tmp_path: Path, *, is_whole: bool) -> None:
+    def change(document: dict[str, Any]) -> None:
+        document["adapter_spec"]["method"] = "multiple_choice_separate_original"
+        (first, *_) = document["request_states"]
+        document["request_states"] = []
+        for model, logprobs in (("a", (-3.5, -1.25)), ("b", (-1.0, -2.0) if is_whole else (-1.0,))):
+            for index, logprob in enumerate(logprobs):
+                state = json.loads(json.dumps({**first, "reference_index": index}))
+                state.pop("output_mapping")
+                state["request"]["model"] = model
+                state["result"]["completions"][0]["logprob"] = logprob
+                document["request_states"].append(state)
+
+    path = helm(tmp_path / "run", change)
+    if is_whole:
+        assert read_recordings([path]).frame.select("model", "completion").rows() == [("a", "B"), ("b", "A")]
+        return
+    with pytest.raises(DataError, match=r"row 3: instance 'id\d+' has no request for its option 'Odd'"):
+        read_recordings([path])

@@ -22,9 +22,9 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 class Answer:
     """One answer as a program recorded it.
 
-    `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
-    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `sample_key` is what the sample consists
-of, where ids of several files may clash; `settings` are those that the model answered at. `score` is the program's own.
+        `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
+        the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `sample_key` is what the sample consists
+    of, where ids of several files may clash; `settings` are those that the model answered at. `score` is the program's own.
     """
 
     place: str
@@ -70,18 +70,19 @@ def letters_of(n: int) -> list[str]:
     return list(LETTERS[:n])
 
 
-def letter_of(value: str | None, choices: Sequence[str]) -> str | None:
-    """Returns the letter of an option that is named by its text or by its letter; None where it is neither.
+def letter_of(value: str | None, choices: Sequence[str], *, by_text: bool = False) -> str | None:
+    """Returns the letter of an option that is named by its letter or by its text; None where it is neither.
 
-    A text that is an option and the letter of another means the option.
+    What is the letter of one option and the text of another means the former, `by_text` the latter.
     """
     if value is None:
         return None
     letters, text = letters_of(len(choices)), value.strip()
     same = [letter for letter, choice in zip(letters, choices, strict=False) if choice.strip() == text]
-    if same:
-        return same[0] if len(same) == 1 else None
-    return text.upper() if text.upper() in letters else None
+    is_letter = text.upper() in letters
+    if is_letter and not (by_text and same):
+        return text.upper()
+    return same[0] if len(same) == 1 else None
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds

@@ -50,10 +50,12 @@ def as_recorded(path: Path) -> RecordedAnswers:
     if not model or not task:
         msg = f"{path}: its header names no model and task: not a log of inspect_ai"
         raise DataError(msg)
-    settings = {name: value for name, value in (spec.get("model_generate_config") or {}).items() if value is not None}
+    config = spec.get("model_generate_config")
+    settings = {name: value for name, value in config.items() if value is not None} if isinstance(config, dict) else {}
     common = {"model": model, "task": task, "settings": as_json(settings) if settings else None}
     answers: list[Answer] = []
-    n_errors, scorers, n_several = 0, dict[str, None](), 0
+    scorers: dict[str, None] = {}
+    n_errors = n_several = 0
     for place, sample in samples:
         try:
             of_sample = _answers_of(f"{path} {place}", sample, common)
@@ -69,7 +71,9 @@ def as_recorded(path: Path) -> RecordedAnswers:
         first, *others = scorers
         notes.append(f"{path}: the scores of '{first}' are read, those of {', '.join(others)} are not")
     if n_several:
-        notes.append(f"{path}: {n_several} samples have several right options, which are not read: they have no gold label")
+        notes.append(
+            f"{path}: {n_several} samples have several right options, which are not read: they have no gold label"
+        )
     return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=tuple(notes))
 
 

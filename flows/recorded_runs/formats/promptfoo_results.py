@@ -31,8 +31,8 @@ def as_recorded(path: Path) -> RecordedAnswers:
         )
         raise DataError(msg)
     results: list[Any] = summary["results"]
-    config: Mapping[str, Any] = document.get("config") or {}
-    task = text_of(config.get("description")) or path.stem
+    config = document.get("config")
+    task = (text_of(config.get("description")) if isinstance(config, dict) else None) or path.stem
     templates = {
         str(each.get("id")): str(each.get("raw")) for each in summary.get("prompts") or [] if isinstance(each, dict)
     }
