@@ -50,7 +50,7 @@ _ABOUT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportResult:
-    """What was written where; `left_out` names the sensitive tasks whose texts are not in it."""
+    """What was written where, how many rows; `left_out` names the tasks whose texts are not in it."""
 
     audit_run_id: str
     format: str
@@ -85,9 +85,9 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
     for row in rows:
         if text == "none" or (text is None and row["is_sensitive"]):
             row.update(dict.fromkeys(TEXTS))
-    _write(folder, lambda draft: FORMS[form](draft, rows, audit_run_id))
+    n_rows = _write(folder, lambda draft: FORMS[form](draft, rows, audit_run_id))
     left_out = tuple(sorted({row["task"] for row in rows})) if text == "none" else tuple(() if text else sensitive)
-    return ExportResult(audit_run_id=audit_run_id, format=form, path=folder, n_rows=len(rows), left_out=left_out)
+    return ExportResult(audit_run_id=audit_run_id, format=form, path=folder, n_rows=n_rows, left_out=left_out)
 
 
 def _option_orders(published: Published, run: str) -> dict[tuple[str, str], list[int]]:
@@ -99,19 +99,22 @@ def _option_orders(published: Published, run: str) -> dict[tuple[str, str], list
 
 
 def _refuse_filled(folder: Path) -> None:
+    if folder.resolve() == Path.cwd():
+        msg = f"--to {folder}: it is the folder that the command runs in; name a new or an empty one"
+        raise UsageError(msg)
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         what = "is a file" if folder.is_file() else "holds files already"
         msg = f"--to {folder}: it {what}; name a new or an empty folder"
         raise UsageError(msg)
 
 
-def _write(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Fills a draft beside the folder and renames it, so that a folder is there whole or not at all."""
+def _write(folder: Path, fill: Callable[[Path], int]) -> int:
+    """Fills a draft beside the folder and renames it, so that a folder is there whole or not at all; returns the rows in it."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            fill(draft)
+            n_rows = fill(draft)
             draft.chmod(0o777 & ~_umask())
             if folder.is_dir():
                 folder.rmdir()
@@ -121,6 +124,7 @@ def _write(folder: Path, fill: Callable[[Path], None]) -> None:
     except OSError as error:
         msg = f"{folder}: cannot be written: {error.strerror or error}"
         raise WarehouseError(msg) from None
+    return n_rows
 
 
 def _umask() -> int:
@@ -135,11 +139,12 @@ def _flat(rows: list[dict[str, Any]]) -> pl.DataFrame:
     )
 
 
-def _write_parquet(folder: Path, rows: list[dict[str, Any]], _run: str) -> None:
+def _write_parquet(folder: Path, rows: list[dict[str, Any]], _run: str) -> int:
     _flat(rows).write_parquet(folder / "predictions.parquet")
+    return len(rows)
 
 
-def _write_hf(folder: Path, rows: list[dict[str, Any]], run: str) -> None:
+def _write_hf(folder: Path, rows: list[dict[str, Any]], run: str) -> int:
     (folder / "data").mkdir()
     _flat(rows).write_parquet(folder / "data/predictions.parquet")
     columns = "\n".join(f"- `{name}`: {_ABOUT[name]}" if name in _ABOUT else f"- `{name}`" for name in SCHEMA)
@@ -148,12 +153,15 @@ def _write_hf(folder: Path, rows: list[dict[str, Any]], run: str) -> None:
         f"# Answers of run {run}\n\nOne row is one answer: {len(rows):,} of them, exported by promptaudit.\n\n{columns}\n",
         encoding="utf-8",
     )
+    return len(rows)
 
 
-def _write_dove(folder: Path, rows: list[dict[str, Any]], _run: str) -> None:
-    dove_rows(rows).write_parquet(folder / "predictions.parquet")
+def _write_dove(folder: Path, rows: list[dict[str, Any]], _run: str) -> int:
+    nested = dove_rows(rows)
+    nested.write_parquet(folder / "predictions.parquet")
+    return nested.height
 
 
-FORMS: dict[str, Callable[[Path, list[dict[str, Any]], str], None]] = {
+FORMS: dict[str, Callable[[Path, list[dict[str, Any]], str], int]] = {
     "parquet": _write_parquet, "hf": _write_hf, "dove": _write_dove,
 }  # fmt: skip

@@ -255,7 +255,7 @@ def _task_card(
     except ValidationError as error:
         reason = error.errors()[0]["msg"].removeprefix("Value error, ")
         given = " ".join(f"--{name} {_shown(value)}" for name, value in changes.items() if value)
-        msg = f"{given}: {reason}"
+        msg = f"{given or f'the columns about task {task_id!r}'}: {reason}"
         raise UsageError(msg) from None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,9 @@ from flows.recorded_runs.formats.answers import RecordedAnswers, frame_of_answer
 from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
 from flows.recorded_runs.formats.rows import rows_of
 from flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
+from flows.recorded_runs.infer_task import KINDS
 from flows.recorded_runs.prompt_templates import variants_of_answers
+from flows.recorded_runs.prompt_variations import is_setting, is_variation
 from flows.recorded_runs.tell_apart import told_apart
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import ESCAPED, escape, read_text_table
@@ -32,6 +34,12 @@ DERIVED = (
 )  # fmt: skip
 """Columns of `promptaudit export` that are derived again."""
 _JSON_SUFFIX = ".json"
+# columns of an export that a file may have for something of its own: what they hold there
+_NAMESAKES: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "kind": (lambda text: text in KINDS, f"kind of task ({', '.join(KINDS)})"),
+    "variation": (is_variation, "kind of variation"),
+    "setting": (is_setting, "setting of a variant"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +133,8 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
         raise DataError(msg)
     unknown = [c for c in frame.columns if c not in (*REQUIRED, *OPTIONAL, ESCAPED)]
     is_export = set(DERIVED) <= set(unknown)
+    if not is_export:
+        frame = _without_namesakes(frame, path, notes)
     notes += [
         f"{path}: column '{c}' is not read{nearest(c, (*REQUIRED, *OPTIONAL))}"
         for c in unknown
@@ -133,6 +143,19 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
     floats = [c for c, t in frame.schema.items() if t.is_float()]
     frame = frame.with_columns(pl.col(c).cast(pl.String) for c in floats)
     return frame.drop(unknown).with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file"))
+
+
+def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.DataFrame:
+    """Returns the columns less those of the file's own that have the name of one of an export and hold something else."""
+    for column, (is_one, wanted) in _NAMESAKES.items():
+        if column not in frame.columns or frame.schema[column] != pl.String:
+            continue
+        texts = frame[column].drop_nulls().unique(maintain_order=True).to_list()
+        other = next((text for text in texts if text.strip() and not is_one(text.strip())), None)
+        if other is not None:
+            notes.append(f"{path}: column '{column}' is not read: {other[:60]!r} is no {wanted}")
+            frame = frame.drop(column)
+    return frame
 
 
 def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -162,4 +185,24 @@ def _variant_notes(frame: pl.DataFrame) -> list[str]:
             notes.append(
                 f"task '{task}' has {n} prompt variants; variant 0 is the first, of {first['file']}: {shown!r}"
             )
+            notes += _of_one_model(str(task), of_task)
     return notes
+
+
+def _of_one_model(task: str, rows: pl.DataFrame) -> list[str]:
+    """Returns a note where variants have answers of one model only while the task has those of several."""
+    if rows["model"].n_unique() == 1:
+        return []
+    alone = (
+        rows.group_by("variant_index", maintain_order=True)
+        .agg(pl.col("model").n_unique().alias("n"), pl.col("model").first(), pl.col("instruction").first())
+        .filter(pl.col("n") == 1)
+    )
+    if alone.is_empty():
+        return []
+    first = alone.row(0, named=True)
+    shown = " ".join(first["instruction"].split())[:100]
+    return [
+        f"task '{task}': {alone.height} prompt variants have answers of one model only, the first of '{first['model']}': {shown!r}; "
+        "where files hold other samples, what is left of those in a prompt can make one template two"
+    ]

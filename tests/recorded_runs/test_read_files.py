@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import polars as pl
 import pytest
 
 from flows.recorded_runs.formats import format_of, source
-from flows.recorded_runs.formats.answers import letter_of
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of
 from flows.recorded_runs.formats.inspect_logs import as_recorded
 from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.recorded_runs.map_columns import guessed_map, read_map
-from flows.recorded_runs.read_files import OPTIONAL, REQUIRED, read_recordings
+from flows.recorded_runs.prompt_templates import template_of, variants_of_answers
+from flows.recorded_runs.read_files import DERIVED, OPTIONAL, REQUIRED, read_recordings
 from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError
 from models_registry.registry import load_registry
@@ -121,6 +123,7 @@ def test_a_map_names_columns_places_inside_them_and_constants(tmp_path: Path, fo
     [
         ("modl=a", "--map modl=; nearest: model"),
         ("model", "--map 'model': NAME=COLUMN or NAME='CONSTANT' is wanted"),
+        ("model=a,sample_id=id,model=b", "--map model: it is named twice, by 'a' and 'model=b'"),
         ("model=", "--map 'model=': NAME=COLUMN or NAME='CONSTANT' is wanted"),
         ("model='x", "--map .*: no column"),
     ],
@@ -386,6 +389,7 @@ def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a
 )
 def test_what_no_prompt_can_differ_in_is_refused(tmp_path: Path, columns: dict[str, str], message: str) -> None:
     row = {"model": "m", "task": "q", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "B"}
+    row |= dict.fromkeys(DERIVED, "")  # as an export has them, whose columns are believed
     warehouse = Warehouse(tmp_path / "audit.duckdb")
     warehouse.apply_schema()
     with pytest.raises(DataError, match=message):
@@ -591,3 +595,75 @@ def test_options_asked_alone_in_helm_are_all_wanted_and_models_kept_apart(tmp_pa
         return
     with pytest.raises(DataError, match=r"row 3: instance 'id\d+' has no request for its option 'Odd'"):
         read_recordings([path])
+
+
+def test_a_column_of_the_users_own_by_the_name_of_an_exports_is_not_read(tmp_path: Path) -> None:
+    row = {"model": "m", "sample_id": "1", "completion": "a", "gold_label": "a"}
+    own = {"kind": "hard", "variation": "v2", "setting": "warm"}
+    path = write(tmp_path / "a.jsonl", {**row, **own})
+    read = read_recordings([path])
+    assert not own.keys() & set(read.frame.columns)
+    assert read.notes[0] == (
+        f"{path}: column 'kind' is not read: 'hard' is no kind of task (classification, multiple_choice, open_ended)"
+    )
+    # one that is a kind by chance does not make a task without labels a classification
+    write(
+        path, {**row, "kind": "classification"}, {**row, "sample_id": "2", "gold_label": "b", "kind": "classification"}
+    )
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    assert import_predictions(warehouse, [path], load_registry(), ImportOptions()).n_landed == 2
+
+
+def test_a_byte_order_mark_is_passed_over_in_documents(tmp_path: Path) -> None:
+    for name in ("promptfoo/out.json", "inspect_ai/facts.json", "helm/simple_mcqa/scenario_state.json"):
+        plain, marked = FILES / name, tmp_path / Path(name).name
+        marked.write_bytes(b"\xef\xbb\xbf" + plain.read_bytes())
+        frames = [read_recordings([path]).frame for path in (plain, marked)]
+        assert frames[1]["completion"].to_list() == frames[0]["completion"].to_list()
+
+
+def test_a_table_of_another_kind_is_named_as_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("id\tout\n1\tyes\n")
+    with pytest.raises(DataError, match=r"a\.tsv: \.tsv is not read; write it as \.csv, \.jsonl, \.json or \.parquet"):
+        read_recordings([tmp_path / "a.tsv"], mapping="model='m',sample_id=id,completion=out")
+
+
+# ---------------------------------------------------------------- templates
+def test_a_variant_that_one_of_several_models_answered_is_named(tmp_path: Path) -> None:
+    rows = [{**eee(n, f"Case number {n}. Reply now.", "yes"), "model_id": "a"} for n in (1, 2, 4)]
+    more = [{**eee(n, f"Case number {n}. Reply now.", "yes"), "model_id": "b"} for n in (31, 32)]
+    notes = read_recordings([write(tmp_path / "a.jsonl", *rows), write(tmp_path / "b.jsonl", *more)]).notes
+    assert any(
+        "task 't': 2 prompt variants have answers of one model only, the first of 'a': 'Case number {…}" in n
+        for n in notes
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "fields", "template"),
+    [
+        ("Is it so: a cat? a", {"x": "a cat", "y": "a"}, "Is it so: {x}? {y}"),
+        ("cats and a cat_1", {"x": "cat"}, "cats and a cat_1"),  # parts of longer words
+        ("(cat), cat!", {"x": "cat"}, "({x}), {x}!"),
+        ("1 + 1 = 2?", {"x": "+ 1", "y": "1"}, "{y} {x} = 2?"),
+        ("x {y} y", {"x": "{y}", "y": "y"}, "x {x} {y}"),  # a name that was put in is not replaced again
+        ("all of it", {"x": "all of it"}, "all of it"),
+    ],
+)
+def test_a_template_has_names_in_place_of_whole_texts(prompt: str, fields: dict[str, str], template: str) -> None:
+    assert template_of(prompt, fields) == template
+
+
+def test_a_thousand_long_prompts_are_told_apart_in_a_second() -> None:
+    answers = [
+        Answer(
+            place="", model="m", sample_id=str(n), completion="", task="t", prompt=f"Say: {'word ' * 400}{n} so.",
+            fields={"question": f"{'word ' * 400}{n}"},
+        )
+        for n in range(1000)
+    ]  # fmt: skip
+    begun = time.process_time()
+    (variants,) = variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
+    assert time.process_time() - begun < 1.0
+    assert set(variants) == {(0, "Say: {question} so.")}

@@ -99,7 +99,8 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
     score = number_of(row["evaluation"].get("score"))
     answer = Answer(
         place=place, model=_model_of(row["model"]), task=str(identifier.get("dataset_name") or "dove"),
-        sample_id=sample_id, sample_key=as_json([*source, question]), settings=_quantization_of(row["model"]), completion=text_of(row["output"].get("response")),
+        sample_id=sample_id, sample_key=as_json([*source, question]), settings=_quantization_of(row["model"]),
+        completion=text_of(row["output"].get("response")),
         prompt=text_of(instance.get("raw_input")), fields={"question": question or ""},
         instruction=text_of(phrasing.get("text") if isinstance(phrasing, dict) else phrasing),
         variant=as_json(told) if told else None, gold_label=gold,

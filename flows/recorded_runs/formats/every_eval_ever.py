@@ -42,7 +42,7 @@ def begins_as_every_eval_ever(head: bytes) -> bool:
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a file; of rows that are one answer scored by several metrics, those of the sample's first metric."""
+    """Returns the answers of a file; of rows that score one answer by several metrics, those of the sample's first."""
     answers: list[Answer] = []
     metrics: dict[tuple[str, str, str], str] = {}
     n_more = 0
