@@ -73,7 +73,7 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
     warehouse = Warehouse(settings.warehouse)
     audit_run_id = resolve_id(warehouse, run)
     folder = to or Path(f"export-{audit_run_id[:12]}-{form}")
-    _refuse_filled(folder)
+    refuse_filled(folder)
     rows = warehouse.published.read(sql("query", "exported_answers"), run=audit_run_id)
     if not rows:
         msg = f"{warehouse.published.path}: run {audit_run_id} has no answers there; of a retired run: rebuild RUN --restore"
@@ -98,7 +98,8 @@ def _option_orders(published: Published, run: str) -> dict[tuple[str, str], list
     return {(row["prompt_variant_id"], row["sample_id"]): row["option_order"] for row in orders}
 
 
-def _refuse_filled(folder: Path) -> None:
+def refuse_filled(folder: Path) -> None:
+    """Raises UsageError for a folder that holds anything, and for the one that the command runs in."""
     if folder.resolve() == Path.cwd():
         msg = f"--to {folder}: it is the folder that the command runs in; name a new or an empty one"
         raise UsageError(msg)

@@ -13,8 +13,8 @@ from flows.recorded_runs.formats import format_of
 from flows.recorded_runs.formats.answers import RecordedAnswers, frame_of_answers, text_of
 from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
 from flows.recorded_runs.formats.rows import rows_of
-from flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
 from flows.recorded_runs.infer_task import KINDS
+from flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
 from flows.recorded_runs.prompt_templates import variants_of_answers
 from flows.recorded_runs.prompt_variations import is_setting, is_variation
 from flows.recorded_runs.tell_apart import told_apart
@@ -202,7 +202,8 @@ def _of_one_model(task: str, rows: pl.DataFrame) -> list[str]:
         return []
     first = alone.row(0, named=True)
     shown = " ".join(first["instruction"].split())[:100]
-    return [
-        f"task '{task}': {alone.height} prompt variants have answers of one model only, the first of '{first['model']}': {shown!r}; "
-        "where files hold other samples, what is left of those in a prompt can make one template two"
-    ]
+    note = (
+        f"task '{task}': {alone.height} prompt variants have answers of one model only, the first of '{first['model']}': "
+        f"{shown!r}; where files hold other samples, what is left of those in a prompt can make one template two"
+    )
+    return [note]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.query.dove_rows import dove_rows
-from flows.query.export_run import SCHEMA, FORMS, _refuse_filled
+from flows.query.export_run import FORMS, SCHEMA, refuse_filled
 from models_registry.errors import UsageError
 
 
@@ -17,8 +17,8 @@ def test_the_folder_that_the_command_runs_in_is_refused(tmp_path: Path, monkeypa
     with pytest.raises(
         UsageError, match=r"--to \.: it is the folder that the command runs in; name a new or an empty one"
     ):
-        _refuse_filled(Path())
-    _refuse_filled(tmp_path / "new")
+        refuse_filled(Path())
+    refuse_filled(tmp_path / "new")
 
 
 def answer(**changes: Any) -> dict[str, Any]:

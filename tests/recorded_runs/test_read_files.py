@@ -381,8 +381,8 @@ def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a
         ),
         ({"option_order": "[2, 1, 0]"}, r"row 1: option_order: the options' places in the data are wanted"),
         (
-            {"variation": "option_ordr"},
-            r"variant 0 of task 'q': variation: 'option_ordr' is none; nearest: option_order",
+            {"variation": "option_orders"},
+            r"variant 0 of task 'q': variation: 'option_orders' is none; nearest: option_order",
         ),
         ({"setting": '{"mood": 1}'}, r"variant 0 of task 'q': setting: .* is none; a JSON object by kind is wanted"),
     ],

@@ -22,7 +22,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 class Answer:
     """One answer as a program recorded it.
 
-        `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
+    `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
     the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `sample_key` is what the sample
     consists of, where ids of several files may clash; `settings` are those that the model answered at. `score` is the program's.
     """

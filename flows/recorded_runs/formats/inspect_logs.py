@@ -136,7 +136,7 @@ def _has_several(sample: Mapping[str, Any]) -> bool:
 
 
 def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any]) -> list[Answer]:
-    """Returns one answer a choice of the output; the tokens, the cost and the score are of all of them, so the first has those."""
+    """Returns one answer a choice of the output; tokens, cost and score are of all of them, so the first has those."""
     for name in ("id", "input"):
         if sample.get(name) is None:
             msg = f"{place}: {name}: a value is wanted, found nothing"

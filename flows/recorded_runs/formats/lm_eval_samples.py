@@ -122,7 +122,7 @@ def _is_weighed(responses: Sequence[Any]) -> bool:
     return isinstance(first, list) and len(first) == 2  # noqa: PLR2004 - a pair
 
 
-def _chosen(
+def _chosen(  # noqa: PLR0913 - what a question's row holds
     common: dict[str, Any],
     fields: Mapping[str, str],
     requests: list[list[Any]],

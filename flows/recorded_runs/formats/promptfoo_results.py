@@ -56,7 +56,7 @@ def _provider_of(result: Mapping[str, Any], label: str, columns: dict[tuple[str,
     return f"provider {known.index(column) + 1}" if column != known[0] else None
 
 
-def _answer(
+def _answer(  # noqa: PLR0913 - the last three are the file's
     place: str,
     result: Any,  # noqa: ANN401 - whatever the list holds
     task: str,

@@ -25,7 +25,7 @@ _CHUNK = 1 << 20
 
 
 def head_of(path: Path) -> bytes:
-    """Returns the first bytes of a file after a byte order mark, its first line at least; raises DataError where it cannot be read."""
+    """Returns a file's first bytes, its first line at least, without a byte order mark; raises DataError if unreadable."""
     try:
         with path.open("rb") as file:
             line = file.readline(MAX_LINE).removeprefix(_MARK)
