@@ -47,13 +47,13 @@ def posix(nats: NDArray[np.float64], n_tokens: NDArray[np.float64]) -> float:
 def posix_of(landed: Sequence[str]) -> float:
     """Returns the same of log-likelihoods as `raw.predictions.option_loglikelihoods` keeps them, one a prompt.
 
-    Those that are not as wide as the first, or cannot be read, are left out.
+    Those that are not as wide as the first, or cannot be read, are left out, and those of other programs, which count no tokens.
     """
     tables: list[list[Any]] = []
     for text in landed:
         options = json.loads(text)
         if options and (not tables or len(options) == len(tables[0])):
-            tables.append([(_number(option["nats"]), _number(option["n_tokens"])) for option in options])
+            tables.append([(_number(option["nats"]), _number(option.get("n_tokens"))) for option in options])
     if len(tables) < 2:
         return np.nan
     table = np.array(tables, np.float64)

@@ -41,3 +41,11 @@ def test_a_prompt_without_an_answer_is_left_out() -> None:
     assert np.isnan(posix_of(whole[:1]))
     assert np.isnan(posix_of([]))
     assert np.isnan(posix_of([whole[0], landed(-1.0, -1.0)]))
+
+
+def test_likelihoods_without_a_count_of_tokens_have_none() -> None:
+    # as other programs record them
+    recorded = [
+        json.dumps([{"nats": nats, "n_characters": 3} for nats in of_prompt]) for of_prompt in ((-1, -2), (-3, -1))
+    ]
+    assert np.isnan(posix_of(recorded))
