@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ SCHEMA: dict[str, pl.DataType] = {
             "paraphrase_temperature": pl.Float64(),
             "strategy": _TEXT,
             "variant_index": pl.Int64(),
+            "variation": _TEXT,
+            "setting": _TEXT,
         }),
     }),
     "instance": pl.Struct({
@@ -52,12 +55,25 @@ def dove_rows(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     )
 
 
+def _choices_order(row: dict[str, Any]) -> dict[str, str]:
+    """Returns how the options of a variant were ordered, by the name that its setting has for it."""
+    name = json.loads(row["setting"] or "{}").get("option_order")
+    if name is None and not row["option_order"]:
+        return {"method": "none", "description": "Preserves the original order of choices as provided"}
+    return {"method": str(name or "reordered"), "description": "Choices stand as they were shown, in this order"}
+
+
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     labels = row["labels"] or []
     texts = row["choices"] or (labels if row["kind"] == "classification" else [])
+    order = row["option_order"] if row["choices"] else None
+    if order:
+        texts = [texts[place] for place in order]
     signs = (row["option_signs"] or labels)[: len(texts)]
     options = [{"id": sign, "text": text} for sign, text in zip(signs, texts, strict=True)]
     place = labels.index(row["gold_label"]) if row["gold_label"] in labels else None
+    if order and place in order:
+        place = order.index(place)
     truth = options[place] if place is not None and place < len(options) else None
     gold = row["gold_label"] if truth is None else truth["id"]
     method, description = _METHODS[row["kind"]]
@@ -69,9 +85,9 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
             "dimensions": {
                 "instruction_phrasing": {"text": row["instruction"], "name": f"variant {row['variant_index']}"},
                 "enumerator": ", ".join(signs) or None,
-                "choices_order": {"method": "none", "description": "Preserves the original order of choices as provided"},
+                "choices_order": _choices_order(row),
                 "paraphrase_temperature": row["paraphrase_temperature"], "strategy": row["strategy"],
-                "variant_index": row["variant_index"],
+                "variant_index": row["variant_index"], "variation": row["variation"], "setting": row["setting"],
             },
         },
         "instance": {

@@ -14,12 +14,13 @@ import polars as pl
 
 from flows.query.dove_rows import dove_rows
 from flows.settings import Settings
-from flows.warehouse import Warehouse
+from flows.warehouse import Published, Warehouse
 from flows.warehouse.run_names import resolve_id
+from flows.warehouse.schema import TABLES
 from flows.warehouse.sql import sql
 from models_registry.errors import DataError, UsageError, WarehouseError, nearest
 
-TEXTS = ("input", "completion", "instruction", "output_format", "prompt", "choices", "references")
+TEXTS = ("input", "completion", "instruction", "setting", "output_format", "prompt", "choices", "references")
 """Columns that hold texts, which are left out of sensitive tasks unless asked for."""
 POLICIES = ("none", "full")
 _TEXT, _REAL, _WHOLE, _LIST = pl.String(), pl.Float64(), pl.Int64(), pl.List(pl.String)
@@ -27,13 +28,19 @@ SCHEMA: dict[str, pl.DataType] = {
     "prediction_id": _TEXT, "model": _TEXT, "task": _TEXT, "kind": _TEXT, "level": _TEXT, "labels": _LIST, "reader": _TEXT,
     "scoring": _LIST, "token_f1_threshold": _REAL, "refusal_pattern": _TEXT, "strategy": _TEXT,
     "paraphrase_temperature": _REAL, "variant_index": _WHOLE, "is_original": pl.Boolean(), "instruction": _TEXT,
-    "output_format": _TEXT, "prompt": _TEXT, "option_signs": _LIST, "sample_id": _TEXT, "input": _TEXT, "choices": _LIST,
+    "variation": _TEXT, "setting": _TEXT, "output_format": _TEXT, "prompt": _TEXT, "option_signs": _LIST, "sample_id": _TEXT,
+    "input": _TEXT, "choices": _LIST, "option_order": pl.List(_WHOLE),
     "references": _LIST, "repetition": _WHOLE, "completion": _TEXT, "finish_reason": _TEXT, "prompt_tokens": _WHOLE,
     "completion_tokens": _WHOLE, "cost_usd": _REAL, "latency_ms": _REAL, "gold_label": _TEXT, "label": _TEXT,
     "answer_status": _TEXT, "is_refused": pl.Boolean(), "is_correct": pl.Boolean(), "is_quarantined": pl.Boolean(),
 }  # fmt: skip
 _ABOUT = {
-    "prompt": "the messages as they were sent, JSON, with {placeholders} for what is the sample's",
+    "variation": "in which respect the prompt differs from the original",
+    "setting": "by kind of variation what the prompt has in place of the original's, JSON",
+    "prompt": "the variant's messages, JSON, with {placeholders} where each sample's parts were put in; nothing for a template",
+    "input": "the sample's text as the data has it; under input_noise the model was shown another spelling",
+    "choices": "the options in the order of the data",
+    "option_order": "for each place as shown the option's place in the data, from 0; nothing where that is the data's order",
     "gold_label": "what is right",
     "label": "what the completion was read as; nothing where it gave no label",
     "answer_status": "what became of the answer",
@@ -43,7 +50,7 @@ _ABOUT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportResult:
-    """What was written where; `left_out` names the sensitive tasks whose texts are not in it."""
+    """What was written where, how many rows; `left_out` names the tasks whose texts are not in it."""
 
     audit_run_id: str
     format: str
@@ -66,34 +73,49 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
     warehouse = Warehouse(settings.warehouse)
     audit_run_id = resolve_id(warehouse, run)
     folder = to or Path(f"export-{audit_run_id[:12]}-{form}")
-    _refuse_filled(folder)
+    refuse_filled(folder)
     rows = warehouse.published.read(sql("query", "exported_answers"), run=audit_run_id)
     if not rows:
         msg = f"{warehouse.published.path}: run {audit_run_id} has no answers there; of a retired run: rebuild RUN --restore"
         raise DataError(msg)
+    orders = _option_orders(warehouse.published, audit_run_id)
+    for row in rows:
+        row["option_order"] = orders.get((row["prompt_variant_id"], row["sample_id"]))
     sensitive = sorted({row["task"] for row in rows if row["is_sensitive"]})
     for row in rows:
         if text == "none" or (text is None and row["is_sensitive"]):
             row.update(dict.fromkeys(TEXTS))
-    _write(folder, lambda draft: FORMS[form](draft, rows, audit_run_id))
+    n_rows = _write(folder, lambda draft: FORMS[form](draft, rows, audit_run_id))
     left_out = tuple(sorted({row["task"] for row in rows})) if text == "none" else tuple(() if text else sensitive)
-    return ExportResult(audit_run_id=audit_run_id, format=form, path=folder, n_rows=len(rows), left_out=left_out)
+    return ExportResult(audit_run_id=audit_run_id, format=form, path=folder, n_rows=n_rows, left_out=left_out)
 
 
-def _refuse_filled(folder: Path) -> None:
+def _option_orders(published: Published, run: str) -> dict[tuple[str, str], list[int]]:
+    """The orders in which options were shown where it was not the data's; a copy of an earlier version has none."""
+    if "raw.option_orders" not in {row["name"] for row in published.read(TABLES)}:
+        return {}
+    orders = published.read(sql("query", "option_orders"), run=run)
+    return {(row["prompt_variant_id"], row["sample_id"]): row["option_order"] for row in orders}
+
+
+def refuse_filled(folder: Path) -> None:
+    """Raises UsageError for a folder that holds anything, and for the one that the command runs in."""
+    if folder.resolve() == Path.cwd():
+        msg = f"--to {folder}: it is the folder that the command runs in; name a new or an empty one"
+        raise UsageError(msg)
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         what = "is a file" if folder.is_file() else "holds files already"
         msg = f"--to {folder}: it {what}; name a new or an empty folder"
         raise UsageError(msg)
 
 
-def _write(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Fills a draft beside the folder and renames it, so that a folder is there whole or not at all."""
+def _write(folder: Path, fill: Callable[[Path], int]) -> int:
+    """Fills a draft beside the folder and renames it, so that a folder is there whole or not at all; returns the rows in it."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            fill(draft)
+            n_rows = fill(draft)
             draft.chmod(0o777 & ~_umask())
             if folder.is_dir():
                 folder.rmdir()
@@ -103,6 +125,7 @@ def _write(folder: Path, fill: Callable[[Path], None]) -> None:
     except OSError as error:
         msg = f"{folder}: cannot be written: {error.strerror or error}"
         raise WarehouseError(msg) from None
+    return n_rows
 
 
 def _umask() -> int:
@@ -117,11 +140,12 @@ def _flat(rows: list[dict[str, Any]]) -> pl.DataFrame:
     )
 
 
-def _write_parquet(folder: Path, rows: list[dict[str, Any]], _run: str) -> None:
+def _write_parquet(folder: Path, rows: list[dict[str, Any]], _run: str) -> int:
     _flat(rows).write_parquet(folder / "predictions.parquet")
+    return len(rows)
 
 
-def _write_hf(folder: Path, rows: list[dict[str, Any]], run: str) -> None:
+def _write_hf(folder: Path, rows: list[dict[str, Any]], run: str) -> int:
     (folder / "data").mkdir()
     _flat(rows).write_parquet(folder / "data/predictions.parquet")
     columns = "\n".join(f"- `{name}`: {_ABOUT[name]}" if name in _ABOUT else f"- `{name}`" for name in SCHEMA)
@@ -130,12 +154,15 @@ def _write_hf(folder: Path, rows: list[dict[str, Any]], run: str) -> None:
         f"# Answers of run {run}\n\nOne row is one answer: {len(rows):,} of them, exported by promptaudit.\n\n{columns}\n",
         encoding="utf-8",
     )
+    return len(rows)
 
 
-def _write_dove(folder: Path, rows: list[dict[str, Any]], _run: str) -> None:
-    dove_rows(rows).write_parquet(folder / "predictions.parquet")
+def _write_dove(folder: Path, rows: list[dict[str, Any]], _run: str) -> int:
+    nested = dove_rows(rows)
+    nested.write_parquet(folder / "predictions.parquet")
+    return nested.height
 
 
-FORMS: dict[str, Callable[[Path, list[dict[str, Any]], str], None]] = {
+FORMS: dict[str, Callable[[Path, list[dict[str, Any]], str], int]] = {
     "parquet": _write_parquet, "hf": _write_hf, "dove": _write_dove,
 }  # fmt: skip

@@ -39,7 +39,8 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
     texts |= dict.fromkeys(
         ("instruction", "gold_label", "input", "choices", "references", "labels", "level", "program")
     )
-    texts |= dict.fromkeys(("option_signs", "option_loglikelihoods", "finish_reason", "is_refused"))
+    texts |= dict.fromkeys(("option_signs", "option_order", "option_loglikelihoods", "finish_reason", "is_refused"))
+    texts |= dict.fromkeys(("variation", "setting"))
     for column, default in texts.items():
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
@@ -129,6 +130,8 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         pl.col("is_original").unique().alias("originals"),
         pl.col("repetition").unique().sort().alias("repetitions"),
         pl.col("option_signs").drop_nulls().unique(maintain_order=True).alias("signs"),
+        pl.col("variation").drop_nulls().unique(maintain_order=True).alias("variations"),
+        pl.col("setting").drop_nulls().unique(maintain_order=True).alias("settings"),
         pl.col("row").first(),
         pl.col("file").first(),
     )
@@ -143,6 +146,8 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     variants = variants.with_columns(
         pl.col("instructions").list.first().alias("instruction"),
         pl.col("originals").list.first().alias("is_original"),
+        pl.col("variations").list.first().alias("variation"),
+        pl.col("settings").list.first().alias("setting"),
         pl.col("repetitions").list.len().alias("n"),
     )
     ids = [

@@ -24,6 +24,7 @@ from flows.recorded_runs.check_rows import MEASURED, VARIANT, fail, samples_of, 
 from flows.recorded_runs.formats.answers import letters_of
 from flows.recorded_runs.infer_task import infer_task
 from flows.recorded_runs.program_scores import differences, verdicts_of
+from flows.recorded_runs.prompt_variations import check_variations, option_orders_of
 from flows.recorded_runs.read_files import read_recordings
 from flows.settings import Settings
 from flows.system.child_processes import guarded
@@ -148,6 +149,8 @@ def import_predictions(
     frame = typed(frame, options.strategy, task_ids[0] if "task" not in frame.columns else None)
     frame, n_duplicates = without_duplicates(frame)
     variants, samples = variants_of(frame), samples_of(frame, cards)
+    check_variations(variants[0])
+    option_orders = option_orders_of(audit_run_id, frame, variants[0])
     missing = frame.filter(pl.col("completion").is_null()).height
     frame = frame.filter(pl.col("completion").is_not_null())
     predictions = _predictions(audit_run_id, frame, variants)
@@ -177,7 +180,8 @@ def import_predictions(
             ("tasks", _tasks(audit_run_id, cards)),
             ("task_labels", _labels(audit_run_id, cards)),
             ("samples", samples.with_columns(pl.lit(audit_run_id).alias("audit_run_id")).select(*SCHEMAS["samples"])),
-            ("prompt_variants", _variant_rows(audit_run_id, variants[0])),
+            ("prompt_variants", _variant_rows(audit_run_id, variants[0], option_orders)),
+            ("option_orders", option_orders),
             ("predictions", predictions),
             ("verdicts", verdicts),
         ],
@@ -239,7 +243,7 @@ def _task_card(
     except ValidationError as error:
         reason = error.errors()[0]["msg"].removeprefix("Value error, ")
         given = " ".join(f"--{name} {_shown(value)}" for name, value in changes.items() if value)
-        msg = f"{given}: {reason}"
+        msg = f"{given or f'the columns about task {task_id!r}'}: {reason}"
         raise UsageError(msg) from None
 
 
@@ -281,22 +285,29 @@ def _predictions(audit_run_id: str, frame: pl.DataFrame, variants: tuple[pl.Data
     return landed.with_columns(absent).select(*SCHEMAS["predictions"])
 
 
-def _variant_rows(audit_run_id: str, variants: pl.DataFrame) -> pl.DataFrame:
+def _variant_rows(audit_run_id: str, variants: pl.DataFrame, option_orders: pl.DataFrame) -> pl.DataFrame:
+    n_options = dict(
+        option_orders.group_by("prompt_variant_id").agg(pl.col("option_order").list.len().max()).iter_rows()
+    )
     rows = [
-        {"audit_run_id": audit_run_id, "task_id": row["task"], "is_edited": False, "reader": _reader_of(row["signs"]),
+        {"audit_run_id": audit_run_id, "task_id": row["task"], "is_edited": False,
+         "reader": _reader_of(row["signs"], n_options.get(row["prompt_variant_id"])),
          **{name: row[name] for name in (
              "prompt_variant_id", "strategy", "paraphrase_temperature", "variant_index", "is_original", "instruction",
-             "repetitions")}}
+             "repetitions", "variation", "setting")}}
         for row in variants.iter_rows(named=True)
     ]  # fmt: skip
     return frame_of("prompt_variants", rows)
 
 
-def _reader_of(signs: Sequence[str]) -> str | None:
-    """Returns the reader of a variant whose options have signs of their own, the longest list of them."""
+def _reader_of(signs: Sequence[str], n_reordered: int | None) -> str | None:
+    """Returns the reader of a variant whose options have signs of their own, the longest list of them, or are reordered."""
     lists: list[list[str]] = [json.loads(each) for each in signs]
     longest: list[str] = max(lists, key=len, default=[])
-    return as_json({"option_letter": longest}) if longest and longest != letters_of(len(longest)) else None
+    if n_reordered and not longest:
+        longest = letters_of(n_reordered)
+    is_own = longest != letters_of(len(longest)) or n_reordered is not None
+    return as_json({"option_letter": longest}) if longest and is_own else None
 
 
 def _tasks(audit_run_id: str, cards: dict[str, TaskCard]) -> pl.DataFrame:

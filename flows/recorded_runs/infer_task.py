@@ -14,6 +14,7 @@ from models_registry.cards import is_number
 MAX_LABELS = 50
 MAX_LABEL = 100  # characters
 _LISTED = 8
+KINDS = ("classification", "multiple_choice", "open_ended")
 _PLACE = "(recorded)"
 
 
@@ -51,11 +52,14 @@ def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
 
 
 def _told(rows: pl.DataFrame) -> dict[str, Any] | None:
-    """Returns the task that the columns of an export name: its kind, labels, level, reader and scoring; None without a kind."""
+    """Returns the task that the columns of an export name: its kind, labels, level, reader and scoring; None without a kind.
+
+    A classification without labels is not believed to be one.
+    """
     kind = next(iter(_texts(rows, "kind")), None)
-    if kind is None:
-        return None
     labels = next(iter(_lists(rows, "labels")), [])
+    if kind is None or (kind == "classification" and not labels):
+        return None
     fields: dict[str, Any] = {"kind": kind}
     if kind == "classification":
         fields |= {"instruction": _PLACE, "data": {"path": _PLACE}, "labels": labels}

@@ -12,11 +12,13 @@ import polars as pl
 
 from flows.recorded_runs.formats.answers import text_of
 from flows.recorded_runs.formats.rows import rows_of
+from flows.recorded_runs.formats.source import head_of
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import ESCAPED, escape, read_text_table
 
 _PART = re.compile(r"""\s*(?P<name>\w+)\s*=\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<path>[^,]*))\s*(?:,|$)""")
 _TABLES = (".csv", ".parquet")
+_ROWS = (".jsonl", ".ndjson", ".json")
 MAX_SHOWN = 40  # columns that a message lists
 MAX_DEPTH = 3
 # what other programs call it, the likeliest first
@@ -48,6 +50,9 @@ def read_map(text: str, names: Sequence[str]) -> dict[str, tuple[str, bool]]:
             raise UsageError(msg)
         if part["name"] not in names:
             msg = f"--map {part['name']}={nearest(part['name'], names) or ': one of ' + ', '.join(names)}"
+            raise UsageError(msg)
+        if part["name"] in mapping:
+            msg = f"--map {part['name']}: it is named twice, by {mapping[part['name']][0][:60]!r} and {part[0].strip()[:80]!r}"
             raise UsageError(msg)
         constant = part["single"] if part["single"] is not None else part["double"]
         mapping[part["name"]] = (part["path"].strip(), False) if constant is None else (constant, True)
@@ -84,7 +89,16 @@ def _rows(path: Path) -> tuple[Iterator[tuple[int, dict[str, Any]]], list[str]]:
         frame = read_text_table(path)
         first = frame.head(1).to_dicts()
         return enumerate(frame.iter_rows(named=True), start=1), _leaves(first[0]) if first else frame.columns
+    _refuse_other_tables(path)
     return rows_of(path), columns_of(path)
+
+
+def _refuse_other_tables(path: Path) -> None:
+    """Raises DataError for a file that is neither called as one that is read nor begins as JSON."""
+    suffix = path.suffix.lower()
+    if suffix not in _ROWS and not head_of(path).lstrip().startswith((b"[", b"{")):
+        msg = f"{path}: {suffix or 'a file without a suffix'} is not read; write it as .csv, .jsonl, .json or .parquet"
+        raise DataError(msg)
 
 
 def columns_of(path: Path) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -50,9 +49,10 @@ def _instructions(answers: Sequence[Answer]) -> list[str]:
 
 def _templates(answers: Sequence[Answer]) -> list[str]:
     """Returns the template of each answer's prompt."""
-    attempts = [[template_of(each.prompt or UNKNOWN, each.fields) for each in answers]]
-    attempts.append([template_of(each.prompt or UNKNOWN, {"input": each.input or ""}) for each in answers])
-    templates = min(attempts, key=lambda texts: len(set(texts)))
+    templates = [template_of(each.prompt or UNKNOWN, each.fields) for each in answers]
+    if len(set(templates)) > 1:
+        by_input = [template_of(each.prompt or UNKNOWN, {"input": each.input or ""}) for each in answers]
+        templates = min(templates, by_input, key=lambda texts: len(set(texts)))
     of_sample: dict[str, dict[str, int]] = defaultdict(dict)
     ranks = []
     for answer, text in zip(answers, templates, strict=True):
@@ -76,14 +76,34 @@ def template_of(prompt: str, fields: Mapping[str, str]) -> str:
     names = {text: name for name, text in reversed(list(fields.items())) if text.strip() and text != prompt}
     if not names:
         return prompt
-    pattern = "|".join(_whole_words(text) for text in sorted(names, key=len, reverse=True))
-    return re.sub(pattern, lambda match: f"{{{names[match[0]]}}}", prompt)
+    spans: list[tuple[int, int, str]] = []
+    taken = bytearray(len(prompt))
+    for text in sorted(names, key=len, reverse=True):
+        start = prompt.find(text)
+        while start >= 0:
+            end = start + len(text)
+            if _is_whole(prompt, start, end) and taken.find(1, start, end) < 0:
+                spans.append((start, end, names[text]))
+                taken[start:end] = b"\x01" * len(text)
+                start = prompt.find(text, end)
+            else:
+                start = prompt.find(text, start + 1)
+    parts, place = [], 0
+    for start, end, name in sorted(spans):
+        parts += [prompt[place:start], f"{{{name}}}"]
+        place = end
+    return "".join([*parts, prompt[place:]])
 
 
-def _whole_words(text: str) -> str:
-    before = r"(?<!\w)" if text[0].isalnum() else ""
-    after = r"(?!\w)" if text[-1].isalnum() else ""
-    return f"{before}{re.escape(text)}{after}"
+def _is_whole(prompt: str, start: int, end: int) -> bool:
+    """Returns whether a part of a prompt is not the end of a longer word, nor the beginning of one."""
+    goes_back = start > 0 and prompt[start].isalnum() and _is_of_word(prompt[start - 1])
+    goes_on = end < len(prompt) and prompt[end - 1].isalnum() and _is_of_word(prompt[end])
+    return not (goes_back or goes_on)
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _shared(texts: Sequence[str]) -> str:

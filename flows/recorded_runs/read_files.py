@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,15 +13,20 @@ from flows.recorded_runs.formats import format_of
 from flows.recorded_runs.formats.answers import RecordedAnswers, frame_of_answers, text_of
 from flows.recorded_runs.formats.promptstability import as_recorded, is_of_promptstability
 from flows.recorded_runs.formats.rows import rows_of
+from flows.recorded_runs.infer_task import KINDS
 from flows.recorded_runs.map_columns import columns_of, guessed_map, mapped_frame, read_map, shown_columns
 from flows.recorded_runs.prompt_templates import variants_of_answers
+from flows.recorded_runs.prompt_variations import is_setting, is_variation
+from flows.recorded_runs.tell_apart import told_apart
 from models_registry.errors import DataError, UsageError, nearest
 from models_registry.tables import ESCAPED, escape, read_text_table
 
 REQUIRED = ("model", "sample_id", "completion")
 OPTIONAL = (
-    "task", "strategy", "variant_index", "is_original", "instruction", "paraphrase_temperature", "repetition",
-    "gold_label", "input", "choices", "references", "option_signs", "option_loglikelihoods", "finish_reason", "is_refused",
+    "task", "strategy", "variant_index", "is_original", "instruction", "variation", "setting",
+    "paraphrase_temperature", "repetition",
+    "gold_label", "input", "choices", "references", "option_signs", "option_order",
+    "option_loglikelihoods", "finish_reason", "is_refused",
     "kind", "level", "labels", "reader", "scoring", "token_f1_threshold", "refusal_pattern", *MEASURED,
 )  # fmt: skip
 DERIVED = (
@@ -29,6 +34,12 @@ DERIVED = (
 )  # fmt: skip
 """Columns of `promptaudit export` that are derived again."""
 _JSON_SUFFIX = ".json"
+# columns of an export that a file may have for something of its own: what they hold there
+_NAMESAKES: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "kind": (lambda text: text in KINDS, f"kind of task ({', '.join(KINDS)})"),
+    "variation": (is_variation, "kind of variation"),
+    "setting": (is_setting, "setting of a variant"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +74,15 @@ def read_recordings(
             continue
         frame = mapped_frame(path, wanted) if wanted is not None else _own(path)
         frames.append(_checked(frame, path, model, notes))
+    foreign, apart = told_apart(foreign)
+    notes += apart
     for (path, read), variants in zip(foreign, variants_of_answers([each for _, each in foreign]), strict=True):
         frame = frame_of_answers(read.answers, path, variants).with_columns(program=pl.lit(read.program))
         frames.append(frame.with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file")))
     frame = pl.concat(frames, how="diagonal")
     if foreign:
-        frame = _numbered_on(frame)
-        notes += _variant_notes(frame)
+        frame, more = _numbered_on(frame)
+        notes += [*more, *_variant_notes(frame)]
     return Recordings(frame=frame, notes=tuple(notes), beside=tuple(b for _, read in foreign for b in read.beside))
 
 
@@ -120,6 +133,8 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
         raise DataError(msg)
     unknown = [c for c in frame.columns if c not in (*REQUIRED, *OPTIONAL, ESCAPED)]
     is_export = set(DERIVED) <= set(unknown)
+    if not is_export:
+        frame = _without_namesakes(frame, path, notes)
     notes += [
         f"{path}: column '{c}' is not read{nearest(c, (*REQUIRED, *OPTIONAL))}"
         for c in unknown
@@ -130,13 +145,32 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
     return frame.drop(unknown).with_row_index("row", offset=1).with_columns(pl.lit(str(path)).alias("file"))
 
 
-def _numbered_on(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with repetitions numbered on where several files of another program answer the same cell."""
+def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.DataFrame:
+    """Returns the columns less those of the file's own that have the name of one of an export and hold something else."""
+    for column, (is_one, wanted) in _NAMESAKES.items():
+        if column not in frame.columns or frame.schema[column] != pl.String:
+            continue
+        texts = frame[column].drop_nulls().unique(maintain_order=True).to_list()
+        other = next((text for text in texts if text.strip() and not is_one(text.strip())), None)
+        if other is not None:
+            notes.append(f"{path}: column '{column}' is not read: {other[:60]!r} is no {wanted}")
+            frame = frame.drop(column)
+    return frame
+
+
+def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Returns the rows with repetitions numbered on where several files of another program answer the same cell, and notes."""
     cell = [pl.col(name) for name in ("model", "task", "variant_index", "sample_id")]
     again = pl.int_range(1, pl.len() + 1).over(cell).cast(pl.String)
     is_foreign = pl.col("program").is_not_null()
     repetition = pl.col("repetition") if "repetition" in frame.columns else pl.lit(None, dtype=pl.String)
-    return frame.with_columns(pl.when(is_foreign).then(again).otherwise(repetition).alias("repetition"))
+    first = pl.col("file").first().over(cell)
+    more = frame.filter(is_foreign & (pl.col("file") != first)).group_by("file", maintain_order=True)
+    notes = [
+        f"{file}: {n} answers are to prompts and samples that an earlier file has answers to, and count as repetitions"
+        for file, n in more.len().iter_rows()
+    ]
+    return frame.with_columns(pl.when(is_foreign).then(again).otherwise(repetition).alias("repetition")), notes
 
 
 def _variant_notes(frame: pl.DataFrame) -> list[str]:
@@ -151,4 +185,25 @@ def _variant_notes(frame: pl.DataFrame) -> list[str]:
             notes.append(
                 f"task '{task}' has {n} prompt variants; variant 0 is the first, of {first['file']}: {shown!r}"
             )
+            notes += _of_one_model(str(task), of_task)
     return notes
+
+
+def _of_one_model(task: str, rows: pl.DataFrame) -> list[str]:
+    """Returns a note where variants have answers of one model only while the task has those of several."""
+    if rows["model"].n_unique() == 1:
+        return []
+    alone = (
+        rows.group_by("variant_index", maintain_order=True)
+        .agg(pl.col("model").n_unique().alias("n"), pl.col("model").first(), pl.col("instruction").first())
+        .filter(pl.col("n") == 1)
+    )
+    if alone.is_empty():
+        return []
+    first = alone.row(0, named=True)
+    shown = " ".join(first["instruction"].split())[:100]
+    note = (
+        f"task '{task}': {alone.height} prompt variants have answers of one model only, the first of '{first['model']}': "
+        f"{shown!r}; where files hold other samples, what is left of those in a prompt can make one template two"
+    )
+    return [note]

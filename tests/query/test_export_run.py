@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,38 @@ moods:
 """
 
 
+ORDERS = {1: ("gold_first", None), 2: ("reversed", [3, 2, 1, 0]), 3: ("seeded 1", [2, 0, 3, 1])}
+
+
+def quiz_rows(n_samples: int = 8) -> list[dict[str, Any]]:
+    """Two models asked the same questions with their options in four orders: one knows them, one says the second place."""
+    rows = []
+    for sample in range(n_samples):
+        gold = sample % 4
+        for variant in range(4):
+            level, order = ORDERS.get(variant, (None, None))
+            if level == "gold_first":
+                order = [gold, *(place for place in range(4) if place != gold)]
+            knowing = "ABCD"[(order or [0, 1, 2, 3]).index(gold)]
+            rows += [
+                {"model": model, "task": "quiz", "variant_index": variant, "sample_id": f"q{sample}", "completion": said,
+                 "variation": "option_order" if level else "original",
+                 "setting": json.dumps({"option_order": level}) if level else None,
+                 "option_order": order, "gold_label": "ABCD"[gold], "input": f"Which comes after {sample}?",
+                 "instruction": "{question} {options}",
+                 "choices": [f"{name} {sample}" for name in ("red", "blue", "grey", "pink")]}
+                for model, said in (("knowing", knowing), ("second", "B"))
+            ]  # fmt: skip
+    return rows
+
+
 @dataclasses.dataclass(frozen=True)
 class Exported:
     """A folder with a published run, what was exported of it, and the runs that these were imported as."""
 
     folder: Path
     run: str
+    quiz: str
     ended: dict[str, Ended]
     again: dict[str, str]
 
@@ -67,7 +94,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         registry=load_registry([folder / "registry"]),
     )  # fmt: skip
     (folder / "warehouse").mkdir()
-    path, (run,) = published(folder / "warehouse", [recorded])
+    asked = Recorded(audit="quiz", rows=quiz_rows(), labels=(), limits=FormatLimits(policy="warn"))
+    path, (run, quiz) = published(folder / "warehouse", [recorded, asked])
     warehouse = Warehouse(path)
     ended = {
         name: promptaudit(folder, "export", run[:8], "--format", form, "--to", f"out-{name}", *options)
@@ -75,8 +103,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
             ("parquet", "parquet", ("--text", "full")), ("hf", "hf", ()), ("dove", "dove", ("--text", "full")),
         )
     }  # fmt: skip
+    for form in ("parquet", "dove"):
+        ended[f"quiz-{form}"] = promptaudit(folder, "export", quiz[:8], "--format", form, "--to", f"out-quiz-{form}")
     again = {}
-    for name in ("parquet", "dove"):
+    for name in ("parquet", "dove", "quiz-parquet", "quiz-dove"):
         file = folder / f"out-{name}/predictions.parquet"
         options = ImportOptions(audit=name, resamples=20)
         again[name] = import_predictions(warehouse, [file], load_registry(), options).audit_run_id
@@ -85,13 +115,14 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         close_run(warehouse, each, "complete")
     transform(warehouse, list(again.values()), "after_formats")
     publish(warehouse, list(again.values()))
-    return Exported(folder, run, ended, again)
+    return Exported(folder, run, quiz, ended, again)
 
 
 def test_each_export_ends_well(exported: Exported) -> None:
     for name, ended in exported.ended.items():
         assert ended.code == 0, ended.err
-        assert f"answers of run {exported.run} in out-{name}" in ended.out
+        run = exported.quiz if name.startswith("quiz") else exported.run
+        assert f"answers of run {run} in out-{name}" in ended.out
 
 
 @pytest.mark.parametrize("task", ["colours", "moods"])
@@ -110,6 +141,46 @@ def test_rows_of_dove_are_imported_to_the_same_accuracies(exported: Exported) ->
         return [(row["model_id"], pytest.approx(row["accuracy"]), row["n"]) for row in sql(exported.folder, query)]
 
     assert accuracies(exported.again["dove"]) == accuracies(exported.run)
+
+
+@pytest.mark.parametrize("form", ["parquet", "dove"])
+def test_answers_to_reordered_options_mean_the_same_options_again(exported: Exported, form: str) -> None:
+    def answers(run: str) -> list[dict[str, Any]]:
+        query = (
+            "select model_id, variant_index, sample_id, label, gold_label, is_correct from marts.fct_predictions "
+            f"where audit_run_id = '{run}' order by all"
+        )
+        return sql(exported.folder, query)
+
+    before, after = (answers(run) for run in (exported.quiz, exported.again[f"quiz-{form}"]))
+    assert len(before) == 2 * 4 * 8
+    # the letters that stood for the right option in each order; a reader that ignores orders gives B to all of `second`
+    assert all(row["is_correct"] for row in before if row["model_id"] == "knowing")
+    assert {row["label"] for row in before if row["model_id"] == "second"} == {"A", "B", "C"}
+    assert after == before
+    figures = [exported.figures(run, task="quiz") for run in (exported.quiz, exported.again[f"quiz-{form}"])]
+    assert figures[1] == [pytest.approx(row) for row in figures[0]]
+
+
+def test_kinds_and_settings_of_variants_are_imported_again(exported: Exported) -> None:
+    def variants(run: str) -> list[dict[str, Any]]:
+        query = "select variant_index, variation, setting from marts.dim_prompt_variants"
+        return sql(exported.folder, f"{query} where audit_run_id = '{run}' order by variant_index")
+
+    assert variants(exported.again["quiz-parquet"]) == variants(exported.quiz)
+    assert [row["variation"] for row in variants(exported.quiz)] == ["original", *["option_order"] * 3]
+
+
+def test_rows_of_dove_show_options_in_the_order_of_the_prompt(exported: Exported) -> None:
+    frame = pl.read_parquet(exported.out("quiz-dove") / "predictions.parquet")
+    methods = {row["prompt_config"]["dimensions"]["choices_order"]["method"] for row in frame.to_dicts()}
+    assert methods == {"none", "gold_first", "reversed", "seeded 1"}
+    for row in frame.to_dicts():
+        asked, order = row["instance"]["classification_fields"], row["prompt_config"]["dimensions"]["choices_order"]
+        if order["method"] == "gold_first":
+            assert asked["ground_truth"] == asked["choices"][0]
+        if row["model"]["model_info"]["name"] == "knowing":
+            assert row["output"]["response"] == asked["ground_truth"]["id"]
 
 
 def test_texts_of_a_sensitive_task_are_left_out_unless_asked_for(exported: Exported) -> None:

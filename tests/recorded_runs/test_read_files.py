@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,15 @@ import polars as pl
 import pytest
 
 from flows.recorded_runs.formats import format_of, source
-from flows.recorded_runs.formats.answers import letter_of
+from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of
 from flows.recorded_runs.formats.inspect_logs import as_recorded
+from flows.recorded_runs.import_run import ImportOptions, import_predictions
 from flows.recorded_runs.map_columns import guessed_map, read_map
-from flows.recorded_runs.read_files import OPTIONAL, REQUIRED, read_recordings
+from flows.recorded_runs.prompt_templates import template_of, variants_of_answers
+from flows.recorded_runs.read_files import DERIVED, OPTIONAL, REQUIRED, read_recordings
+from flows.warehouse import Warehouse
 from models_registry.errors import DataError, UsageError
+from models_registry.registry import load_registry
 from tests.support.shell import promptaudit
 
 FILES = Path(__file__).parent / "files"
@@ -118,6 +123,7 @@ def test_a_map_names_columns_places_inside_them_and_constants(tmp_path: Path, fo
     [
         ("modl=a", "--map modl=; nearest: model"),
         ("model", "--map 'model': NAME=COLUMN or NAME='CONSTANT' is wanted"),
+        ("model=a,sample_id=id,model=b", "--map model: it is named twice, by 'a' and 'model=b'"),
         ("model=", "--map 'model=': NAME=COLUMN or NAME='CONSTANT' is wanted"),
         ("model='x", "--map .*: no column"),
     ],
@@ -337,7 +343,9 @@ def test_an_option_asked_alone_in_helm_is_chosen_where_it_is_the_likeliest(tmp_p
     assert [each["nats"] for each in json.loads(frame["option_loglikelihoods"][0])] == [-3.5, -1.25]
 
 
-def test_another_order_of_options_in_dove_is_a_task_of_its_own(tmp_path: Path) -> None:
+def test_another_order_of_options_in_dove_is_mapped_back_and_other_options_are_a_task_of_their_own(
+    tmp_path: Path,
+) -> None:
     def row(order: str, choices: list[str]) -> dict[str, Any]:
         options = [{"id": sign, "text": text} for sign, text in zip("AB", choices, strict=True)]
         return {
@@ -350,10 +358,312 @@ def test_another_order_of_options_in_dove_is_a_task_of_its_own(tmp_path: Path) -
             "output": {"response": "A"}, "evaluation": {"score": 1.0},
         }  # fmt: skip
 
-    path = write(tmp_path / "d.jsonl", row("none", ["Paris", "Rome"]), row("reverse_alphabetical", ["Rome", "Paris"]))
+    path = write(
+        tmp_path / "d.jsonl", row("none", ["Paris", "Rome"]), row("reverse_alphabetical", ["Rome", "Paris"]),
+        row("other", ["Oslo", "Paris"]),
+    )  # fmt: skip
     read = read_recordings([path])
-    assert read.frame.select("task", "gold_label").rows() == [
-        ("facts", "A"),
-        ("facts (options: reverse_alphabetical)", "B"),
+    assert read.frame.select("task", "gold_label", "choices", "option_order").rows() == [
+        ("facts", "A", '["Paris", "Rome"]', None),
+        ("facts", "A", '["Paris", "Rome"]', "[1, 0]"),  # its A was the second of the first row
+        ("facts (options: other)", "B", '["Oslo", "Paris"]', None),
     ]
-    assert any("1 rows have their options in another order" in note for note in read.notes)
+    assert any("1 rows have other options than the first of their sample" in note for note in read.notes)
+
+
+# ---------------------------------------------------------------- in what prompts differ
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"option_order": "[0, 0]"},
+            r"row 1: option_order: the options' places in the data are wanted, from 0, each once, found '\[0, 0\]'",
+        ),
+        ({"option_order": "[2, 1, 0]"}, r"row 1: option_order: the options' places in the data are wanted"),
+        (
+            {"variation": "option_orders"},
+            r"variant 0 of task 'q': variation: 'option_orders' is none; nearest: option_order",
+        ),
+        ({"setting": '{"mood": 1}'}, r"variant 0 of task 'q': setting: .* is none; a JSON object by kind is wanted"),
+    ],
+)
+def test_what_no_prompt_can_differ_in_is_refused(tmp_path: Path, columns: dict[str, str], message: str) -> None:
+    row = {"model": "m", "task": "q", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "B"}
+    row |= dict.fromkeys(DERIVED, "")  # as an export has them, whose columns are believed
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    with pytest.raises(DataError, match=message):
+        import_predictions(
+            warehouse, [write(tmp_path / "a.jsonl", {**row, **columns})], load_registry(), ImportOptions()
+        )
+
+
+def test_an_order_of_options_is_landed_beside_the_variants_kind(tmp_path: Path) -> None:
+    row = {"model": "m", "task": "q", "sample_id": "1", "completion": "A", "choices": ["x", "y"], "gold_label": "B"}
+    varied = {"variation": "option_order", "setting": '{"option_order": "reversed"}', "option_order": [1, 0]}
+    path = write(tmp_path / "a.jsonl", {**row, "variant_index": 0}, {**row, "variant_index": 1, **varied})
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    import_predictions(warehouse, [path], load_registry(), ImportOptions())
+    assert warehouse.read("select sample_id, option_order from raw.option_orders") == [
+        {"sample_id": "1", "option_order": [1, 0]}
+    ]
+    assert warehouse.read("select variation, setting from raw.prompt_variants order by variant_index") == [
+        {"variation": None, "setting": None}, {name: varied[name] for name in ("variation", "setting")},
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- files whose names clash
+def promptfoo(path: Path, *questions: str, **changes: Any) -> Path:
+    """What promptfoo wrote, with one result a question, the provider's columns and the file's config as given."""
+    document = json.loads((FILES / "promptfoo/out.json").read_text())
+    first = document["results"]["results"][0]
+    columns = changes.pop("columns", (0,))
+    document["results"]["results"] = [
+        {**first, "testIdx": n, "promptIdx": column, "vars": {"question": question}}
+        for n, question in enumerate(questions) for column in columns
+    ]  # fmt: skip
+    path.write_text(json.dumps({**document, **changes}))
+    return path
+
+
+def test_other_questions_of_a_second_file_are_other_samples_and_equal_ones_the_same(tmp_path: Path) -> None:
+    first = promptfoo(tmp_path / "a.json", "a", "b", config={"description": "t"})
+    second = promptfoo(tmp_path / "b.json", "c", "a", config={"description": "t"})
+    read = read_recordings([first, second])
+    ids = read.frame["sample_id"].to_list()
+    assert (ids[0], ids[1], ids[3]) == ("0", "1", "0")  # the second file's "a" is the first's
+    assert ids[2].startswith("0~")
+    assert any(f"{second}: 1 samples have ids that other samples of {first} have" in note for note in read.notes)
+    assert read.frame["repetition"].to_list() == ["1", "1", "1", "2"]
+    assert any(f"{second}: 1 answers are to prompts and samples that an earlier file" in note for note in read.notes)
+
+
+def test_documents_of_lm_eval_that_differ_are_other_samples(tmp_path: Path) -> None:
+    rows = [lm_eval(doc={"question": question}) for question in ("a", "b")]
+    files = [write(tmp_path / f"{row['doc']['question']}.jsonl", row) for row in rows]
+    ids = read_recordings(files, model="m", task="t").frame["sample_id"].to_list()
+    assert ids[0] == "1"
+    assert ids[1].startswith("1~")
+
+
+def test_a_provider_named_twice_is_two_models(tmp_path: Path) -> None:
+    read = read_recordings([promptfoo(tmp_path / "a.json", "a", "b", columns=(0, 1))])
+    assert read.frame["model"].to_list() == ["mock-7b", "mock-7b (provider 2)"] * 2
+    assert set(read.frame["repetition"]) == {"1"}
+    assert any("model 'mock-7b' answered at 2 settings" in note for note in read.notes)
+
+
+def test_a_config_of_promptfoo_that_is_no_object_names_no_task(tmp_path: Path) -> None:
+    assert read_recordings([promptfoo(tmp_path / "a.json", "q", config=[1])]).frame["task"].to_list() == ["a"]
+
+
+def test_rows_of_dove_are_told_apart_by_split_and_quantization(tmp_path: Path) -> None:
+    def row(split: str, bits: str) -> dict[str, Any]:
+        return {
+            "evaluation_id": "e",
+            "model": {"model_info": {"name": "m"}, "inference_settings": {"quantization": {"bit_precision": bits}}},
+            "prompt_config": {"dimensions": {}},
+            "instance": {"raw_input": "Q", "sample_identifier": {"dataset_name": "d", "hf_index": 1, "hf_split": split}},
+            "output": {"response": "A"}, "evaluation": {"score": 1.0, "ground_truth": "A"},
+        }  # fmt: skip
+
+    rows = [row("test", "4bit"), row("test", "8bit"), row("train", "8bit")]
+    frame = read_recordings([write(tmp_path / "d.jsonl", *rows)]).frame
+    assert frame["model"].to_list() == ["m (4bit)", "m (8bit)", "m (8bit)"]
+    assert frame["sample_id"].n_unique() == 2
+    assert set(frame["repetition"]) == {"1"}
+
+
+# ---------------------------------------------------------------- what is right, as programs write it
+def lm_eval(**changes: Any) -> dict[str, Any]:
+    row = {
+        "doc_id": 1,
+        "doc": {"question": "Q"},
+        "arguments": {"gen_args_0": {"arg_0": "Q", "arg_1": {}}},
+        "resps": [["a"]],
+    }
+    return {**row, "target": "a", "filter": "none", **changes}
+
+
+def weighed(target: str, acc: float, *options: str, **changes: Any) -> dict[str, Any]:
+    """A question whose first option is the likeliest."""
+    asked = {f"gen_args_{n}": {"arg_0": "Q", "arg_1": f" {option}"} for n, option in enumerate(options)}
+    given = [[[str(-float(n)), "False"]] for n in range(len(options))]
+    return lm_eval(arguments=asked, resps=given, target=target, acc=acc, **changes)
+
+
+@pytest.mark.parametrize(
+    ("row", "golds", "references"),
+    [
+        (lm_eval(target="['Paris', 'paris']"), None, '["Paris", "paris"]'),
+        (lm_eval(target="[1, 2]"), "[1, 2]", '["[1, 2]"]'),  # the answer to a question may be written so
+        (lm_eval(target="['Paris'"), "['Paris'", """["['Paris'"]"""),
+        (weighed("[1]", 0.0, "x", "y"), "B", None),
+        (weighed("[0, 2]", 1.0, "x", "y", "z"), None, None),
+        (weighed("y", 0.0, "x", "y"), "B", None),
+        (weighed("1", 1.0, "1", "2"), "A", None),  # right there, and the likeliest is the text 1
+        (weighed("1", 0.0, "1", "2"), "B", None),
+        (weighed("1", 0.0, "3", "2", "1"), None, None),
+        (weighed("a", 0.0, "x", "y", "a"), "C", None),
+    ],
+)
+def test_targets_of_lm_eval_may_be_lists_places_and_texts(
+    tmp_path: Path, row: dict[str, Any], golds: str | None, references: str | None
+) -> None:
+    read = read_recordings([write(tmp_path / "s.jsonl", row)], model="m")
+    assert read.frame.select("gold_label", "references").rows() == [(golds, references)]
+    is_unsure = golds is None and references is None
+    assert any("1 questions have no gold label" in note for note in read.notes) == is_unsure
+
+
+def test_every_repeat_of_lm_eval_is_read_and_a_row_without_a_filter_among_others_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", lm_eval(resps=[["a"], ["b"]]))
+    assert read_recordings([path], model="m").frame["completion"].to_list() == ["a", "b"]
+    write(path, lm_eval(), {"doc_id": 1})
+    with pytest.raises(DataError, match=r"s\.jsonl row 2: filter: this row has none, and others have one"):
+        read_recordings([path], model="m")
+
+
+def test_a_number_too_large_for_any_machine_is_no_score(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(lm_eval(acc=0.5)).replace("0.5", "9" * 400) + "\n")
+    assert read_recordings([path], model="m").frame["program_score"].to_list() == [None]
+
+
+def test_a_sample_that_only_another_metric_scores_is_read(tmp_path: Path) -> None:
+    rows = [{**eee(n, f"p{n}", "s"), "evaluation_result_id": metric} for n, metric in ((1, "x"), (1, "y"), (2, "y"))]
+    read = read_recordings([write(tmp_path / "rows.jsonl", *rows)])
+    assert read.frame["sample_id"].to_list() == ["1", "2"]
+    assert any("1 rows score the same answers by another metric" in note for note in read.notes)
+
+
+def test_a_log_has_an_answer_a_choice_and_says_what_is_not_read(tmp_path: Path) -> None:
+    choices = [{"message": {"role": "assistant", "content": text}, "stop_reason": "stop"} for text in ("A", "B")]
+    sample = {
+        "id": 1, "input": "Q", "choices": ["x", "y"], "target": ["A", "B"], "output": {"choices": choices},
+        "scores": {"choice": {"value": "yes"}, "judge": {"value": 0}},
+    }  # fmt: skip
+    read = as_recorded(log(tmp_path / "log.eval", member=json.dumps(sample).encode()))
+    assert [(each.completion, each.score, each.gold_label) for each in read.answers] == [
+        ("A", 1.0, None),
+        ("B", None, None),
+    ]
+    assert [note.split(": ", 1)[1] for note in read.notes] == [
+        "the scores of 'choice' are read, those of judge are not",
+        "1 samples have several right options, which are not read: they have no gold label",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "score"), [("C", 1.0), ("1.0", 1.0), ("No", 0.0), ("true", 1.0), ("well", None), ("nan", None)]
+)
+def test_scores_of_inspect_are_read_as_it_reads_them(tmp_path: Path, value: str, score: float | None) -> None:
+    sample = {"id": 1, "input": "Q", "scores": {"s": {"value": value}}, "output": {"completion": "a"}}
+    (answer,) = as_recorded(log(tmp_path / "log.eval", member=json.dumps(sample).encode())).answers
+    assert answer.score == score
+
+
+def test_logs_at_other_settings_are_of_other_models(tmp_path: Path) -> None:
+    paths = []
+    for name, config in (("a", {}), ("b", {"temperature": 0.7})):
+        document = json.loads((FILES / "inspect_ai/facts.json").read_text())
+        document["eval"]["model_generate_config"] = config
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(document))
+    models = read_recordings(paths).frame["model"].unique(maintain_order=True).to_list()
+    assert models == ["mockllm/meta-llama/mock-7b", 'mockllm/meta-llama/mock-7b ({"temperature": 0.7})']
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_options_asked_alone_in_helm_are_all_wanted_and_models_kept_apart(tmp_path: Path, *, is_whole: bool) -> None:
+    def change(document: dict[str, Any]) -> None:
+        document["adapter_spec"]["method"] = "multiple_choice_separate_original"
+        (first, *_) = document["request_states"]
+        document["request_states"] = []
+        for model, logprobs in (("a", (-3.5, -1.25)), ("b", (-1.0, -2.0) if is_whole else (-1.0,))):
+            for index, logprob in enumerate(logprobs):
+                state = json.loads(json.dumps({**first, "reference_index": index}))
+                state.pop("output_mapping")
+                state["request"]["model"] = model
+                state["result"]["completions"][0]["logprob"] = logprob
+                document["request_states"].append(state)
+
+    path = helm(tmp_path / "run", change)
+    if is_whole:
+        assert read_recordings([path]).frame.select("model", "completion").rows() == [("a", "B"), ("b", "A")]
+        return
+    with pytest.raises(DataError, match=r"row 3: instance 'id\d+' has no request for its option 'Odd'"):
+        read_recordings([path])
+
+
+def test_a_column_of_the_users_own_by_the_name_of_an_exports_is_not_read(tmp_path: Path) -> None:
+    row = {"model": "m", "sample_id": "1", "completion": "a", "gold_label": "a"}
+    own = {"kind": "hard", "variation": "v2", "setting": "warm"}
+    path = write(tmp_path / "a.jsonl", {**row, **own})
+    read = read_recordings([path])
+    assert not own.keys() & set(read.frame.columns)
+    assert read.notes[0] == (
+        f"{path}: column 'kind' is not read: 'hard' is no kind of task (classification, multiple_choice, open_ended)"
+    )
+    # one that is a kind by chance does not make a task without labels a classification
+    write(
+        path, {**row, "kind": "classification"}, {**row, "sample_id": "2", "gold_label": "b", "kind": "classification"}
+    )
+    warehouse = Warehouse(tmp_path / "audit.duckdb")
+    warehouse.apply_schema()
+    assert import_predictions(warehouse, [path], load_registry(), ImportOptions()).n_landed == 2
+
+
+def test_a_byte_order_mark_is_passed_over_in_documents(tmp_path: Path) -> None:
+    for name in ("promptfoo/out.json", "inspect_ai/facts.json", "helm/simple_mcqa/scenario_state.json"):
+        plain, marked = FILES / name, tmp_path / Path(name).name
+        marked.write_bytes(b"\xef\xbb\xbf" + plain.read_bytes())
+        frames = [read_recordings([path]).frame for path in (plain, marked)]
+        assert frames[1]["completion"].to_list() == frames[0]["completion"].to_list()
+
+
+def test_a_table_of_another_kind_is_named_as_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("id\tout\n1\tyes\n")
+    with pytest.raises(DataError, match=r"a\.tsv: \.tsv is not read; write it as \.csv, \.jsonl, \.json or \.parquet"):
+        read_recordings([tmp_path / "a.tsv"], mapping="model='m',sample_id=id,completion=out")
+
+
+# ---------------------------------------------------------------- templates
+def test_a_variant_that_one_of_several_models_answered_is_named(tmp_path: Path) -> None:
+    rows = [{**eee(n, f"Case number {n}. Reply now.", "yes"), "model_id": "a"} for n in (1, 2, 4)]
+    more = [{**eee(n, f"Case number {n}. Reply now.", "yes"), "model_id": "b"} for n in (31, 32)]
+    notes = read_recordings([write(tmp_path / "a.jsonl", *rows), write(tmp_path / "b.jsonl", *more)]).notes
+    assert any(
+        "task 't': 2 prompt variants have answers of one model only, the first of 'a': 'Case number {…}" in n
+        for n in notes
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "fields", "template"),
+    [
+        ("Is it so: a cat? a", {"x": "a cat", "y": "a"}, "Is it so: {x}? {y}"),
+        ("cats and a cat_1", {"x": "cat"}, "cats and a cat_1"),  # parts of longer words
+        ("(cat), cat!", {"x": "cat"}, "({x}), {x}!"),
+        ("1 + 1 = 2?", {"x": "+ 1", "y": "1"}, "{y} {x} = 2?"),
+        ("x {y} y", {"x": "{y}", "y": "y"}, "x {x} {y}"),  # a name that was put in is not replaced again
+        ("all of it", {"x": "all of it"}, "all of it"),
+    ],
+)
+def test_a_template_has_names_in_place_of_whole_texts(prompt: str, fields: dict[str, str], template: str) -> None:
+    assert template_of(prompt, fields) == template
+
+
+def test_a_thousand_long_prompts_are_told_apart_in_a_second() -> None:
+    answers = [
+        Answer(
+            place="", model="m", sample_id=str(n), completion="", task="t", prompt=f"Say: {'word ' * 400}{n} so.",
+            fields={"question": f"{'word ' * 400}{n}"},
+        )
+        for n in range(1000)
+    ]  # fmt: skip
+    begun = time.process_time()
+    (variants,) = variants_of_answers([RecordedAnswers(program="p", answers=answers, task="t")])
+    assert time.process_time() - begun < 1.0
+    assert set(variants) == {(0, "Say: {question} so.")}

@@ -63,6 +63,7 @@ numbered as (
 final as (
     select
         answers.prediction_id,
+        answers.prompt_variant_id,
         answers.model_id as model,
         answers.task_id as task,
         tasks.kind,
@@ -77,6 +78,8 @@ final as (
         numbered.variant_index::integer as variant_index,
         answers.is_original,
         coalesce(variants.instruction, variants.template) as instruction,
+        variants.variation,
+        variants.setting,
         variants.output_format,
         variants.prompt,
         from_json(json_extract(variants.reader, '$.option_letter'), '["VARCHAR"]') as option_signs,

@@ -23,7 +23,8 @@ class Answer:
     """One answer as a program recorded it.
 
     `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
-    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `score` is the program's own.
+    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `sample_key` is what the sample
+    consists of, where ids of several files may clash; `settings` are those that the model answered at. `score` is the program's.
     """
 
     place: str
@@ -35,11 +36,14 @@ class Answer:
     fields: Mapping[str, str] = field(default_factory=dict)
     instruction: str | None = None
     variant: str | None = None
+    sample_key: str | None = None
+    settings: str | None = None
     gold_label: str | None = None
     references: Sequence[str] = ()
     input: str | None = None
     choices: Sequence[str] = ()
     option_signs: Sequence[str] = ()
+    option_order: Sequence[int] = ()  # for each place as shown the place in `choices`, where it is another
     labels: Sequence[str] = ()  # every class there is, where the file lists them
     loglikelihoods: Sequence[float] = ()
     score: float | None = None
@@ -66,14 +70,18 @@ def letters_of(n: int) -> list[str]:
     return list(LETTERS[:n])
 
 
-def letter_of(value: str | None, choices: Sequence[str]) -> str | None:
-    """Returns the letter of an option that is named by its letter or by its text; None where it is neither."""
+def letter_of(value: str | None, choices: Sequence[str], *, by_text: bool = False) -> str | None:
+    """Returns the letter of an option that is named by its letter or by its text; None where it is neither.
+
+    What is the letter of one option and the text of another means the former, `by_text` the latter.
+    """
     if value is None:
         return None
     letters, text = letters_of(len(choices)), value.strip()
-    if text.upper() in letters:
-        return text.upper()
     same = [letter for letter, choice in zip(letters, choices, strict=False) if choice.strip() == text]
+    is_letter = text.upper() in letters
+    if is_letter and not (by_text and same):
+        return text.upper()
     return same[0] if len(same) == 1 else None
 
 
@@ -85,7 +93,10 @@ def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
 def number_of(value: Any) -> float | None:  # noqa: ANN401
     """Returns a finite number, of true and false 1 and 0; None for anything else."""
     if isinstance(value, bool | int | float):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            return None
         return number if abs(number) < float("inf") else None
     return None
 
@@ -114,6 +125,7 @@ def frame_of_answers(answers: Sequence[Answer], path: Path, variants: Sequence[t
             "references": _listed(tuple(answer.references)),
             "choices": _listed(tuple(answer.choices)),
             "option_signs": _listed(tuple(answer.option_signs)),
+            "option_order": as_json(list(answer.option_order)) if answer.option_order else None,
             "labels": _listed(tuple(answer.labels)),
             "option_loglikelihoods": _weights(answer), "prompt_tokens": _shown(answer.prompt_tokens),
             "completion_tokens": _shown(answer.completion_tokens), "cost_usd": _shown(answer.cost_usd),

@@ -1,13 +1,14 @@
 """Reads rows of the DOVE dataset: a prediction a row, with what its prompt varied in (`prompt_config.dimensions`).
 
 The rows are nested (`model.model_info.name`, `instance.sample_identifier`, `output.response`, `evaluation.score`), in Parquet,
-JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own. An option's letter means
-the same within one order of options only, so each further order is a task of its own.
+JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own. Options that stand in
+another order than in the sample's first row are mapped back to it, so a letter means the same option in every row; where they
+are not the same options, each once, the row is of a task of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,16 +48,27 @@ def as_recorded(path: Path) -> RecordedAnswers:
             msg = f"{place}: not a row of DOVE: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
         options = tuple(answer.choices)
-        if orders.setdefault((answer.task or "", answer.sample_id), options) != options:
+        first = orders.setdefault((answer.task or "", answer.sample_key or ""), options)
+        if first != options and sorted(first) == sorted(options) and len(set(first)) == len(first):
+            answer = _mapped_back(answer, first)
+        elif first != options:
             name = f"{answer.task} (options: {order})"
             apart[name] = apart.get(name, 0) + 1
             answer = replace(answer, task=name)
         answers.append(answer)
     notes = tuple(
-        f"{path}: {n} rows have their options in another order, where a letter is another option: task '{name}'"
+        f"{path}: {n} rows have other options than the first of their sample, where a letter is another option: task '{name}'"
         for name, n in apart.items()
     )
     return RecordedAnswers(program=PROGRAM, answers=answers, task=path.stem, notes=notes)
+
+
+def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
+    """Returns the answer with the options in the order given, and beside them the order in which they were shown."""
+    order = [options.index(text) for text in answer.choices]
+    letters = letters_of(len(options))
+    gold = letters[order[letters.index(answer.gold_label)]] if answer.gold_label in letters else None
+    return replace(answer, choices=options, option_order=order, gold_label=gold)
 
 
 def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
@@ -80,13 +92,15 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
     question = text_of(asked.get("question")) or text_of(instance.get("raw_input"))
     index = identifier.get("hf_index")
     sample_id = str(index) if index not in (None, -1) else str(question)[:200]
+    source = [identifier.get(name) for name in ("hf_repo", "hf_split", "hf_index")]
     order = dimensions.get("choices_order") or {}
     phrasing = dimensions.get("instruction_phrasing") or {}
     told = {name: value for name, value in dimensions.items() if name not in ("instruction_phrasing", "demonstrations")}
     score = number_of(row["evaluation"].get("score"))
     answer = Answer(
         place=place, model=_model_of(row["model"]), task=str(identifier.get("dataset_name") or "dove"),
-        sample_id=sample_id, completion=text_of(row["output"].get("response")),
+        sample_id=sample_id, sample_key=as_json([*source, question]), settings=_quantization_of(row["model"]),
+        completion=text_of(row["output"].get("response")),
         prompt=text_of(instance.get("raw_input")), fields={"question": question or ""},
         instruction=text_of(phrasing.get("text") if isinstance(phrasing, dict) else phrasing),
         variant=as_json(told) if told else None, gold_label=gold,
@@ -94,6 +108,17 @@ def _answer(place: str, row: Mapping[str, Any]) -> tuple[Answer, str]:
         input=question, choices=choices, option_signs=signs, score=score,
     )  # fmt: skip
     return answer, str(order.get("method") if isinstance(order, dict) else order)
+
+
+def _quantization_of(model: Any) -> str | None:  # noqa: ANN401
+    """Returns the bits that a model was reduced to, which makes it another model; None where it was not, or nothing says so."""
+    for name in ("inference_settings", "configuration"):
+        section = model.get(name) if isinstance(model, dict) else None
+        given = section.get("quantization") if isinstance(section, dict) else None
+        bits = given.get("bit_precision") if isinstance(given, dict) else given
+        if bits not in (None, "", "none"):
+            return str(bits)
+    return None
 
 
 def _model_of(model: Any) -> str:  # noqa: ANN401

@@ -42,14 +42,14 @@ def begins_as_every_eval_ever(head: bytes) -> bool:
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a file; of rows that are one answer scored by several metrics, the first metric's."""
+    """Returns the answers of a file; of rows that score one answer by several metrics, those of the sample's first."""
     answers: list[Answer] = []
-    metrics: dict[tuple[str, str], str] = {}
+    metrics: dict[tuple[str, str, str], str] = {}
     n_more = 0
     for number, row in rows_of(path):
         place = f"{path} row {number}"
         try:
-            key = (str(row["model_id"]), str(row["evaluation_name"]))
+            key = (str(row["model_id"]), str(row["evaluation_name"]), str(row["sample_id"]))
             metric = str(row.get("evaluation_result_id"))
             if metrics.setdefault(key, metric) != metric:
                 n_more += 1
@@ -76,7 +76,7 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> list[Answer]:
             place=place, model=str(row["model_id"]), task=str(row["evaluation_name"]), sample_id=str(row["sample_id"]),
             completion=completion, prompt=text_of(given.get("formatted")) or question,
             fields=fields if given.get("formatted") else {},
-            gold_label=letter_of(gold, choices) if choices else gold, references=[] if choices else references,
+            gold_label=letter_of(gold, choices, by_text=True) if choices else gold, references=[] if choices else references,
             input=question, choices=choices, score=number_of(row["evaluation"].get("score")),
             prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),
             latency_ms=number_of(latency),

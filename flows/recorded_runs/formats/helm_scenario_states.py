@@ -48,12 +48,12 @@ def as_recorded(path: Path) -> RecordedAnswers:
     kept = tuple(each for each in beside if each.is_file())
     task, scores = _task_of(path), _scores_of(beside[1])
     answers: list[Answer] = []
-    options: dict[_Key, list[tuple[str, Mapping[str, Any]]]] = {}
+    options: dict[tuple[str, _Key], list[tuple[str, Mapping[str, Any]]]] = {}
     for number, state in enumerate(states, start=1):
         place = f"{path} row {number}"
         try:
             if method == "multiple_choice_separate_original":
-                options.setdefault(_key(state), []).append((place, state))
+                options.setdefault((str(state["request"]["model"]), _key(state)), []).append((place, state))
             else:
                 answers += _answers_of(place, state, task, scores)
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -149,9 +149,18 @@ def _likeliest(states: Sequence[tuple[str, Mapping[str, Any]]], task: str, score
     common = _common(place, first, task, scores)
     options = [str(each["output"]["text"]) for each in first["instance"]["references"]]
     right = [n for n, each in enumerate(first["instance"]["references"]) if CORRECT in each.get("tags", ())]
-    nats = [float("-inf")] * len(options)
-    for _, state in states:
-        nats[state["reference_index"]] = float(state["result"]["completions"][0]["logprob"])
+    by_option: dict[int, float] = {}
+    for place_of_state, state in states:
+        index = state["reference_index"]
+        if index in by_option:
+            msg = f"{place_of_state}: option {index} of instance {common['sample_id']!r} is asked a second time"
+            raise DataError(msg)
+        by_option[index] = float(state["result"]["completions"][0]["logprob"])
+    missing = [text for index, text in enumerate(options) if index not in by_option]
+    if missing:
+        msg = f"{place}: instance {common['sample_id']!r} has no request for its option {missing[0][:60]!r}"
+        raise DataError(msg)
+    nats = [by_option[index] for index in range(len(options))]
     letters = letters_of(len(options))
     return Answer(
         **{**common, "prompt": None}, instruction="(each option as the reply)", choices=options, loglikelihoods=nats,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from flows.recorded_runs.formats.answers import (
     whole_of,
 )
 from flows.recorded_runs.formats.source import ZipMembers, head_of, json_file
+from flows.system.keys import as_json
 from models_registry.errors import DataError
 
 PROGRAM = "inspect_ai"
@@ -48,17 +50,31 @@ def as_recorded(path: Path) -> RecordedAnswers:
     if not model or not task:
         msg = f"{path}: its header names no model and task: not a log of inspect_ai"
         raise DataError(msg)
-    answers, n_errors = [], 0
+    config = spec.get("model_generate_config")
+    settings = {name: value for name, value in config.items() if value is not None} if isinstance(config, dict) else {}
+    common = {"model": model, "task": task, "settings": as_json(settings) if settings else None}
+    answers: list[Answer] = []
+    scorers: dict[str, None] = {}
+    n_errors = n_several = 0
     for place, sample in samples:
         try:
-            answer = _answer(f"{path} {place}", sample, model, task)
+            of_sample = _answers_of(f"{path} {place}", sample, common)
+            scorers |= dict.fromkeys(sample.get("scores") or {})
+            n_several += _has_several(sample)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             msg = f"{path} {place[:200]}: not a sample of inspect_ai: {type(error).__name__} {str(error)[:80]}"
             raise DataError(msg) from None
-        n_errors += answer.completion is None
-        answers.append(answer)
-    notes = (f"{path}: {n_errors} samples ended in an error and have no answer",) if n_errors else ()
-    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes)
+        n_errors += of_sample[0].completion is None
+        answers += of_sample
+    notes = [f"{path}: {n_errors} samples ended in an error and have no answer"] if n_errors else []
+    if len(scorers) > 1:
+        first, *others = scorers
+        notes.append(f"{path}: the scores of '{first}' are read, those of {', '.join(others)} are not")
+    if n_several:
+        notes.append(
+            f"{path}: {n_several} samples have several right options, which are not read: they have no gold label"
+        )
+    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=tuple(notes))
 
 
 def _of_zip(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping[str, Any]]]]:
@@ -110,32 +126,52 @@ def _object(value: Any, path: Path, place: str) -> Mapping[str, Any]:  # noqa: A
     return value
 
 
-def _answer(place: str, sample: Mapping[str, Any], model: str, task: str) -> Answer:
+def _targets_of(sample: Mapping[str, Any]) -> list[str]:
+    targets = sample.get("target")
+    return [str(each) for each in (targets if isinstance(targets, list) else [targets]) if each is not None]
+
+
+def _has_several(sample: Mapping[str, Any]) -> bool:
+    return bool(sample.get("choices")) and len(_targets_of(sample)) > 1
+
+
+def _answers_of(place: str, sample: Mapping[str, Any], common: Mapping[str, Any]) -> list[Answer]:
+    """Returns one answer a choice of the output; tokens, cost and score are of all of them, so the first has those."""
     for name in ("id", "input"):
         if sample.get(name) is None:
             msg = f"{place}: {name}: a value is wanted, found nothing"
             raise DataError(msg)
     attachments: Mapping[str, Any] = sample.get("attachments") or {}
     output: Mapping[str, Any] = sample.get("output") or {}
-    choice: Mapping[str, Any] = next(iter(output.get("choices") or []), {})
+    given: list[Mapping[str, Any]] = output.get("choices") or [{}]
     usage: Mapping[str, Any] = output.get("usage") or {}
     choices = [str(each) for each in sample.get("choices") or []]
-    targets = sample.get("target")
-    targets = [str(each) for each in (targets if isinstance(targets, list) else [targets]) if each is not None]
+    targets = _targets_of(sample)
     asked = _asked(sample, attachments)
     question = asked if isinstance(sample["input"], list) else _whole(str(sample["input"]), attachments)
     seconds = number_of(output.get("time"))
     gold = targets[0] if len(targets) == 1 else None
-    return Answer(
-        place=place, model=model, task=task, sample_id=str(sample["id"]),
-        completion=_said(choice, output, sample, attachments),
+    first = Answer(
+        **common, place=place, sample_id=str(sample["id"]), completion=_said(given[0], output, sample, attachments),
         prompt=asked, fields={"input": question, **dict(zip(letters_of(len(choices)), choices, strict=False))},
         gold_label=letter_of(gold, choices) if choices else gold, references=[] if choices else targets,
         input=question, choices=choices, score=_score(sample.get("scores")),
         prompt_tokens=whole_of(usage.get("input_tokens")), completion_tokens=whole_of(usage.get("output_tokens")),
         cost_usd=number_of(usage.get("total_cost")), latency_ms=None if seconds is None else seconds * 1000,
-        finish_reason=_STOPS.get(str(choice.get("stop_reason"))),
+        finish_reason=_stop_of(given[0]),
     )  # fmt: skip
+    more = [
+        replace(
+            first, completion=_said(choice, {}, sample, attachments), finish_reason=_stop_of(choice), score=None,
+            prompt_tokens=None, completion_tokens=None, cost_usd=None, latency_ms=None,
+        )
+        for choice in given[1:]
+    ]  # fmt: skip
+    return [first, *more]
+
+
+def _stop_of(choice: Mapping[str, Any]) -> str | None:
+    return _STOPS.get(str(choice.get("stop_reason")))
 
 
 def _asked(sample: Mapping[str, Any], attachments: Mapping[str, Any]) -> str:
@@ -184,5 +220,16 @@ def _score(scores: Any) -> float | None:  # noqa: ANN401
     first = next(iter(scores.values()))
     value = first.get("value") if isinstance(first, dict) else None
     if isinstance(value, str):
-        return _VALUES.get(value)
+        return _VALUES.get(value, _number_in(value))
     return None if isinstance(value, Sequence) else number_of(value)
+
+
+def _number_in(text: str) -> float | None:
+    """Returns the number that a text of a score is, of yes and true 1 and of no and false 0; None for anything else."""
+    folded = text.strip().lower()
+    if folded in ("yes", "true", "no", "false"):
+        return 1.0 if folded in ("yes", "true") else 0.0
+    try:
+        return number_of(float(folded))
+    except ValueError:
+        return None

@@ -7,6 +7,7 @@ model's name stands in `results_<date>.json` beside it.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,10 +15,13 @@ from typing import Any
 
 from flows.recorded_runs.formats.answers import Answer, RecordedAnswers, letter_of, letters_of, number_of, text_of
 from flows.recorded_runs.formats.source import MAX_BESIDE, first_line, json_file, json_lines
+from flows.system.keys import as_json
 from models_registry.errors import DataError
 
 PROGRAM = "lm_eval"
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+)")
+_INDEX = re.compile(r"[0-9]{1,3}")
+_MAX_TARGET = 20_000  # characters of a list of targets
 _METRICS = ("acc", "exact_match")  # the first there is says what the harness counts as right
 
 
@@ -41,18 +45,26 @@ def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
         msg = f"{path}: samples of lm-evaluation-harness name no model, and {wanted}, which does, is not beside it; --model NAME"
         raise DataError(msg)
     answers: list[Answer] = []
-    filters: dict[str, int] = {}
+    filters: dict[str | None, int] = {}
+    n_unsure = 0
     for number, row in json_lines(path):
-        name = str(row.get("filter"))
+        name = text_of(row.get("filter"))
         filters[name] = filters.get(name, 0) + 1
+        if None in filters and len(filters) > 1:
+            msg = f"{path} row {number}: filter: this row has {name or 'none'}, and others have {'none' if name else 'one'}"
+            raise DataError(msg)
         if name == next(iter(filters)):
-            answers += _answers_of(f"{path} row {number}", row, model, task)
-    notes = tuple(
+            of_row = _answers_of(f"{path} row {number}", row, model, task)
+            n_unsure += bool(of_row[0].choices) and of_row[0].gold_label is None and row.get("target") is not None
+            answers += of_row
+    notes = [
         f"{path}: {n} rows of filter '{name}' repeat the answers of filter '{next(iter(filters))}' and are not read"
         for name, n in list(filters.items())[1:]
-    )
+    ]
+    if n_unsure:
+        notes.append(f"{path}: {n_unsure} questions have no gold label, since their target is no option or several")
     kept = (beside,) if beside is not None and has_results else ()
-    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes, beside=kept)
+    return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=tuple(notes), beside=kept)
 
 
 def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> list[Answer]:
@@ -63,20 +75,19 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> li
         doc = row["doc"] if isinstance(row["doc"], dict) else {"doc": row["doc"]}
         is_weighed = _is_weighed(responses)
         target = row.get("target")
-        targets = [
-            text_of(each) or "" for each in (target if isinstance(target, list) else [target]) if each is not None
-        ]
+        targets = _targets_of(target, wanted=int if is_weighed else str)
         # what is right may stand among the words of the instruction
         fields = {name: value for name, value in doc.items() if isinstance(value, str) and value not in targets}
         common: dict[str, Any] = {
             "place": place, "model": model, "task": task, "sample_id": str(row["doc_id"]),
+            "sample_key": as_json([row["doc_id"], doc]),
             "prompt": text_of(requests[0][0]), "input": _input_of(fields, text_of(requests[0][0])),
             "score": _score(row),
         }  # fmt: skip
         if is_weighed:
-            return [_chosen(common, fields, requests, responses, target)]
+            return [_chosen(common, fields, requests, responses, targets, number_of(row.get("acc")))]
         gold = targets[0] if len(targets) == 1 else None
-        given = responses[0] if isinstance(responses[0], list) else [responses[0]]
+        given = [said for each in responses for said in (each if isinstance(each, list) else [each])]
         return [
             Answer(**common, fields=fields, completion=text_of(said), gold_label=gold, references=targets)
             for said in given
@@ -93,18 +104,31 @@ def _requests(arguments: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401
     return [{f"arg_{index}": value for index, value in enumerate(each)} for each in arguments]
 
 
+def _targets_of(target: Any, wanted: type) -> list[str]:  # noqa: ANN401
+    """Returns what is right; several are a list, or its text, which the harness writes: of places or of references."""
+    if isinstance(target, str) and target.startswith("[") and len(target) <= _MAX_TARGET:
+        try:
+            listed = ast.literal_eval(target)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            listed = None
+        if isinstance(listed, list) and listed and all(type(each) in (wanted, str) for each in listed):
+            target = listed
+    return [text_of(each) or "" for each in (target if isinstance(target, list) else [target]) if each is not None]
+
+
 def _is_weighed(responses: Sequence[Any]) -> bool:
     """Returns whether the responses are pairs of a log-likelihood and whether the reply is the likeliest."""
     first = responses[0][0]
     return isinstance(first, list) and len(first) == 2  # noqa: PLR2004 - a pair
 
 
-def _chosen(
+def _chosen(  # noqa: PLR0913 - what a question's row holds
     common: dict[str, Any],
     fields: Mapping[str, str],
     requests: list[list[Any]],
     responses: list[Any],
-    target: Any,  # noqa: ANN401
+    targets: Sequence[str],
+    accuracy: float | None,
 ) -> Answer:
     replies = [str(request[1]) for request in requests]
     if len(set(replies)) == 1:  # the options stand in the prompt, the reply is the same
@@ -113,13 +137,22 @@ def _chosen(
     nats = [float(response[0][0]) for response in responses]
     letters = letters_of(len(choices))
     best = [letter for letter, value in zip(letters, nats, strict=True) if value == max(nats)]
-    text = text_of(target)
-    is_index = text is not None and text.isdigit() and int(text) < len(choices)
-    gold = letters[int(text)] if is_index and text is not None else letter_of(text, choices)
+    named = _named(targets[0], choices, letters) if len(targets) == 1 else []
+    if len(named) > 1:  # a number that is the place of one option and the text of another
+        named = [letter for letter in named if (letter == best[0]) == (accuracy == 1.0)] if accuracy is not None else []
+    gold = named[0] if len(named) == 1 else None
     return Answer(
         **common, fields={**fields, **dict(zip(letters, choices, strict=True))}, choices=choices, completion=best[0],
         gold_label=gold, loglikelihoods=nats,
     )  # fmt: skip
+
+
+def _named(target: str, choices: Sequence[str], letters: Sequence[str]) -> list[str]:
+    """Returns the letters of the options that a target may mean: its place, from 0, or its text."""
+    by_name = letter_of(target, choices, by_text=True)
+    is_place = _INDEX.fullmatch(target) is not None and int(target) < len(choices)
+    found = [letters[int(target)]] if is_place else []
+    return list(dict.fromkeys([*found, *([by_name] if by_name is not None else [])]))
 
 
 def _input_of(fields: Mapping[str, str], prompt: str | None) -> str | None:

@@ -31,26 +31,37 @@ def as_recorded(path: Path) -> RecordedAnswers:
         )
         raise DataError(msg)
     results: list[Any] = summary["results"]
-    config: Mapping[str, Any] = document.get("config") or {}
-    task = text_of(config.get("description")) or path.stem
+    config = document.get("config")
+    task = (text_of(config.get("description")) if isinstance(config, dict) else None) or path.stem
     templates = {
         str(each.get("id")): str(each.get("raw")) for each in summary.get("prompts") or [] if isinstance(each, dict)
     }
     samples: dict[str, str] = {}
+    columns: dict[tuple[str, str], list[str]] = {}
     answers, n_errors = [], 0
     for number, result in enumerate(results, start=1):
-        answer = _answer(f"{path} row {number}", result, task, samples, templates)
+        answer = _answer(f"{path} row {number}", result, task, samples, columns, templates)
         n_errors += answer.completion is None
         answers.append(answer)
     notes = (f"{path}: {n_errors} results are errors and have no answer",) if n_errors else ()
     return RecordedAnswers(program=PROGRAM, answers=answers, task=task, notes=notes)
 
 
-def _answer(
+def _provider_of(result: Mapping[str, Any], label: str, columns: dict[tuple[str, str], list[str]]) -> str | None:
+    """Returns the number of a provider whose name others have too: one prompt is asked of each in a column of its own."""
+    known = columns.setdefault((label, str(result.get("promptId"))), [])
+    column = str(result.get("promptIdx"))
+    if column not in known:
+        known.append(column)
+    return f"provider {known.index(column) + 1}" if column != known[0] else None
+
+
+def _answer(  # noqa: PLR0913 - the last three are the file's
     place: str,
     result: Any,  # noqa: ANN401 - whatever the list holds
     task: str,
     samples: dict[str, str],
+    columns: dict[tuple[str, str], list[str]],
     templates: Mapping[str, str],
 ) -> Answer:
     try:
@@ -70,7 +81,8 @@ def _answer(
         used = [text for text in texts.values() if text and text in sent]
         score = result.get("success")
         return Answer(
-            place=place, model=label or "", task=task, sample_id=sample_id, completion=said,
+            place=place, model=label or "", task=task, sample_id=sample_id, sample_key=key, completion=said,
+            settings=_provider_of(result, label or "", columns),
             prompt=sent, fields=texts,
             instruction=templates.get(str(result.get("promptId"))) or text_of(prompt.get("label")),
             gold_label=golds[0] if len(golds) == 1 else None, references=golds,

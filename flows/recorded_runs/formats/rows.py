@@ -22,7 +22,7 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.suffix.lower() == ".parquet":
         yield from _of_parquet(path)
         return
-    start = head_of(path).lstrip(b"\xef\xbb\xbf").lstrip()
+    start = head_of(path).lstrip()
     if path.suffix.lower() in (".jsonl", ".ndjson") or not start.startswith((b"[", b"{")):
         yield from json_lines(path)
         return

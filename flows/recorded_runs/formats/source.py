@@ -20,14 +20,15 @@ MAX_BESIDE = 1 << 26  # bytes of a file that is read beside the one that was nam
 HEAD = 1 << 16
 MAX_LINE = 1 << 24  # bytes of the first line, by which rows are recognised
 _ZSTD = 93
+_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 20
 
 
 def head_of(path: Path) -> bytes:
-    """Returns the first bytes of a file, its first line at least; raises DataError where it cannot be read."""
+    """Returns a file's first bytes, its first line at least, without a byte order mark; raises DataError if unreadable."""
     try:
         with path.open("rb") as file:
-            line = file.readline(MAX_LINE)
+            line = file.readline(MAX_LINE).removeprefix(_MARK)
             return line + file.read(max(0, HEAD - len(line)))
     except FileNotFoundError:
         msg = f"{path}: no such file"
@@ -60,7 +61,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
-                row = json_of(line.lstrip(b"\xef\xbb\xbf") if number == 1 else line, f"{path} row {number}")
+                row = json_of(line.removeprefix(_MARK) if number == 1 else line, f"{path} row {number}")
                 if not isinstance(row, dict):
                     msg = f"{path} row {number}: an object is wanted, found {type(row).__name__}"
                     raise DataError(msg)
@@ -69,7 +70,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def first_line(head: bytes) -> dict[str, Any]:
     """Returns the object that the first line holds; nothing where it is none."""
-    line = head.lstrip(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+    line = head.lstrip().split(b"\n", 1)[0]
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
