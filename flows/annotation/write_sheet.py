@@ -23,7 +23,9 @@ JUDGES_DISAGREE, RULE_AND_JUDGE, RULES_DISAGREE = "judges disagree", "rule and j
 UNSCORED, RIGHT, WRONG = "rule unscored", "all say right", "all say wrong"
 STRATA = (RULE_AND_JUDGE, JUDGES_DISAGREE, RULES_DISAGREE, UNSCORED, RIGHT, WRONG)  # in the order they are filled from
 ORDERS = "select prompt_variant_id, sample_id, option_order from raw.option_orders where audit_run_id = $run"
-NO_ORDERS = "select null::varchar as prompt_variant_id, null::varchar as sample_id, null::integer[] as option_order where false"
+NO_ORDERS = (
+    "select null::varchar as prompt_variant_id, null::varchar as sample_id, null::integer[] as option_order where false"
+)
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 
 

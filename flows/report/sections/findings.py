@@ -285,7 +285,9 @@ def _subsamples(data: ReportData) -> str:
         return ""
     if enough == 1:
         return f"PSS of {percent(shares[-2])} of the samples is up to {number(apart[shares[-2]])} away from that of all"
-    return f"{percent(enough)} of the samples give PSS over {word_for(data.variants)}s to within {NEAR:g} of that of all"
+    return (
+        f"{percent(enough)} of the samples give PSS over {word_for(data.variants)}s to within {NEAR:g} of that of all"
+    )
 
 
 def _variety(data: ReportData) -> str:
